@@ -91,7 +91,7 @@ class DimensionSizes:
             self._constants[key] = constant_index(number, builder)
         return self._constants[key]
 
-    def builder_behind(self, value: SSAValue) -> Builder:
+    def builder_after(self, value: SSAValue) -> Builder:
         """Return a builder that inserts right after the definition of a value."""
         maker = maker_of(value)
         if isinstance(value, OpResult):
@@ -124,7 +124,7 @@ class DimensionSizes:
             if found is not None:
                 return found
         position = self.constant(index, value)
-        return self.builder_behind(value).insert(DimOp(value, position)).result
+        return self.builder_after(value).insert(DimOp(value, position)).result
 
 
 def entry_block(value: SSAValue) -> Block:

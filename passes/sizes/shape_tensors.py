@@ -72,7 +72,7 @@ class ShapeTensors:
         found = self.element(tensor, indices)
         if found is None:
             places = [self.sizes.constant(index, tensor) for index in indices]
-            builder = self.sizes.builder_behind(tensor)
+            builder = self.sizes.builder_after(tensor)
             read = ExtractOp(tensor, places, element_type(tensor.type))
             found = builder.insert(read).result
             self._elements[tensor, indices] = found
@@ -89,7 +89,7 @@ class ShapeTensors:
         size = cast_size(value)
         if size is not None:
             return size
-        return self.sizes.builder_behind(value).insert(IndexCastOp(value, IndexType())).result
+        return self.sizes.builder_after(value).insert(IndexCastOp(value, IndexType())).result
 
     def _find(self, tensor: SSAValue, indices: Indices) -> SSAValue | None:
         if not isinstance(tensor, OpResult):
@@ -159,7 +159,7 @@ def _constant(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAV
     found = values.get_values()[number]
     element = cast("IndexType | IntegerType", values.get_element_type())
     constant = ConstantOp(IntegerAttr(found, element))
-    return tensors.sizes.builder_behind(tensor).insert(constant).result
+    return tensors.sizes.builder_after(tensor).insert(constant).result
 
 
 @element_rule("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape")
@@ -197,7 +197,7 @@ def _elementwise(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> S
     if len(operands) != len(operation.operands) or operation.regions:
         return None
     element = cast("TensorType[Any]", tensor.type).get_element_type()
-    return _on_scalars(operation, operands, tensors.sizes.builder_behind(tensor), element)
+    return _on_scalars(operation, operands, tensors.sizes.builder_after(tensor), element)
 
 
 def _on_scalars(
@@ -232,7 +232,7 @@ def _of_loops(
         own = tuple(view.maps[argument.index].eval(point, []))
         is_tensor = ranked(operand) is not None
         values[argument] = tensors.element_or_read(operand, own) if is_tensor else operand
-    builder = tensors.sizes.builder_behind(tensor)
+    builder = tensors.sizes.builder_after(tensor)
     for step in steps[:-1]:
         result = step.results[0]
         if step.name == "linalg.index":

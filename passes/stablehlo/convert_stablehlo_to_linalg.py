@@ -64,11 +64,11 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
     from .lowering.folding import drop_factors_of_one
-    from .lowering.foreign_attributes import own_foreign_attributes
+    from .lowering.foreign_attributes import replace_foreign_attributes
     from .lowering.lowering import convert_functions
 
     inline_small_calls(module)
-    own_foreign_attributes(module)
+    replace_foreign_attributes(module)
     # The conversion drops custom calls with shardings, so these are imported first.
     import_mhlo_shardings(module)
     drop_factors_of_one(module)

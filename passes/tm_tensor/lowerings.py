@@ -196,8 +196,8 @@ def _strict_order(lowering: Lowering, region: Region) -> Less:
             return found
 
     def before(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-        forward = lowering.scalars(region, in_pairs(one, other), e)[0]
-        backward = lowering.scalars(region, in_pairs(other, one), e)[0]
+        forward = lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
+        backward = lowering.inline_on_scalars(region, in_pairs(other, one), e)[0]
         return e.select(backward, e.constant(0, backward.type), forward)
 
     return before

@@ -144,7 +144,7 @@ def test_scatter(written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
             expected[row, column] = value - expected[row, column]
     inputs = [table.astype(np.float32), places.astype(np.int32), values.astype(np.float32)]
     for most in (0, 1 << 20):
-        monkeypatch.setattr(scatter, "MOST_SINGLE_POINTS", most)
+        monkeypatch.setattr(scatter, "MAX_SINGLE_ELEMENT_POINTS", most)
         program = api.compile(SCATTER, "spmd", stages=False)
         np.testing.assert_array_equal(program["main"](*inputs), expected)
         assert bool(written) == (most == 0)

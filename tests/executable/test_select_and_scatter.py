@@ -74,7 +74,7 @@ def test_random(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     operand = rng.integers(-9, 9, shape).astype(np.int32)
     source = rng.integers(-9, 9, counts).astype(np.int32)
     if case % 4 == 3:
-        monkeypatch.setattr(select_and_scatter, "MOST_PHASES", 0)
+        monkeypatch.setattr(select_and_scatter, "MAX_SCATTER_PHASES", 0)
     text = program(
         shape, tuple(counts), windows, f"[{', '.join([axes, *['{}'] * (rank - 1)])}]", grid
     )

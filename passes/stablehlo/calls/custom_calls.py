@@ -25,7 +25,7 @@ from ....dialects.chlo.dialect import UNARY
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ..elementwise.arithmetic import operand_kind
+from ..lowering.element_types import operand_kind
 from ..lowering.emitter import BOOL
 from ..lowering.lowering import Lowering
 from ..lowering.rules import call_rule, tensor_rule
@@ -75,7 +75,7 @@ def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         operands=op.operands, result_types=op.result_types, properties=options
     )
     stand_in.location = op.location
-    results = lowering.at(stand_in).results(stand_in, operands)
+    results = lowering.with_origin(stand_in).results(stand_in, operands)
     stand_in.drop_all_references()
     return results
 

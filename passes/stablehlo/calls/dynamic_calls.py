@@ -7,7 +7,6 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.stablehlo.windows import convolution_numbers, convolution_windows
 from ....ir.attribute_access import attribute, element_type
@@ -15,12 +14,13 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import dynamic_pad, index_values
 from ..elementwise.random_bits import random_bits
+from ..lowering.element_types import element_kinds
 from ..lowering.emitter import BOOL, Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import call_rule, tensor_rule
 from ..products.products import convolve
 from ..reduction.combiners import combiner
-from ..reduction.reductions import element_kinds
+from ..reduction.window_loops import windows_of
 from ..sorting.sorting import top_k
 
 Tensors = Sequence[SSAValue]
@@ -64,7 +64,7 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
             start = inner.multiply(inner.loop_index(place), strides[place])
             offset = inner.multiply(inner.loop_index(rank + place), dilations[place])
             distance = inner.index(inner.subtract(inner.add(start, offset), low[place]))
-            inside, index = inner.strided_place(distance, base[place], own[place])
+            inside, index = inner.strided_index(distance, base[place], own[place])
             hit = inner.both(hit, inside)
             indices.append(index)
         values = [inner.element(value, indices) for value in inputs]
@@ -106,11 +106,8 @@ def _dynamic_conv(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
     """Pad the image by dynamic numbers, then convolve it without padding."""
     e = lowering.emit
     image, kernel, padding = operands
-    try:
-        windows, numbers = convolution_windows(op), convolution_numbers(op)
-    except VerifyException as problem:
-        raise OperationError(op, str(problem)) from problem
-    places = numbers.positions(0, "bf")
+    windows = windows_of(op, convolution_windows)
+    places = convolution_numbers(op).positions(0, "bf")
     rank = len(places)
     low: list[IndexOrInt] = [0] * rank
     high: list[IndexOrInt] = [0] * rank

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.locations import rebuilt
 from ..lowering.element_types import converted
 from ..lowering.lowering import Lowering
 from ..lowering.rules import call_rule, tensor_rule
@@ -23,11 +24,5 @@ LAPACK = (
 @tensor_rule("stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve")
 @call_rule(*(f"lapack_{letter}{name}_ffi" for name in LAPACK for letter in "sdcz"))
 def _kept(lowering: Lowering, op: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
-    made = type(op).create(
-        operands=operands,
-        result_types=[converted(each) for each in op.result_types],
-        properties=dict(op.properties),
-        attributes=dict(op.attributes),
-    )
-    lowering.emit.add_op(made)
-    return made.results
+    kept = rebuilt(op, operands, [converted(each) for each in op.result_types])
+    return lowering.emit.add_op(kept).results

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import GatherAttr
-from ....ir.attribute_access import attribute, element_type, number_list
+from ....ir.attribute_access import attribute, element_type, integer, number_list
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt, known
-from ..elementwise.arithmetic import operand_kind
+from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
@@ -18,9 +18,6 @@ from .progressions import Progression, index_progression
 from .shapes import clamp_index, index_values, result_sizes
 
 Tensors = Sequence[SSAValue]
-
-
-# Gather ------------------------------------------------------------------------------------------
 
 
 @tensor_rule("stablehlo.gather")
@@ -81,7 +78,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
                 at = _counted(inner, counted, batch, batch_places)
                 indices[dimension] = inner.add(indices[dimension], at)
                 continue
-            start = inner.element(starts, vector_index(batch, vector, number, starts))
+            start = inner.element(starts, index_vector_position(batch, vector, number, starts))
             at = clamp_index(inner, start, found, limits[dimension])
             indices[dimension] = inner.add(indices[dimension], at)
         pairs = zip(
@@ -112,7 +109,7 @@ def _counted(
     return e.add(e.multiply(loop, counted.step), counted.first)
 
 
-def vector_index(
+def index_vector_position(
     batch: Sequence[IndexOrInt], vector: int, number: int, starts: SSAValue
 ) -> list[IndexOrInt]:
     """Return the position of component `number` of an index vector in `starts`.
@@ -126,8 +123,6 @@ def vector_index(
 
 @tensor_rule("stablehlo.torch_index_select")
 def _torch_index_select(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    from ....ir.attribute_access import integer
-
     e = lowering.emit
     source, index = operands
     dimension, batches = integer(op, "dim"), integer(op, "batch_dims")

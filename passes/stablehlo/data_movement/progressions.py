@@ -17,13 +17,13 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute, integer, number_list
-from ..elementwise.arithmetic import word
+from ....ir.syntax.words import word
 from ..lowering.element_types import kind
 from ..lowering.emitter import number_of, shape
 
 Numbers = DenseIntOrFPElementsAttr[Any]
 
-MOST_CONSTANTS = 4096
+MAX_CONSTANT_SIZE = 4096
 """The maximum number of elements of a constant that is analysed."""
 
 
@@ -55,10 +55,10 @@ class Progression:
         return max(self.first, self.last)
 
 
-_Place = tuple[int, int] | None
+_Slice = tuple[int, int] | None
 """The slice (dimension, index) of a tensor that is analysed; `None` means the whole tensor."""
 
-_Known = dict[tuple[SSAValue, _Place], Progression | None]
+_Known = dict[tuple[SSAValue, _Slice], Progression | None]
 
 
 def index_progression(starts: SSAValue, vector: int, number: int) -> Progression | None:
@@ -75,7 +75,7 @@ def progression(value: SSAValue) -> Progression | None:
     return _progression(value, None, {})
 
 
-def _progression(value: SSAValue, at: _Place, known: _Known) -> Progression | None:
+def _progression(value: SSAValue, at: _Slice, known: _Known) -> Progression | None:
     if (value, at) in known:
         return known[value, at]
     known[value, at] = None
@@ -98,7 +98,7 @@ def _fits(found: Progression, value: SSAValue) -> bool:
     return -below <= found.least and found.most < (1 << element.width) - below
 
 
-def _constant(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     del known
     held, extents = attribute(operation, "value"), shape(operation.results[0])
     if not isinstance(held, DenseIntOrFPElementsAttr):
@@ -112,7 +112,7 @@ def _constant(operation: Operation, at: _Place, known: _Known) -> Progression | 
 
     if numbers.is_splat():
         return Progression(number(0))
-    if len(extents) != 1 or not 1 < extents[0] <= MOST_CONSTANTS:
+    if len(extents) != 1 or not 1 < extents[0] <= MAX_CONSTANT_SIZE:
         return None
     if at is not None:
         return Progression(number(at[1]))
@@ -121,7 +121,7 @@ def _constant(operation: Operation, at: _Place, known: _Known) -> Progression | 
     return made if is_even else None
 
 
-def _iota(operation: Operation, at: _Place, known: _Known) -> Progression:
+def _iota(operation: Operation, at: _Slice, known: _Known) -> Progression:
     del known
     dimension = integer(operation, "iota_dimension")
     if at is not None and at[0] == dimension:
@@ -130,13 +130,13 @@ def _iota(operation: Operation, at: _Place, known: _Known) -> Progression:
 
 
 def _moved(
-    operation: Operation, at: _Place, known: _Known, places: Mapping[int, int]
+    operation: Operation, at: _Slice, known: _Known, places: Mapping[int, int]
 ) -> Progression | None:
     """Return the operand's progression with its dimensions mapped by `places`.
 
     Dimensions that are not mapped have size 1.
     """
-    inside: _Place = None
+    inside: _Slice = None
     if at is not None:
         source = next((before for before, after in places.items() if after == at[0]), None)
         if source is not None:
@@ -148,12 +148,12 @@ def _moved(
     return replace(found, dimension=places[found.dimension])
 
 
-def _broadcast(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _broadcast(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     places = number_list(attribute(operation, "broadcast_dimensions"))
     return _moved(operation, at, known, dict(enumerate(places)))
 
 
-def _reshape(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _reshape(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     """Handle a reshape that only adds and removes dimensions of size 1."""
     before, after = shape(operation.operands[0]), shape(operation.results[0])
     kept = [place for place, size in enumerate(before) if size != 1]
@@ -163,12 +163,12 @@ def _reshape(operation: Operation, at: _Place, known: _Known) -> Progression | N
     return _moved(operation, at, known, dict(zip(kept, places, strict=True)))
 
 
-def _transpose(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _transpose(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     order = number_list(attribute(operation, "permutation"))
     return _moved(operation, at, known, {before: after for after, before in enumerate(order)})
 
 
-def _slice(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _slice(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     starts, strides = (
         number_list(attribute(operation, name)) for name in ("start_indices", "strides")
     )
@@ -182,7 +182,7 @@ def _slice(operation: Operation, at: _Place, known: _Known) -> Progression | Non
     return Progression(first, found.step * stride, found.dimension, count)
 
 
-def _joined(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _joined(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     """Handle a concatenation at a position along its dimension: it reads one operand."""
     if at is None or at[0] != (joined := integer(operation, "dimension")):
         return None
@@ -194,11 +194,11 @@ def _joined(operation: Operation, at: _Place, known: _Known) -> Progression | No
     return None
 
 
-def _same(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _same(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     return _progression(operation.operands[0], at, known)
 
 
-def _all(operation: Operation, at: _Place, known: _Known) -> list[Progression] | None:
+def _all(operation: Operation, at: _Slice, known: _Known) -> list[Progression] | None:
     """Return the progressions of all operands, `None` if one has none.
 
     Operands of rank 0 are broadcast.
@@ -211,7 +211,7 @@ def _all(operation: Operation, at: _Place, known: _Known) -> list[Progression] |
     return kept if len(kept) == len(found) else None
 
 
-def _sum(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _sum(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     pair = _all(operation, at, known)
     if pair is None:
         return None
@@ -224,7 +224,7 @@ def _sum(operation: Operation, at: _Place, known: _Known) -> Progression | None:
     return replace(along, first=left.first + right.first, step=left.step + right.step)
 
 
-def _product(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _product(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     pair = _all(operation, at, known)
     if pair is None:
         return None
@@ -237,7 +237,7 @@ def _product(operation: Operation, at: _Place, known: _Known) -> Progression | N
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {"GE": ge, "GT": gt, "LE": le, "LT": lt}
 
 
-def _compare(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _compare(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     """Handle a comparison that is constant: all pairs of extreme numbers give the same result."""
     pair = _all(operation, at, known)
     compare = _COMPARISONS.get(word(operation, "comparison_direction"))
@@ -248,7 +248,7 @@ def _compare(operation: Operation, at: _Place, known: _Known) -> Progression | N
     return Progression(int(answers.pop())) if len(answers) == 1 else None
 
 
-def _select(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _select(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     chosen = operation.operands[0]
     found = _progression(chosen, at if shape(chosen) else None, known)
     if found is None:
@@ -262,7 +262,7 @@ def _lower(one: Progression, other: Progression) -> tuple[Progression, Progressi
     return (low, high) if low.most <= high.least else None
 
 
-def _bound(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _bound(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     pair = _all(operation, at, known)
     ordered = None if pair is None else _lower(*pair)
     if ordered is None:
@@ -270,7 +270,7 @@ def _bound(operation: Operation, at: _Place, known: _Known) -> Progression | Non
     return ordered[1 if operation.name == "stablehlo.maximum" else 0]
 
 
-def _clamp(operation: Operation, at: _Place, known: _Known) -> Progression | None:
+def _clamp(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     """Handle a clamp: the minimum of the upper bound and the maximum with the lower bound."""
     found = _all(operation, at, known)
     if found is None:
@@ -280,7 +280,7 @@ def _clamp(operation: Operation, at: _Place, known: _Known) -> Progression | Non
     return None if lowered is None else lowered[0]
 
 
-_RULES: dict[str, Callable[[Operation, _Place, _Known], Progression | None]] = {
+_RULES: dict[str, Callable[[Operation, _Slice, _Known], Progression | None]] = {
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,
     "stablehlo.broadcast_in_dim": _broadcast,

@@ -8,6 +8,7 @@ updates a window or an element each.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 from xdsl.dialects import scf
@@ -19,31 +20,29 @@ from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, element_kinds, kind
 from ..lowering.emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 from ..reduction.combiners import Combiner, combiner
-from ..reduction.reductions import element_kinds
-from .gather import vector_index
+from .gather import index_vector_position
 from .progressions import index_progression
 
 Tensors = Sequence[SSAValue]
 
-MOST_POINTS = 1 << 22
+MAX_LOOP_POINTS = 1 << 22
 """The maximum number of pairs (element, index vector) for which one loop nest is emitted."""
 
-MOST_SINGLE_POINTS = 1 << 16
-"""`MOST_POINTS` for windows of one element, which one kernel can update one after the other."""
+MAX_SINGLE_ELEMENT_POINTS = 1 << 16
+"""`MAX_LOOP_POINTS` for windows of one element, which one kernel can update one after the other."""
 
 
 @tensor_rule("stablehlo.scatter")
 def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a scatter.
 
-    Updates outside the tensor are dropped, those of one element apply in order.
-
-    The choice between a loop nest and a loop over index vectors is made by `_Scatter.is_large`.
+    Updates outside the tensor are dropped, those of one element apply in order. `is_large` chooses
+    between a loop nest and a loop over index vectors.
     """
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
@@ -68,13 +67,13 @@ def scattered(
     `indices` is the StableHLO value of the start indices, if there is one: it shows which of them
     count along a dimension (`progressions.py`). Raises OperationError if `numbers` do not fit.
     """
-    scatter = _Scatter(e, operands, kinds, numbers, combined, indices)
+    scatter = _ScatterLowering(e, operands, kinds, numbers, combined, indices)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
         return scatter.inputs
     return scatter.updates_in_order() if scatter.is_large() else scatter.loops()
 
 
-class _Scatter:
+class _ScatterLowering:
     """One scatter: its dimension numbers, and the loops over its results and index vectors."""
 
     def __init__(
@@ -204,8 +203,9 @@ class _Scatter:
             for number, place in enumerate(self.batch)
             if number not in self.shared
         ]
-        most = MOST_SINGLE_POINTS if self._has_single_elements() else MOST_POINTS
-        return prod(map(abs, (*shape(self.inputs[0]), *updates))) > most
+        most = MAX_SINGLE_ELEMENT_POINTS if self._has_single_elements() else MAX_LOOP_POINTS
+        sizes = (*shape(self.inputs[0]), *updates)
+        return min(sizes, default=1) < 0 or prod(sizes) > most
 
     def _has_single_elements(self) -> bool:
         """Return whether windows are single elements and the tensor is static and not empty."""
@@ -219,9 +219,7 @@ class _Scatter:
         e = self.emit
         inputs = self._promoted(e, self.combined.carried)
         sizes = [e.size(self.updates[0], place) for place in self.batch]
-        total: IndexOrInt = 1
-        for size in sizes:
-            total = e.multiply(total, size)
+        total = reduce(e.multiply, sizes, 1)
         block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
         inner = e.inside(block)
         position, *carried = block.args
@@ -279,7 +277,7 @@ class _Scatter:
             for place, dimension in zip(self.windows, self.window, strict=True):
                 indices[place] = index = inner.loop_index(dimension)
                 if dimension in shifts:
-                    inside, indices[place] = inner.nearest(
+                    inside, indices[place] = inner.clamp_to_dimension(
                         inner.index(inner.add(index, shifts[dimension])),
                         inner.size(self.updates[0], place),
                     )
@@ -316,7 +314,7 @@ class _Scatter:
         places: list[SSAValue] = []
         starts = self._starts(e, batch, self._vector(e, batch))
         for start, extent in zip(starts, shape(self.inputs[0]), strict=True):
-            inside, bounded = e.nearest(e.index(start), extent)
+            inside, bounded = e.clamp_to_dimension(e.index(start), extent)
             hit = e.both(hit, inside)
             places.append(bounded)
         indices: list[IndexOrInt] = [0] * len(shape(self.updates[0]))
@@ -349,7 +347,7 @@ class _Scatter:
     def _vector(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[SSAValue]:
         """Return the components of one index vector."""
         return [
-            e.element(self.starts, vector_index(batch, self.vector, number, self.starts))
+            e.element(self.starts, index_vector_position(batch, self.vector, number, self.starts))
             for number in self._indexed
         ]
 
@@ -398,7 +396,9 @@ class _Scatter:
                 indices[place] = own
                 if not self._is_whole(dimension):
                     distance = e.index(e.subtract(own, start))
-                    inside, indices[place] = e.nearest(distance, e.size(self.updates[0], place))
+                    inside, indices[place] = e.clamp_to_dimension(
+                        distance, e.size(self.updates[0], place)
+                    )
                     hit = e.both(hit, inside)
             elif dimension not in self.shared.values():
                 hit = e.both(hit, e.compare_integers("eq", own, e.index(start)))

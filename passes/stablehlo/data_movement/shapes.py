@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType, i64
-from xdsl.dialects.tensor import ConcatOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ....ir.attribute_access import attribute, element_type, integer, number_list
 from ....ir.index import IndexOrInt, known
-from ..elementwise.arithmetic import operand_kind, result_kind
 from ..elementwise.conversions import convert
-from ..lowering.element_types import Kind, converted, kind
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import BOOL, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
@@ -47,16 +47,11 @@ def result_sizes(op: Operation) -> tuple[int, ...]:
 def _reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     sizes: list[IndexOrInt] = list(result_sizes(op))
-    unknown = [place for place, size in enumerate(sizes) if cast(int, size) < 0]
+    unknown = [place for place, size in enumerate(result_sizes(op)) if size < 0]
     if len(unknown) == 1:
         # The dynamic size is the number of elements over the product of the static sizes.
-        total: IndexOrInt = 1
-        for size in e.sizes(operands[0]):
-            total = e.multiply(total, size)
-        rest = 1
-        for size in sizes:
-            rest *= max(cast(int, size), 1) if cast(int, size) != 0 else 1
-        sizes[unknown[0]] = e.divide(total, rest)
+        total = reduce(e.multiply, e.sizes(operands[0]), 1)
+        sizes[unknown[0]] = e.divide(total, prod(max(size, 1) for size in result_sizes(op)))
     return [e.reshape(operands[0], sizes)]
 
 
@@ -115,7 +110,7 @@ def _broadcast_in_dim(lowering: Lowering, op: Operation, operands: Tensors) -> T
     places = number_list(attribute(op, "broadcast_dimensions"))
     sizes: list[IndexOrInt] = list(result_sizes(op))
     for source, place in enumerate(places):
-        if cast(int, sizes[place]) < 0:
+        if result_sizes(op)[place] < 0:
             sizes[place] = e.size(operands[0], source)
     return [broadcast(e, operands[0], sizes, places)]
 
@@ -189,12 +184,7 @@ def reverse(e: Emitter, source: SSAValue, turned: Sequence[int]) -> SSAValue:
 
 @tensor_rule("stablehlo.concatenate")
 def _concatenate(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    e = lowering.emit
-    dimension = integer(op, "dimension")
-    if len(operands) == 1:
-        return operands
-    result = cast("TensorType[Attribute]", converted(op.result_types[0]))
-    return [e.insert(ConcatOp(operands, dimension, result))]
+    return [lowering.emit.concatenate(operands, integer(op, "dimension"))]
 
 
 # Slices and padding ------------------------------------------------------------------------------
@@ -363,7 +353,7 @@ def dynamic_pad(
         indices: list[IndexOrInt] = []
         for place in range(rank):
             distance = inner.index(inner.subtract(inner.loop_index(place), low[place]))
-            inside, index = inner.strided_place(distance, steps[place], own[place])
+            inside, index = inner.strided_index(distance, steps[place], own[place])
             hit = inner.both(hit, inside)
             indices.append(index)
         return [inner.select(hit, inner.element(source, indices), value)]

@@ -48,7 +48,7 @@ from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 
 Tensors = Sequence[SSAValue]
-Place = tuple[str, tuple[int, ...]]
+GridAxes = tuple[str, tuple[int, ...]]
 """The name of a grid, and the grid axes of a collective."""
 
 PROCESSES = "processes"
@@ -203,7 +203,7 @@ def mesh_groups(
     return [[start + member for member in members] for start in starts]
 
 
-def _place(lowering: Lowering, op: Operation) -> Place:
+def _grid_axes(lowering: Lowering, op: Operation) -> GridAxes:
     """Return the grid and axes of a collective. Raises OperationError if its groups fit no axes."""
     groups = _groups(lowering, op)
     found = axes_of_groups(groups, _known_shapes(lowering))
@@ -217,7 +217,7 @@ def _place(lowering: Lowering, op: Operation) -> Place:
     return _grid(lowering, found[0]), found[1]
 
 
-def _all(lowering: Lowering, op: Operation) -> Place:
+def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
     """Return a grid of all devices, and all its axes."""
     count = _device_count(lowering, op)
     if count is None:
@@ -257,7 +257,7 @@ def _reduction(op: Operation) -> ReductionKind:
     return found
 
 
-def _each(
+def _for_each_operand(
     op: Operation, operands: Tensors, make: Callable[[SSAValue, Attribute], SSAValue]
 ) -> list[SSAValue]:
     """Return the results of `make`, called with each operand and the type of its result."""
@@ -267,27 +267,27 @@ def _each(
 
 @tensor_rule("stablehlo.all_reduce")
 def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), combined = _place(lowering, op), _reduction(op)
+    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
         return lowering.emit.insert(AllReduceOp(value, grid, axes, result, reduction=combined))
 
-    return _each(op, operands, make)
+    return _for_each_operand(op, operands, make)
 
 
 @tensor_rule("stablehlo.all_gather")
 def _all_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), dimension = _place(lowering, op), integer(op, "all_gather_dim")
+    (grid, axes), dimension = _grid_axes(lowering, op), integer(op, "all_gather_dim")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
         return lowering.emit.insert(AllGatherOp(value, grid, axes, result, gather_axis=dimension))
 
-    return _each(op, operands, make)
+    return _for_each_operand(op, operands, make)
 
 
 @tensor_rule("stablehlo.reduce_scatter")
 def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), combined = _place(lowering, op), _reduction(op)
+    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
     dimension = integer(op, "scatter_dimension")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
@@ -296,12 +296,12 @@ def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Ten
         )
         return lowering.emit.insert(made)
 
-    return _each(op, operands, make)
+    return _for_each_operand(op, operands, make)
 
 
 @tensor_rule("stablehlo.all_to_all")
 def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    grid, axes = _place(lowering, op)
+    grid, axes = _grid_axes(lowering, op)
     split, joined = integer(op, "split_dimension"), integer(op, "concat_dimension")
 
     def make(value: SSAValue, result: Attribute) -> SSAValue:
@@ -309,13 +309,13 @@ def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
             AllToAllOp(value, grid, axes, result, split_axis=split, concat_axis=joined)
         )
 
-    return _each(op, operands, make)
+    return _for_each_operand(op, operands, make)
 
 
 @tensor_rule("stablehlo.collective_broadcast")
 def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a broadcast; the first device of each group is the root."""
-    grid, axes = _place(lowering, op)
+    grid, axes = _grid_axes(lowering, op)
     made = BroadcastOp(operands[0], grid, axes, root=[0] * len(axes))
     return [lowering.emit.insert(made)]
 
@@ -324,7 +324,7 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert to a shift if pairs rotate along an axis, else to an all-gather and a read."""
     pairs = [(source, target) for source, target in _rows(op, "source_target_pairs")]
-    grid, axes = _all(lowering, op)
+    grid, axes = _all_axes(lowering, op)
     extents = next(
         cast(GridShape, each.grid.shape)
         for each in lowering.module.body.block.ops
@@ -354,7 +354,7 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
 
 
 def _chosen(
-    lowering: Lowering, value: SSAValue, place: Place, count: int, sources: dict[int, int]
+    lowering: Lowering, value: SSAValue, place: GridAxes, count: int, sources: dict[int, int]
 ) -> SSAValue:
     """Emit an all-gather, and read the row of this device's source.
 
@@ -392,7 +392,7 @@ def _process(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     count = _device_count(lowering, op)
     if not is_partition or count is None or count == 1:
         return [e.scalar_tensor(e.constant(0, element))]
-    grid, _ = _all(lowering, op)
+    grid, _ = _all_axes(lowering, op)
     number = e.op("arith.index_cast", e.insert(ProcessLinearIndexOp(grid)), to=element)
     result = TensorType(element, shape(op.results[0]))
     return [e.insert(tensor.FromElementsOp(number, result_type=result))]

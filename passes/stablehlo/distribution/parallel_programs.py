@@ -14,18 +14,17 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import ChannelHandleAttr, ReplicaGroupMeshAxesAttr
 from ....ir.attribute_access import attribute, element_type, flag, integer
 from ....ir.diagnostics import OperationError
 from ....ir.rules import Rules
-from ..lowering.emitter import Emitter, shape, tensor_type
+from ..lowering.element_types import element_kinds
+from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 from ..reduction.combiners import combiner
-from ..reduction.reductions import element_kinds
 from .collectives import mesh_groups
 
 Process = tuple[int, int]
@@ -41,14 +40,14 @@ Rule = Callable[[Lowering, Operation, Sequence[Tensors]], Received]
 
 collective = Rules[Rule]()
 
-Exchange = Callable[["_World", Lowering, Operation, Tensors], Tensors | None]
+Exchange = Callable[["_Processes", Lowering, Operation, Tensors], Tensors | None]
 """Returns what a process receives from others or from the host; `None` if nothing was sent yet."""
 
 exchange = Rules[Exchange]()
 
 
 @dataclass
-class _Running:
+class _Process:
     """A process and the state of its conversion."""
 
     lowering: Lowering
@@ -79,16 +78,16 @@ class _Running:
                 results = self.futures[operation.operands[0].owner]
                 self.lowering.values.update(zip(operation.results, results, strict=True))
             else:
-                self.lowering.at(operation).operation(operation, {})
+                self.lowering.with_origin(operation).operation(operation, {})
 
 
 @dataclass
-class _World:
+class _Processes:
     """All processes of a program, and the values in flight between them."""
 
     infeed: list[FuncOp]
     """The functions that yield what the host feeds in, in order."""
-    running: dict[Process, _Running] = field(default_factory=dict[Process, _Running])
+    running: dict[Process, _Process] = field(default_factory=dict[Process, _Process])
     sent: dict[int, list[Tensors]] = field(default_factory=dict[int, list[Tensors]])
     """What was sent over each channel and has not been received yet."""
 
@@ -107,18 +106,18 @@ def _run_parallel(
 ) -> Sequence[SSAValue]:
     infeed = attribute(op, "infeed")
     queue = cast("ArrayAttr[Any]", infeed).data if infeed is not None else ()
-    world = _World([_function(lowering, op, name) for name in queue])
+    processes = _Processes([_function(lowering, op, name) for name in queue])
     given = list(operands)
     for process, function in _programs(lowering, op):
         taken = [given.pop(0) for _ in function.body.block.args]
         own = lowering.on_process(process)
         own.values.update(zip(function.body.block.args, taken, strict=True))
-        world.running[process] = _Running(own, list(function.body.block.ops))
-    while any(each.results is None for each in world.running.values()):
-        while _advance(world):
+        processes.running[process] = _Process(own, list(function.body.block.ops))
+    while any(each.results is None for each in processes.running.values()):
+        while _advance(processes):
             pass
-        _meet(lowering, world)
-    return [value for each in world.running.values() for value in each.results or ()]
+        _run_collectives(lowering, processes)
+    return [value for each in processes.running.values() for value in each.results or ()]
 
 
 def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]:
@@ -138,18 +137,18 @@ def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
     return function
 
 
-def _advance(world: _World) -> bool:
+def _advance(processes: _Processes) -> bool:
     """Convert each process up to where it waits; return whether one sent or received a value."""
     moved = False
-    for each in world.running.values():
+    for each in processes.running.values():
         if each.results is None and each.waiting is None:
             each.advance()
         operation = each.waiting
         if operation is None or operation.name not in exchange:
             continue
-        at = each.lowering.at(operation)
+        at = each.lowering.with_origin(operation)
         operands = [each.lowering.value(value) for value in operation.operands]
-        results = exchange[operation.name](world, at, operation, operands)
+        results = exchange[operation.name](processes, at, operation, operands)
         if results is not None:
             each.lowering.values.update(zip(operation.results, results, strict=True))
             each.waiting = None
@@ -157,9 +156,9 @@ def _advance(world: _World) -> bool:
     return moved
 
 
-def _meet(lowering: Lowering, world: _World) -> None:
+def _run_collectives(lowering: Lowering, processes: _Processes) -> None:
     """Compute the results of the collectives at which processes wait."""
-    waiting = {p: each for p, each in world.running.items() if each.waiting is not None}
+    waiting = {p: each for p, each in processes.running.items() if each.waiting is not None}
     for each in waiting.values():
         if each.waiting is not None and each.waiting.name in exchange:
             raise OperationError(each.waiting, "waits for what no other process has sent")
@@ -171,9 +170,9 @@ def _meet(lowering: Lowering, world: _World) -> None:
             p: [each.lowering.value(value) for value in operation.operands]
             for p, each in own.items()
         }
-        at = lowering.at(operation)
+        at = lowering.with_origin(operation)
         results: dict[Process, Tensors] = {}
-        for group in process_groups(at, operation, world):
+        for group in process_groups(at, operation, processes):
             if all(process in own for process in group):
                 brought = [operands[process] for process in group]
                 received = collective[operation.name](at, operation, brought)
@@ -194,20 +193,20 @@ def _zeros(e: Emitter, like: SSAValue) -> SSAValue:
 # Groups ------------------------------------------------------------------------------------------
 
 
-def process_groups(lowering: Lowering, op: Operation, world: _World) -> list[Group]:
+def process_groups(lowering: Lowering, op: Operation, processes: _Processes) -> list[Group]:
     """Return the groups of processes of a collective, each in order.
 
     The modes are those of StableHLO: cross_replica, cross_partition, cross_replica_and_partition
     and flattened_ids. Raises OperationError if the attribute with the groups is malformed.
     """
     handle = _channel(op)
-    replicas, partitions = range(world.replicas), range(world.partitions)
+    replicas, partitions = range(processes.replicas), range(processes.partitions)
     pairs = attribute(op, "source_target_pairs")
     rows = _rows(
-        lowering, op, "source_target_pairs" if pairs is not None else "replica_groups", world
+        lowering, op, "source_target_pairs" if pairs is not None else "replica_groups", processes
     )
     if flag(op, "use_global_device_ids"):
-        return [[divmod(number, world.partitions) for number in row] for row in rows]
+        return [[divmod(number, processes.partitions) for number in row] for row in rows]
     if handle <= 0:
         return [[(number, each) for number in row] for row in rows for each in partitions]
     if op.name in _ACROSS_PARTITIONS:
@@ -220,7 +219,7 @@ _ACROSS_PARTITIONS = frozenset(
 )
 
 
-def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[list[int]]:
+def _rows(lowering: Lowering, op: Operation, name: str, processes: _Processes) -> list[list[int]]:
     """Return the lists of an attribute without their padding of -1.
 
     An attribute without lists stands for one list of all replicas.
@@ -236,40 +235,44 @@ def _rows(lowering: Lowering, op: Operation, name: str, world: _World) -> list[l
     numbers = [int(number) for number in found.get_values()]
     lists = [numbers[row * columns : (row + 1) * columns] for row in range(rows)]
     kept = [[number for number in each if number >= 0] for each in lists]
-    return kept if rows else [list(range(world.replicas))]
+    return kept if rows else [list(range(processes.replicas))]
 
 
 # Sending and receiving ---------------------------------------------------------------------------
 
 
 @exchange("stablehlo.infeed")
-def _infeed(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    if not world.infeed:
+def _infeed(processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    if not processes.infeed:
         raise OperationError(op, "takes more than the program's infeed has")
-    block = world.infeed.pop(0).body.block
+    block = processes.infeed.pop(0).body.block
     *body, end = block.ops
     for operation in body:
-        lowering.at(operation).operation(operation, {})
+        lowering.with_origin(operation).operation(operation, {})
     return [*(lowering.value(value) for value in end.operands), operands[-1]]
 
 
 @exchange("stablehlo.outfeed")
-def _outfeed(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del world, lowering, op
+def _outfeed(
+    processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors
+) -> Tensors:
+    del processes, lowering, op
     return operands[-1:]
 
 
 @exchange("stablehlo.send")
-def _send(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+def _send(processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     del lowering
-    world.sent.setdefault(_channel(op), []).append(operands[:-1])
+    processes.sent.setdefault(_channel(op), []).append(operands[:-1])
     return operands[-1:]
 
 
 @exchange("stablehlo.recv")
-def _recv(world: _World, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors | None:
+def _recv(
+    processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors
+) -> Tensors | None:
     del lowering
-    queue = world.sent.get(_channel(op))
+    queue = processes.sent.get(_channel(op))
     return [*queue.pop(0), *operands] if queue else None
 
 
@@ -305,17 +308,8 @@ def _all_reduce(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -
 @collective("stablehlo.all_gather")
 def _all_gather(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
     dimension = integer(op, "all_gather_dim")
-    made = [_joined(lowering, values, dimension) for values in zip(*brought, strict=True)]
+    made = [lowering.emit.concatenate(each, dimension) for each in zip(*brought, strict=True)]
     return [made] * len(brought)
-
-
-def _joined(lowering: Lowering, values: Sequence[SSAValue], dimension: int) -> SSAValue:
-    if len(values) == 1:
-        return values[0]
-    sizes = list(shape(values[0]))
-    sizes[dimension] = sum(shape(value)[dimension] for value in values)
-    result = tensor_type(sizes, element_type(values[0].type))
-    return lowering.emit.insert(ConcatOp(values, dimension, result))
 
 
 def _part(lowering: Lowering, value: SSAValue, dimension: int, number: int, count: int) -> SSAValue:
@@ -340,7 +334,7 @@ def _all_to_all(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -
 
     def received(number: int, values: Sequence[SSAValue]) -> SSAValue:
         parts = [_part(lowering, value, split, number, count) for value in values]
-        return _joined(lowering, parts, joined)
+        return lowering.emit.concatenate(parts, joined)
 
     by_operand = list(zip(*brought, strict=True))
     return [[received(number, each) for each in by_operand] for number in range(len(brought))]

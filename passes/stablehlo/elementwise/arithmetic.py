@@ -13,34 +13,13 @@ from typing import Any
 from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....ir.attribute_access import attribute, integer
+from ....ir.attribute_access import integer
 from ....ir.diagnostics import OperationError
-from ....ir.syntax.words import OpaqueWordAttribute
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter
 from ..lowering.rules import scalar_rule
 
 Scalars = Sequence[SSAValue]
-
-
-def operand_kind(op: Operation, index: int = 0) -> Kind:
-    """Return the kind of an operand's elements. Raises OperationError if they are not numbers."""
-    return _kind_at(op, op.operand_types[index])
-
-
-def result_kind(op: Operation) -> Kind:
-    """Return the kind of the first result's elements.
-
-    Raises OperationError if they are not numbers.
-    """
-    return _kind_at(op, op.result_types[0])
-
-
-def _kind_at(op: Operation, value_type: Attribute) -> Kind:
-    try:
-        return kind(value_type)
-    except TypeError as problem:
-        raise OperationError(op, f"works on numbers, not on {problem}") from problem
 
 
 def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:
@@ -212,14 +191,6 @@ def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     found = operand_kind(op, 1)
     bounded = extremum(e, found, (low, value), "max", "arith.ori", "ogt")
     return extremum(e, found, (bounded, high), "min", "arith.andi", "olt")
-
-
-def word(op: Operation, name: str) -> str:
-    """Return the enum word of an attribute. Raises OperationError if the attribute is missing."""
-    found = attribute(op, name)
-    if not isinstance(found, OpaqueWordAttribute):
-        raise OperationError(op, f"needs the attribute '{name}', found {found}")
-    return found.data
 
 
 @scalar_rule("stablehlo.select")

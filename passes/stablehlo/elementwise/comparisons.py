@@ -5,21 +5,23 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.stablehlo.attributes import ComparisonTypeAttr
 from ....ir.attribute_access import attribute
-from ....ir.syntax.words import OpaqueWordAttribute
-from ..lowering.element_types import kind
+from ....ir.syntax.words import word
+from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.rules import scalar_rule
-from .arithmetic import Scalars, complex_order, operand_kind, parts, word
+from .arithmetic import Scalars, complex_order, parts
 
 _DIRECTIONS = {
-    "EQ": ("eq", "oeq"),
-    "NE": ("ne", "une"),
-    "GE": ("ge", "oge"),
-    "GT": ("gt", "ogt"),
-    "LE": ("le", "ole"),
-    "LT": ("lt", "olt"),
+    **{"EQ": ("eq", "oeq"), "NE": ("ne", "une"), "GE": ("ge", "oge")},
+    **{"GT": ("gt", "ogt"), "LE": ("le", "ole"), "LT": ("lt", "olt")},
 }
+
+
+def is_total_order(op: Operation) -> bool:
+    """Return whether a comparison is of the type TOTALORDER."""
+    return attribute(op, "compare_type") == ComparisonTypeAttr("TOTALORDER")
 
 
 def total_order(e: Emitter, value: SSAValue) -> SSAValue:
@@ -50,8 +52,7 @@ def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
-    how = attribute(op, "compare_type")
-    totally = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
+    totally = is_total_order(op)
     integers, floats = _DIRECTIONS[direction]
     if found.name == "complex":
         return _compare_complex(e, args, direction, floats)

@@ -17,11 +17,11 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ..lowering.element_types import Kind, converted, kind
+from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import scalar_rule, tensor_rule
-from .arithmetic import Scalars, operand_kind, parts, result_kind
+from .arithmetic import Scalars, parts
 
 
 @scalar_rule("stablehlo.convert")
@@ -117,32 +117,30 @@ def _bitcast_convert(
     if before.type == after.type:
         return [source]
     if "complex" in (before.name, after.name):
-        if before.type != after.type:
-            raise OperationError(op, f"cannot see {before.type} as {after.type}")
-        return [source]
+        raise OperationError(op, f"cannot see {before.type} as {after.type}")
     if before.width == after.width:
-        return [
-            e.pointwise(
-                [source],
-                after.type,
-                lambda inner, args: [inner.op("arith.bitcast", args[0], to=after.type)],
-            )
-        ]
+        return [_bitcast(e, source, after)]
     if before.width > after.width:
         return [_split_bits(e, source, before, after)]
     return [_join_bits(e, source, before, after)]
 
 
-def _as_integer(e: Emitter, value: SSAValue, found: Kind) -> SSAValue:
-    return (
-        e.op("arith.bitcast", value, to=IntegerType(found.width))
-        if found.name == "float"
-        else value
+def _bitcast(e: Emitter, source: SSAValue, target: Kind) -> SSAValue:
+    return e.pointwise(
+        [source],
+        target.type,
+        lambda inner, args: [inner.op("arith.bitcast", args[0], to=target.type)],
     )
 
 
-def _from_integer(e: Emitter, value: SSAValue, found: Kind) -> SSAValue:
-    return e.op("arith.bitcast", value, to=found.type) if found.name == "float" else value
+def _as_integer(e: Emitter, value: SSAValue, source: Kind) -> SSAValue:
+    if source.name != "float":
+        return value
+    return e.op("arith.bitcast", value, to=IntegerType(source.width))
+
+
+def _from_integer(e: Emitter, value: SSAValue, target: Kind) -> SSAValue:
+    return e.op("arith.bitcast", value, to=target.type) if target.name == "float" else value
 
 
 def _split_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAValue:
@@ -184,13 +182,7 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
         body,
         [*[PARALLEL] * rank, REDUCTION],
     )[0]
-    if after.name != "float":
-        return joined
-    return e.pointwise(
-        [joined],
-        after.type,
-        lambda inner, args: [inner.op("arith.bitcast", args[0], to=after.type)],
-    )
+    return _bitcast(e, joined, after) if after.name == "float" else joined
 
 
 @tensor_rule("stablehlo.constant", "chlo.constant")

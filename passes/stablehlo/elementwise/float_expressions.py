@@ -10,7 +10,7 @@ from ..lowering.element_types import kind
 from ..lowering.emitter import Emitter
 
 
-class Number:
+class FloatExpr:
     """A scalar of a float type. Python operators emit arith ops of this type."""
 
     def __init__(self, e: Emitter, value: SSAValue) -> None:
@@ -22,72 +22,72 @@ class Number:
         """The float type."""
         return self.value.type
 
-    def of(self, other: Number | float) -> Number:
-        """Return a number or Python float as a `Number` of this type."""
-        if isinstance(other, Number):
+    def of(self, other: FloatExpr | float) -> FloatExpr:
+        """Return a number or Python float as a `FloatExpr` of this type."""
+        if isinstance(other, FloatExpr):
             return other
-        return Number(self.e, self.e.constant(other, self.type))
+        return FloatExpr(self.e, self.e.constant(other, self.type))
 
-    def _binary(self, name: str, left: Number | float, right: Number | float) -> Number:
-        return Number(self.e, self.e.op(name, self.of(left).value, self.of(right).value))
+    def _binary(self, name: str, left: FloatExpr | float, right: FloatExpr | float) -> FloatExpr:
+        return FloatExpr(self.e, self.e.op(name, self.of(left).value, self.of(right).value))
 
-    def __add__(self, other: Number | float) -> Number:
+    def __add__(self, other: FloatExpr | float) -> FloatExpr:
         return self._binary("arith.addf", self, other)
 
-    def __radd__(self, other: float) -> Number:
+    def __radd__(self, other: float) -> FloatExpr:
         return self._binary("arith.addf", other, self)
 
-    def __sub__(self, other: Number | float) -> Number:
+    def __sub__(self, other: FloatExpr | float) -> FloatExpr:
         return self._binary("arith.subf", self, other)
 
-    def __rsub__(self, other: float) -> Number:
+    def __rsub__(self, other: float) -> FloatExpr:
         return self._binary("arith.subf", other, self)
 
-    def __mul__(self, other: Number | float) -> Number:
+    def __mul__(self, other: FloatExpr | float) -> FloatExpr:
         return self._binary("arith.mulf", self, other)
 
-    def __rmul__(self, other: float) -> Number:
+    def __rmul__(self, other: float) -> FloatExpr:
         return self._binary("arith.mulf", other, self)
 
-    def __truediv__(self, other: Number | float) -> Number:
+    def __truediv__(self, other: FloatExpr | float) -> FloatExpr:
         return self._binary("arith.divf", self, other)
 
-    def __rtruediv__(self, other: float) -> Number:
+    def __rtruediv__(self, other: float) -> FloatExpr:
         return self._binary("arith.divf", other, self)
 
-    def __neg__(self) -> Number:
-        return self.function("arith.negf")
+    def __neg__(self) -> FloatExpr:
+        return self.apply("arith.negf")
 
-    def __abs__(self) -> Number:
-        return self.function("math.absf")
+    def __abs__(self) -> FloatExpr:
+        return self.apply("math.absf")
 
-    def function(self, name: str, *others: Number | float) -> Number:
+    def apply(self, name: str, *others: FloatExpr | float) -> FloatExpr:
         """Emit a math or arith op by name, with this number as first operand."""
-        return Number(self.e, self.e.op(name, self.value, *(self.of(o).value for o in others)))
+        return FloatExpr(self.e, self.e.op(name, self.value, *(self.of(o).value for o in others)))
 
-    def compare(self, predicate: str, other: Number | float) -> SSAValue:
+    def compare(self, predicate: str, other: FloatExpr | float) -> SSAValue:
         """Emit `arith.cmpf` with a predicate such as `olt`."""
         return self.e.compare_floats(predicate, self.value, self.of(other).value)
 
-    def where(self, condition: SSAValue, other: Number | float) -> Number:
+    def where(self, condition: SSAValue, other: FloatExpr | float) -> FloatExpr:
         """Return this number where a condition holds, else the other."""
-        return Number(self.e, self.e.select(condition, self.value, self.of(other).value))
+        return FloatExpr(self.e, self.e.select(condition, self.value, self.of(other).value))
 
-    def sign(self) -> Number:
+    def sign(self) -> FloatExpr:
         """Return -1 or 1; zeros and NaN are returned unchanged."""
-        one = self.of(1.0).function("math.copysign", self)
+        one = self.of(1.0).apply("math.copysign", self)
         return one.where(self.compare("one", 0.0), self)
 
-    def as_type(self, type_: Attribute) -> Number:
+    def as_type(self, type_: Attribute) -> FloatExpr:
         """Return this number converted to another float type."""
         before, after = kind(self.type), kind(type_)
         if before == after:
             return self
         name = "arith.extf" if before.width < after.width else "arith.truncf"
-        return Number(self.e, self.e.op(name, self.value, to=type_))
+        return FloatExpr(self.e, self.e.op(name, self.value, to=type_))
 
 
-def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
+def polynomial(x: FloatExpr, coefficients: Sequence[float]) -> FloatExpr:
     """Emit Horner's rule; the coefficient of the highest power is first."""
     total = x.of(coefficients[0])
     for coefficient in coefficients[1:]:
@@ -95,7 +95,7 @@ def polynomial(x: Number, coefficients: Sequence[float]) -> Number:
     return total
 
 
-def chebyshev(x: Number, coefficients: Sequence[float]) -> Number:
+def chebyshev(x: FloatExpr, coefficients: Sequence[float]) -> FloatExpr:
     """Emit a series of Chebyshev polynomials by Clenshaw's recurrence."""
     b0, b1, b2 = x.of(0.0), x.of(0.0), x.of(0.0)
     for coefficient in coefficients:

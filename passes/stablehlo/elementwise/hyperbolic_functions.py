@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import ComplexType, f64
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError
-from ..lowering.element_types import kind
+from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.rules import scalar_rule
-from .arithmetic import Scalars, function_rule, operand_kind, parts
-from .float_expressions import Number
+from .arithmetic import Scalars, function_rule, parts
+from .float_expressions import FloatExpr
 
-Formula = Callable[[Number], Number]
-Pair = tuple[Number, Number]
+Formula = Callable[[FloatExpr], FloatExpr]
+Pair = tuple[FloatExpr, FloatExpr]
 """The real and the imaginary part of a complex number."""
 
 ComplexFormula = Callable[[Pair], Pair]
@@ -29,7 +29,7 @@ def _register(name: str, real: Formula, complex_formula: ComplexFormula | None =
     of_complex = complex_formula
     function_rule(
         f"chlo.{name}",
-        lambda e, values: real(Number(e, values[0])).value,
+        lambda e, values: real(FloatExpr(e, values[0])).value,
         None if of_complex is None else lambda e, args: _complex(e, args[0], of_complex),
     )
 
@@ -37,66 +37,66 @@ def _register(name: str, real: Formula, complex_formula: ComplexFormula | None =
 def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
     """Emit a formula on complex numbers, in f64."""
     found = kind(value.type)
-    pair = [Number(e, part).as_type(f64) for part in parts(e, value)]
+    pair = [FloatExpr(e, part).as_type(f64) for part in parts(e, value)]
     real, imaginary = (part.as_type(found.part.type) for part in formula((pair[0], pair[1])))
     return e.op("complex.create", real.value, imaginary.value, to=ComplexType(found.part.type))  # pyright: ignore
 
 
-def _largest(x: Number) -> float:
+def _largest(x: FloatExpr) -> float:
     return 3.4028234663852886e38 if kind(x.type).width == 32 else 1.7976931348623157e308
 
 
 # Inverse trigonometric and hyperbolic functions --------------------------------------------------
 
 
-def _acos(x: Number) -> Number:
-    return ((1.0 - x) * (1.0 + x)).function("math.sqrt").function("math.atan2", x)
+def _acos(x: FloatExpr) -> FloatExpr:
+    return ((1.0 - x) * (1.0 + x)).apply("math.sqrt").apply("math.atan2", x)
 
 
-def _asin(x: Number) -> Number:
-    half = x.function("math.atan2", 1.0 + ((1.0 - x) * (1.0 + x)).function("math.sqrt"))
+def _asin(x: FloatExpr) -> FloatExpr:
+    half = x.apply("math.atan2", 1.0 + ((1.0 - x) * (1.0 + x)).apply("math.sqrt"))
     return half + half
 
 
-def _atan(x: Number) -> Number:
-    return x.function("math.atan2", 1.0)
+def _atan(x: FloatExpr) -> FloatExpr:
+    return x.apply("math.atan2", 1.0)
 
 
-def _acosh(x: Number) -> Number:
-    far = math.log(2.0) + x.function("math.log")
-    below, above = (x - 1.0).function("math.sqrt"), (x + 1.0).function("math.sqrt")
-    near = (below * (above + below)).function("math.log1p")
+def _acosh(x: FloatExpr) -> FloatExpr:
+    far = math.log(2.0) + x.apply("math.log")
+    below, above = (x - 1.0).apply("math.sqrt"), (x + 1.0).apply("math.sqrt")
+    near = (below * (above + below)).apply("math.log1p")
     return far.where(x.compare("oge", _largest(x) / 2.0), near)
 
 
-def _asinh(x: Number) -> Number:
+def _asinh(x: FloatExpr) -> FloatExpr:
     size = abs(x)
     square = size * size
-    far = math.log(2.0) + size.function("math.log")
-    near = (size + square / (1.0 + (1.0 + square).function("math.sqrt"))).function("math.log1p")
+    far = math.log(2.0) + size.apply("math.log")
+    near = (size + square / (1.0 + (1.0 + square).apply("math.sqrt"))).apply("math.log1p")
     chosen = far.where(size.compare("oge", math.sqrt(_largest(x))), near)
-    return chosen.function("math.copysign", x)
+    return chosen.apply("math.copysign", x)
 
 
-def _atanh(x: Number) -> Number:
-    inside = (x.function("math.log1p") - (-x).function("math.log1p")) * 0.5
+def _atanh(x: FloatExpr) -> FloatExpr:
+    inside = (x.apply("math.log1p") - (-x).apply("math.log1p")) * 0.5
     return x.of(math.nan).where(abs(x).compare("ogt", 1.0), inside)
 
 
-def _cosh(x: Number) -> Number:
+def _cosh(x: FloatExpr) -> FloatExpr:
     half = math.log(0.5)
-    return (x + half).function("math.exp") + (half - x).function("math.exp")
+    return (x + half).apply("math.exp") + (half - x).apply("math.exp")
 
 
-def _sinh(x: Number) -> Number:
+def _sinh(x: FloatExpr) -> FloatExpr:
     half = math.log(0.5)
-    far = (x + half).function("math.exp") - (half - x).function("math.exp")
-    power = x.function("math.expm1")
+    far = (x + half).apply("math.exp") - (half - x).apply("math.exp")
+    power = x.apply("math.expm1")
     near = 0.5 * (power + power / (power + 1.0))
     return near.where(abs(x).compare("olt", 1.0), far)
 
 
-def _square(x: Number) -> Number:
+def _square(x: FloatExpr) -> FloatExpr:
     return x * x
 
 
@@ -113,16 +113,16 @@ def _square_root(z: Pair) -> Pair:
     pair = e.op("complex.create", x.value, y.value, to=ComplexType(f64))
     root = e.op("complex.sqrt", pair)
     real, imaginary = parts(e, root)
-    return Number(e, real), Number(e, imaginary)
+    return FloatExpr(e, real), FloatExpr(e, imaginary)
 
 
-def _size(z: Pair) -> Number:
+def _size(z: Pair) -> FloatExpr:
     """Return the larger of the absolute values of both parts."""
     x, y = z
-    return abs(x).function("arith.maximumf", abs(y))
+    return abs(x).apply("arith.maximumf", abs(y))
 
 
-def _near(z: Pair) -> tuple[Pair, Number]:
+def _near(z: Pair) -> tuple[Pair, FloatExpr]:
     """Return a number for which inverse functions do not overflow, and the logarithm of its scale.
 
     For large z only the direction and the logarithm of the size matter: `asin(z)` is close to
@@ -132,8 +132,8 @@ def _near(z: Pair) -> tuple[Pair, Number]:
     is_far = size.compare("ogt", _FAR)
     x, y = (
         (part * 2.0**-_SCALE_BITS)
-        .function("arith.minimumf", _FAR)
-        .function("arith.maximumf", -_FAR)
+        .apply("arith.minimumf", _FAR)
+        .apply("arith.maximumf", -_FAR)
         .where(is_far, part)
         for part in z
     )
@@ -141,28 +141,28 @@ def _near(z: Pair) -> tuple[Pair, Number]:
     return (x, y), size.where(size.compare("oeq", math.inf), lacks)
 
 
-def _area(size: Number, lacks: Number) -> Number:
+def _area(size: FloatExpr, lacks: FloatExpr) -> FloatExpr:
     """Return asinh(size) with the logarithm of the scale, `lacks`, added to its absolute value."""
     found = _asinh(size)
-    return (abs(found) + lacks).function("math.copysign", found)
+    return (abs(found) + lacks).apply("math.copysign", found)
 
 
 def _complex_acos(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return 2.0 * a.function("math.atan2", d), _area(d * b - f * a, lacks)
+    return 2.0 * a.apply("math.atan2", d), _area(d * b - f * a, lacks)
 
 
 def _complex_asin(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return x.function("math.atan2", a * d - b * f), _area(a * f - b * d, lacks)
+    return x.apply("math.atan2", a * d - b * f), _area(a * f - b * d, lacks)
 
 
 def _complex_acosh(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((x - 1.0, y)), _square_root((x + 1.0, y))
-    return _area(a * d + b * f, lacks), 2.0 * b.function("math.atan2", d)
+    return _area(a * d + b * f, lacks), 2.0 * b.apply("math.atan2", d)
 
 
 def _complex_asinh(z: Pair) -> Pair:
@@ -175,22 +175,22 @@ def _complex_atanh(z: Pair) -> Pair:
     x, y = z
     width = abs(x)
     distance = (1.0 - width) * (1.0 - width) + y * y
-    real = (4.0 * width / distance).function("math.log1p")
+    real = (4.0 * width / distance).apply("math.log1p")
     # Near the pole the square of a tiny `y` underflows to 0.
-    at_pole = (4.0 * width).function("math.log") - 2.0 * abs(y).function("math.log")
+    at_pole = (4.0 * width).apply("math.log") - 2.0 * abs(y).apply("math.log")
     real = 0.25 * at_pole.where(distance.compare("olt", 1e-40), real)
-    real = real.function("math.copysign", x)
-    imaginary = 0.5 * (y + y).function("math.atan2", (1.0 - x) * (1.0 + x) - y * y)
+    real = real.apply("math.copysign", x)
+    imaginary = 0.5 * (y + y).apply("math.atan2", (1.0 - x) * (1.0 + x) - y * y)
     # Squares of large numbers overflow; there the result is close to 1 / z + i pi / 2.
     size = _size(z)
-    bounded = size.function("arith.minimumf", _largest(x))
+    bounded = size.apply("arith.minimumf", _largest(x))
     u, v = (
-        part.function("arith.minimumf", bounded).function("arith.maximumf", -bounded) / bounded
+        part.apply("arith.minimumf", bounded).apply("arith.maximumf", -bounded) / bounded
         for part in z
     )
     is_far = size.compare("ogt", math.sqrt(_FAR))
     real = (u / (u * u + v * v) / size).where(is_far, real)
-    right = x.of(math.pi / 2.0).function("math.copysign", y)
+    right = x.of(math.pi / 2.0).apply("math.copysign", y)
     return real, right.where(is_far, imaginary)
 
 
@@ -200,25 +200,25 @@ def _complex_atan(z: Pair) -> Pair:
     return imaginary, -real
 
 
-def _scaled(size: Number, part: Number) -> Number:
+def _scaled(size: FloatExpr, part: FloatExpr) -> FloatExpr:
     """Return a product that is 0 where `part` is 0, even if `size` is infinite."""
-    direction = size.of(1.0).function("math.copysign", size)
+    direction = size.of(1.0).apply("math.copysign", size)
     return direction.where(part.compare("oeq", 0.0), size) * part
 
 
 def _complex_cosh(z: Pair) -> Pair:
     x, y = z
     return (
-        x.function("math.cosh") * y.function("math.cos"),
-        _scaled(x.function("math.sinh"), y.function("math.sin")),
+        x.apply("math.cosh") * y.apply("math.cos"),
+        _scaled(x.apply("math.sinh"), y.apply("math.sin")),
     )
 
 
 def _complex_sinh(z: Pair) -> Pair:
     x, y = z
     return (
-        x.function("math.sinh") * y.function("math.cos"),
-        _scaled(x.function("math.cosh"), y.function("math.sin")),
+        x.apply("math.sinh") * y.apply("math.cos"),
+        _scaled(x.apply("math.cosh"), y.apply("math.sin")),
     )
 
 

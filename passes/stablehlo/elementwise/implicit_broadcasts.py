@@ -13,15 +13,14 @@ from ....ir.attribute_access import attribute, element_type, integer, number_lis
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import broadcast, result_sizes
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import scalar_rule, tensor_rule
-from .arithmetic import operand_kind, result_kind
-from .float_expressions import Number
+from .float_expressions import FloatExpr
 
 Tensors = Sequence[SSAValue]
-Term = Callable[[Emitter, Sequence[SSAValue]], Number]
+Term = Callable[[Emitter, Sequence[SSAValue]], FloatExpr]
 
 
 # Broadcasts --------------------------------------------------------------------------------------
@@ -107,9 +106,9 @@ def _maps(op: Operation, values: Tensors) -> list[AffineMap]:
 def _normalised(e: Emitter, op: Operation, operand: SSAValue, features: Tensors) -> SSAValue:
     """Emit scale * (x - mean) / sqrt(variance + epsilon) + offset for each feature."""
 
-    def term(inner: Emitter, args: Sequence[SSAValue]) -> Number:
-        x, scale, offset, mean, variance = (Number(inner, each) for each in args)
-        deviation = (variance + _epsilon(op)).function("math.sqrt")
+    def term(inner: Emitter, args: Sequence[SSAValue]) -> FloatExpr:
+        x, scale, offset, mean, variance = (FloatExpr(inner, each) for each in args)
+        deviation = (variance + _epsilon(op)).apply("math.sqrt")
         return scale * ((x - mean) / deviation) + offset
 
     return _by_feature(e, op, [operand, *features], term)
@@ -125,10 +124,10 @@ def _batch_norm_training(lowering: Lowering, op: Operation, operands: Tensors) -
     """Use the mean and the (biased) variance of the batch."""
     e = lowering.emit
     operand, scale, offset = operands
-    mean = _mean(e, op, _sum(e, op, [operand], lambda inner, args: Number(inner, args[0])))
+    mean = _mean(e, op, _sum(e, op, [operand], lambda inner, args: FloatExpr(inner, args[0])))
 
-    def square(inner: Emitter, args: Sequence[SSAValue]) -> Number:
-        distance = Number(inner, args[0]) - Number(inner, args[1])
+    def square(inner: Emitter, args: Sequence[SSAValue]) -> FloatExpr:
+        distance = FloatExpr(inner, args[0]) - FloatExpr(inner, args[1])
         return distance * distance
 
     variance = _mean(e, op, _sum(e, op, [operand, mean], square))
@@ -145,22 +144,22 @@ def _batch_norm_grad(lowering: Lowering, op: Operation, operands: Tensors) -> Te
     e, element = lowering.emit, operand_kind(op).type
     operand, scale, mean, variance, gradient = operands
 
-    def moment(inner: Emitter, args: Sequence[SSAValue]) -> Number:
-        x, center, g = (Number(inner, each) for each in args)
+    def moment(inner: Emitter, args: Sequence[SSAValue]) -> FloatExpr:
+        x, center, g = (FloatExpr(inner, each) for each in args)
         return g * (x - center)
 
-    def gradient_term(inner: Emitter, args: Sequence[SSAValue]) -> Number:
-        x, g, factor, center, v, mean_g, mean_gd = (Number(inner, each) for each in args)
+    def gradient_term(inner: Emitter, args: Sequence[SSAValue]) -> FloatExpr:
+        x, g, factor, center, v, mean_g, mean_gd = (FloatExpr(inner, each) for each in args)
         total = v + _epsilon(op)
         change = g - mean_g - (x - center) * mean_gd / total
-        return factor / total.function("math.sqrt") * change
+        return factor / total.apply("math.sqrt") * change
 
     def scale_term(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        total, v = (Number(inner, each) for each in args[:2])
-        deviation = (v + _epsilon(op)).function("math.sqrt").as_type(total.type)
+        total, v = (FloatExpr(inner, each) for each in args[:2])
+        deviation = (v + _epsilon(op)).apply("math.sqrt").as_type(total.type)
         return [(total / deviation).as_type(element).value]
 
-    offsets = _sum(e, op, [gradient], lambda inner, args: Number(inner, args[0]))
+    offsets = _sum(e, op, [gradient], lambda inner, args: FloatExpr(inner, args[0]))
     moments = _sum(e, op, [operand, mean, gradient], moment)
     means = [_mean(e, op, each) for each in (offsets, moments)]
     values = [operand, gradient, scale, mean, variance, *means]
@@ -185,7 +184,7 @@ def _sum(e: Emitter, op: Operation, values: Tensors, term: Term) -> tuple[SSAVal
             count = e.multiply(count, e.size(values[0], dimension))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [(Number(inner, args[-1]) + term(inner, args[:-1]).as_type(wide.type)).value]
+        return [(FloatExpr(inner, args[-1]) + term(inner, args[:-1]).as_type(wide.type)).value]
 
     (sums,) = e.loops(
         values,
@@ -202,15 +201,15 @@ def _mean(e: Emitter, op: Operation, summed: tuple[SSAValue, IndexOrInt]) -> SSA
     """Return means, in the operand's element type, from what `_sum` returns."""
     sums, count = summed
     total = e.op("arith.sitofp", e.from_index(e.index(count), i64), to=element_type(sums.type))
-    return _narrowed(e, op, sums, lambda value: value / Number(value.e, total))
+    return _narrowed(e, op, sums, lambda value: value / FloatExpr(value.e, total))
 
 
 def _narrowed(
-    e: Emitter, op: Operation, sums: SSAValue, function: Callable[[Number], Number]
+    e: Emitter, op: Operation, sums: SSAValue, function: Callable[[FloatExpr], FloatExpr]
 ) -> SSAValue:
     element = operand_kind(op).type
     return e.pointwise(
         [sums],
         element,
-        lambda inner, args: [function(Number(inner, args[0])).as_type(element).value],
+        lambda inner, args: [function(FloatExpr(inner, args[0])).as_type(element).value],
     )

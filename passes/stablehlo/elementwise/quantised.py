@@ -16,7 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from ....dialects.quant import Quantization
 from ....ir.attribute_access import with_element
-from ..lowering.element_types import kind, stored_as
+from ..lowering.element_types import kind, quantization_of
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
@@ -92,7 +92,7 @@ def _largest(found: Quantization) -> float:
 def _uniform_quantize(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     (value,) = operands
-    source, target = stored_as(op.operand_types[0]), stored_as(op.result_types[0])
+    source, target = quantization_of(op.operand_types[0]), quantization_of(op.result_types[0])
     if source is not None:
         value = dequantised(e, value, source)
     return [value if target is None else quantised(e, value, target)]
@@ -100,7 +100,7 @@ def _uniform_quantize(lowering: Lowering, op: Operation, operands: Tensors) -> T
 
 @tensor_rule("stablehlo.uniform_dequantize")
 def _uniform_dequantize(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    source = stored_as(op.operand_types[0])
+    source = quantization_of(op.operand_types[0])
     return operands if source is None else [dequantised(lowering.emit, operands[0], source)]
 
 
@@ -110,15 +110,15 @@ def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> li
     e = lowering.emit
     reals = [
         value if found is None else dequantised(e, value, found)
-        for value, found in zip(operands, map(stored_as, op.operand_types), strict=True)
+        for value, found in zip(operands, map(quantization_of, op.operand_types), strict=True)
     ]
     stand_in = _with_real_types(op)
     for inner, outer in zip(stand_in.operands, op.operands, strict=True):
         lowering.values[inner] = lowering.value(outer)
-    results = lowering.at(stand_in).results(stand_in, reals)
+    results = lowering.with_origin(stand_in).results(stand_in, reals)
     found = [
         value if stored is None else quantised(e, value, stored)
-        for value, stored in zip(results, map(stored_as, op.result_types), strict=True)
+        for value, stored in zip(results, map(quantization_of, op.result_types), strict=True)
     ]
     stand_in.drop_all_references()
     return found
@@ -133,12 +133,12 @@ def _with_real_types(op: Operation) -> Operation:
     for inner in copy.walk():
         arguments = [a for region in inner.regions for each in region.blocks for a in each.args]
         for value in (*inner.results, *arguments):
-            if stored_as(value.type) is not None:
+            if quantization_of(value.type) is not None:
                 Rewriter.replace_value_with_new_type(value, _real_type(value.type))
     copy.location = op.location
     return copy
 
 
 def _real_type(value_type: Attribute) -> Attribute:
-    found = stored_as(value_type)
+    found = quantization_of(value_type)
     return value_type if found is None else with_element(value_type, found.expressed)

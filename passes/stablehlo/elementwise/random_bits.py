@@ -12,13 +12,14 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
+from ....ir.syntax.words import word
 from ..data_movement.shapes import index_values, result_sizes
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, kind, result_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
-from .arithmetic import Scalars, result_kind, word
-from .float_expressions import Number
+from .arithmetic import Scalars
+from .float_expressions import FloatExpr
 
 Tensors = Sequence[SSAValue]
 Pair = tuple[SSAValue, SSAValue]
@@ -280,12 +281,12 @@ def _uniform_float(
 def _normal(e: Emitter, bits: SSAValue, mean: SSAValue, deviation: SSAValue) -> SSAValue:
     """Emit the Box-Muller transform of two 32-bit numbers, in f64."""
 
-    def fraction(part: SSAValue) -> Number:
+    def fraction(part: SSAValue) -> FloatExpr:
         """Return a number strictly between 0 and 1."""
-        return (Number(e, e.op("arith.uitofp", part, to=f64)) + 0.5) * 2.0**-32
+        return (FloatExpr(e, e.op("arith.uitofp", part, to=f64)) + 0.5) * 2.0**-32
 
     first, second = map(fraction, _halves(e, bits))
-    radius = (-2.0 * first.function("math.log")).function("math.sqrt")
-    drawn = radius * (2.0 * math.pi * second).function("math.cos")
-    moved = drawn * Number(e, deviation).as_type(f64) + Number(e, mean).as_type(f64)
+    radius = (-2.0 * first.apply("math.log")).apply("math.sqrt")
+    drawn = radius * (2.0 * math.pi * second).apply("math.cos")
+    moved = drawn * FloatExpr(e, deviation).as_type(f64) + FloatExpr(e, mean).as_type(f64)
     return moved.as_type(mean.type).value

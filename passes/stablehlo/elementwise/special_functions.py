@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from ..lowering.element_types import kind
+from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.rules import scalar_rule
 from . import coefficients as c
-from .arithmetic import Scalars, function_rule, in_single, integer_constant, operand_kind
-from .float_expressions import Number, chebyshev, polynomial
+from .arithmetic import Scalars, function_rule, in_single, integer_constant
+from .float_expressions import FloatExpr, chebyshev, polynomial
 
-Formula = Callable[[Number], Number]
+Formula = Callable[[FloatExpr], FloatExpr]
 
 
 def _register(name: str, formula: Formula) -> None:
-    function_rule(f"chlo.{name}", lambda e, values: formula(Number(e, values[0])).value)
+    function_rule(f"chlo.{name}", lambda e, values: formula(FloatExpr(e, values[0])).value)
 
 
 @scalar_rule("chlo.tan")
@@ -38,9 +38,9 @@ def _conj(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 # Error functions ---------------------------------------------------------------------------------
 
 
-def _erf(x: Number) -> Number:
+def _erf(x: FloatExpr) -> FloatExpr:
     if kind(x.type).width == 64:
-        return x.function("math.erf")
+        return x.apply("math.erf")
     near = _clamp(x, -4.0, 4.0)
     square = near * near
     ratio = (
@@ -49,20 +49,20 @@ def _erf(x: Number) -> Number:
     return _clamp(ratio, -1.0, 1.0)
 
 
-def _clamp(x: Number, low: float, high: float) -> Number:
+def _clamp(x: FloatExpr, low: float, high: float) -> FloatExpr:
     e = x.e
     bounded = e.op("arith.maximumf", x.value, x.of(low).value)
-    return Number(e, e.op("arith.minimumf", bounded, x.of(high).value))
+    return FloatExpr(e, e.op("arith.minimumf", bounded, x.of(high).value))
 
 
-def _erfc(x: Number) -> Number:
+def _erfc(x: FloatExpr) -> FloatExpr:
     if kind(x.type).width == 64:
-        return x.function("math.erfc")
+        return x.apply("math.erfc")
     square, size = x * x, abs(x)
     inverse = 1.0 / square
     near = polynomial(inverse, c.ERFC_NEAR_F32)
     far = polynomial(inverse, c.ERFC_FAR_F32)
-    tail = (-square).function("math.exp") * (1.0 / size)
+    tail = (-square).apply("math.exp") * (1.0 / size)
     tail = tail * near.where(size.compare("olt", 2.0), far)
     tail = x.of(0.0).where((-square).compare("olt", -88.7228394), tail)
     tail = (2.0 - tail).where(x.compare("olt", 0.0), tail)
@@ -70,9 +70,9 @@ def _erfc(x: Number) -> Number:
     return small.where(size.compare("olt", 1.0), tail)
 
 
-def _erf_inv(x: Number) -> Number:
-    w = -((x * -x).function("math.log1p"))
-    root = w.function("math.sqrt")
+def _erf_inv(x: FloatExpr) -> FloatExpr:
+    w = -((x * -x).apply("math.log1p"))
+    root = w.apply("math.sqrt")
     if kind(x.type).width == 64:
         near = polynomial(w - 3.125, c.ERF_INV_NEAR_F64)
         middle = polynomial(root - 3.25, c.ERF_INV_MIDDLE_F64)
@@ -90,34 +90,34 @@ def _erf_inv(x: Number) -> Number:
 _LANCZOS_GAMMA = 7.0
 
 
-def _reflected(x: Number) -> tuple[SSAValue, Number]:
+def _reflected(x: FloatExpr) -> tuple[SSAValue, FloatExpr]:
     """Return whether the reflection formula is used, and where the series is evaluated."""
     reflects = x.compare("olt", 0.5)
     return reflects, (-x).where(reflects, x - 1.0)
 
 
-def _lgamma(x: Number) -> Number:
+def _lgamma(x: FloatExpr) -> FloatExpr:
     reflects, z = _reflected(x)
     series = z.of(c.LANCZOS_BASE)
     for index, coefficient in enumerate(c.LANCZOS):
         series = series + coefficient / (z + (index + 1.0))
     base = _LANCZOS_GAMMA + 0.5
     t = base + z
-    log_t = math.log(base) + (z / base).function("math.log1p")
+    log_t = math.log(base) + (z / base).apply("math.log1p")
     log_y = (z + 0.5 - t / log_t) * log_t + 0.5 * math.log(2.0 * math.pi)
-    log_y = log_y + series.function("math.log")
+    log_y = log_y + series.apply("math.log")
     # log(pi / |sin(pi x)|) - lgamma(1 - x)
     size = abs(x)
-    fraction = size - size.function("math.floor")
+    fraction = size - size.apply("math.floor")
     fraction = (1.0 - fraction).where(fraction.compare("ogt", 0.5), fraction)
-    log_sine = (math.pi * fraction).function("math.sin").function("math.log")
+    log_sine = (math.pi * fraction).apply("math.sin").apply("math.log")
     finite = x.e.op("math.isfinite", log_sine.value, to=IntegerType(1))
     reflection = (math.log(math.pi) - log_sine - log_y).where(finite, -log_sine)
     result = reflection.where(reflects, log_y)
     return x.of(math.inf).where(size.compare("oeq", math.inf), result)
 
 
-def _digamma(x: Number) -> Number:
+def _digamma(x: FloatExpr) -> FloatExpr:
     reflects, z = _reflected(x)
     series, slope = z.of(c.LANCZOS_BASE), z.of(0.0)
     for index, coefficient in enumerate(c.LANCZOS):
@@ -126,25 +126,25 @@ def _digamma(x: Number) -> Number:
         series = series + coefficient / term
     base = _LANCZOS_GAMMA + 0.5
     t = base + z
-    log_t = math.log(base) + (z / base).function("math.log1p")
+    log_t = math.log(base) + (z / base).apply("math.log1p")
     y = log_t + slope / series - _LANCZOS_GAMMA / t
     # The argument of the tangent is reduced to near 0, where it is accurate.
-    angle = math.pi * (x + abs((x + 0.5).function("math.floor")))
-    tangent = math.pi * angle.function("math.cos") / angle.function("math.sin")
+    angle = math.pi * (x + abs((x + 0.5).apply("math.floor")))
+    tangent = math.pi * angle.apply("math.cos") / angle.apply("math.sin")
     result = (y - tangent).where(reflects, y)
     e = x.e
-    whole = x.compare("oeq", x.function("math.floor"))
+    whole = x.compare("oeq", x.apply("math.floor"))
     pole = e.both(x.compare("ole", 0.0), whole)
     return x.of(math.nan).where(pole, result)
 
 
-def _bessel_i1e(x: Number) -> Number:
+def _bessel_i1e(x: FloatExpr) -> FloatExpr:
     size = abs(x)
     # The trailing coefficients suffice for f32.
     wide = kind(x.type).width == 64
     near, far = c.BESSEL_I1E_NEAR[0 if wide else -17 :], c.BESSEL_I1E_FAR[0 if wide else -7 :]
     inside = size * chebyshev(0.5 * size - 2.0, near)
-    outside = chebyshev(32.0 / size - 2.0, far) / size.function("math.sqrt")
+    outside = chebyshev(32.0 / size - 2.0, far) / size.apply("math.sqrt")
     return x.sign() * inside.where(size.compare("ole", 8.0), outside)
 
 
@@ -159,15 +159,15 @@ for _name, _real_formula in (
     _register(_name, _real_formula)
 
 
-def _zeta(x: Number, q: Number) -> Number:
+def _zeta(x: FloatExpr, q: FloatExpr) -> FloatExpr:
     """Emit the Hurwitz zeta function; negative `q` is defined for integer `x` only.
 
     The sum over all integers k of (k + q)**-x depends only on the fraction of q. What a negative q
     adds to the sum of its fraction is therefore a difference of two sums of positive arguments.
     """
     e = x.e
-    fraction = q - q.function("math.floor")
-    even = x.compare("oeq", 2.0 * (x * 0.5).function("math.floor"))
+    fraction = q - q.apply("math.floor")
+    even = x.compare("oeq", 2.0 * (x * 0.5).apply("math.floor"))
     even = e.both(even, abs(x).compare("olt", math.inf))
     added = _zeta_above_zero(x, 1.0 - fraction) - _zeta_above_zero(x, 1.0 - q)
     negative = q.compare("olt", 0.0)
@@ -175,24 +175,24 @@ def _zeta(x: Number, q: Number) -> Number:
     result = (result + added.where(even, -added)).where(negative, result)
     nan = x.of(math.nan)
     result = nan.where(x.compare("olt", 1.0), result)
-    whole = q.compare("oeq", q.function("math.floor"))
+    whole = q.compare("oeq", q.apply("math.floor"))
     pole = e.both(q.compare("ole", 0.0), whole)
     result = x.of(math.inf).where(e.both(pole, even), nan).where(pole, result)
-    between = e.both(negative, x.compare("one", x.function("math.floor")))
+    between = e.both(negative, x.compare("one", x.apply("math.floor")))
     result = nan.where(between, result)
     return x.of(math.inf).where(x.compare("oeq", 1.0), result)
 
 
-def _zeta_above_zero(x: Number, q: Number) -> Number:
+def _zeta_above_zero(x: FloatExpr, q: FloatExpr) -> FloatExpr:
     """Emit the Hurwitz zeta function of positive `q` by the Euler-Maclaurin formula."""
     e = x.e
     zero = x.of(0.0)
-    total = q.function("math.powf", -x)
+    total = q.apply("math.powf", -x)
     a = q
     power = zero
     for _ in range(9):
         a = a + 1.0
-        power = a.function("math.powf", -x)
+        power = a.apply("math.powf", -x)
         total = total + power
     # If the last power is negligible, so are the following terms, whose factors overflow.
     epsilon = 2.0**-23 if kind(x.type).width == 32 else 2.0**-52
@@ -217,20 +217,20 @@ def _zeta_above_zero(x: Number, q: Number) -> Number:
     return powers.where(negligible, total + tail)
 
 
-def _polygamma(n: Number, x: Number) -> Number:
+def _polygamma(n: FloatExpr, x: FloatExpr) -> FloatExpr:
     e = n.e
-    sign = 2.0 * (n - 2.0 * (n * 0.5).function("math.floor")) - 1.0
-    value = sign * _lgamma(n + 1.0).function("math.exp") * _zeta(n + 1.0, x)
+    sign = 2.0 * (n - 2.0 * (n * 0.5).apply("math.floor")) - 1.0
+    value = sign * _lgamma(n + 1.0).apply("math.exp") * _zeta(n + 1.0, x)
     value = _digamma(x).where(n.compare("oeq", 0.0), value)
-    bad = e.either(n.compare("olt", 0.0), n.compare("one", n.function("math.floor")))
+    bad = e.either(n.compare("olt", 0.0), n.compare("one", n.apply("math.floor")))
     return x.of(math.nan).where(bad, value)
 
 
-def _of_two(name: str, formula: Callable[[Number, Number], Number]) -> None:
+def _of_two(name: str, formula: Callable[[FloatExpr, FloatExpr], FloatExpr]) -> None:
     @scalar_rule(f"chlo.{name}")
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
         return in_single(
-            e, args, lambda inner, v: formula(Number(inner, v[0]), Number(inner, v[1])).value
+            e, args, lambda inner, v: formula(FloatExpr(inner, v[0]), FloatExpr(inner, v[1])).value
         )
 
 
@@ -244,7 +244,7 @@ _of_two("polygamma", _polygamma)
 @scalar_rule("chlo.next_after")
 def _next_after(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Emit the neighbouring float of the first argument in the direction of the second."""
-    x, y = (Number(e, each) for each in args)
+    x, y = (FloatExpr(e, each) for each in args)
     bits_type = IntegerType(kind(x.type).width)
     x_bits, y_bits = (e.op("arith.bitcast", each, to=bits_type) for each in args)
 
@@ -263,13 +263,13 @@ def _next_after(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     moved = e.op("arith.addi", x_bits, e.select(inwards, number(-1), number(1)))
     result = e.select(e.compare_integers("eq", x_size, number(0)), from_zero, moved)
     result = e.select(x.compare("oeq", y), y_bits, result)
-    found = Number(e, e.op("arith.bitcast", result, to=x.type))
+    found = FloatExpr(e, e.op("arith.bitcast", result, to=x.type))
     return x.of(math.nan).where(x.compare("uno", y), found).value
 
 
 @scalar_rule("chlo.is_inf", "chlo.is_pos_inf", "chlo.is_neg_inf")
 def _is_infinite(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    x = Number(e, args[0])
+    x = FloatExpr(e, args[0])
     if op.name == "chlo.is_inf":
         return abs(x).compare("oeq", math.inf)
     return x.compare("oeq", math.inf if op.name == "chlo.is_pos_inf" else -math.inf)

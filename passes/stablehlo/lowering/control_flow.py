@@ -46,7 +46,7 @@ def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Seque
     if last.name != "stablehlo.return":
         raise OperationError(last, "ends a region, expected 'stablehlo.return'")
     for operation in operations:
-        lowering.at(operation).operation(operation, {})
+        lowering.with_origin(operation).operation(operation, {})
     return [lowering.value(value) for value in last.operands]
 
 
@@ -179,7 +179,7 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     call = CallOp(root_symbol(op, "decomposition"), op.operands, op.result_types)
     call.location = op.location
     del operands
-    lowering.at(call).operation(call, {})
+    lowering.with_origin(call).operation(call, {})
     results = [lowering.value(result) for result in call.results]
     call.drop_all_references()
     return results

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation
 from ....dialects.quant import Quantization, quantization
 from ....dialects.stablehlo.types import BoundsAttr, TokenType
 from ....ir.attribute_access import element_type
+from ....ir.diagnostics import OperationError
 
 TOKEN = TensorType(IntegerType(1), [])
 """The converted type of a token. It carries no data: effects keep their textual order."""
@@ -82,6 +83,31 @@ def kind(value_type: Attribute) -> Kind:
     raise TypeError(f"elements of type {element}")
 
 
+def operand_kind(op: Operation, index: int = 0) -> Kind:
+    """Return the kind of an operand's elements. Raises OperationError if they are not numbers."""
+    return _kind_at(op, op.operand_types[index])
+
+
+def result_kind(op: Operation) -> Kind:
+    """Return the kind of the first result's elements.
+
+    Raises OperationError if they are not numbers.
+    """
+    return _kind_at(op, op.result_types[0])
+
+
+def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
+    """Return the element kinds of `count` operands, from the operand `first` on."""
+    return [kind(each) for each in op.operand_types[first : first + count]]
+
+
+def _kind_at(op: Operation, value_type: Attribute) -> Kind:
+    try:
+        return kind(value_type)
+    except TypeError as problem:
+        raise OperationError(op, f"works on numbers, not on {problem}") from problem
+
+
 def _width(stored: Quantization) -> int:
     return stored.storage.width.data
 
@@ -118,7 +144,7 @@ def _converted_element(element: Attribute) -> Attribute:
 
 # Quantised numbers ------------------------------------------------------------------------------
 
-MOVEMENTS = frozenset(
+OPS_ON_STORAGE = frozenset(
     f"stablehlo.{name}"
     for name in (
         *("bitcast_convert", "broadcast", "broadcast_in_dim", "case", "concatenate", "constant"),
@@ -132,13 +158,13 @@ MOVEMENTS = frozenset(
 """Ops that do not compute with quantised numbers, or have their own rules for these."""
 
 
-def stored_as(value_type: Attribute) -> Quantization | None:
+def quantization_of(value_type: Attribute) -> Quantization | None:
     """Return how a tensor's elements are quantised, `None` if they are not."""
     return quantization(element_type(value_type))
 
 
-def is_computed(op: Operation) -> bool:
+def computes_on_quantised(op: Operation) -> bool:
     """Return whether an op computes with quantised numbers."""
-    return op.name not in MOVEMENTS and any(
-        stored_as(each) is not None for each in (*op.operand_types, *op.result_types)
+    return op.name not in OPS_ON_STORAGE and any(
+        quantization_of(each) is not None for each in (*op.operand_types, *op.result_types)
     )

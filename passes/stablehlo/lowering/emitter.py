@@ -98,7 +98,7 @@ class Emitter(ScalarEmitter):
 
         Return `None` if the tensor is not a constant, has a higher rank, or an index is dynamic.
         """
-        found = constant_of(value)
+        found = dense_constant(value)
         places = [each for each in indices if isinstance(each, int)]
         if found is None or len(places) != len(shape(value)) or len(places) > 1:
             return None
@@ -110,7 +110,7 @@ class Emitter(ScalarEmitter):
         Return `None` if `value` is not a constant of rank 0, if a size is dynamic, or if there are
         more than `LARGEST_SPLAT` elements.
         """
-        found = constant_of(value)
+        found = dense_constant(value)
         extents = [size for size in sizes if isinstance(size, int)]
         if found is None or shape(value) or len(extents) != len(sizes):
             return None
@@ -151,13 +151,9 @@ class Emitter(ScalarEmitter):
         ]
         block = Block(arg_types=[element_type(each.type) for each in (*inputs, *outputs)])
         inner = self.inside(block)
-        inner.insert_end(body(inner, block.args))
+        inner.add_op(YieldOp(*body(inner, block.args)))
         generic = GenericOp(inputs, outputs, Region(block), maps, iterators or [PARALLEL] * rank)
         return list(self.add_op(generic).results)
-
-    def insert_end(self, values: Sequence[SSAValue]) -> None:
-        """Emit the `linalg.yield` of a loop body."""
-        self.add_op(YieldOp(*values))
 
     def pointwise(self, values: Sequence[SSAValue], element: Attribute, body: Body) -> SSAValue:
         """Emit an elementwise op; return a tensor of `element` that has the shape of the operands.
@@ -177,13 +173,13 @@ class Emitter(ScalarEmitter):
             values, maps, [output], None, lambda inner, args: body(inner, args[:count])
         )[0]
 
-    def nearest(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:
+    def clamp_to_dimension(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:
         """Return whether `0 <= index < size`, and the index clamped to that range."""
         last = self.index(self.subtract(size, 1))
         bounded = self.op("arith.maxsi", self.op("arith.minsi", index, last), self.index(0))
         return self.compare_integers("eq", index, bounded), bounded
 
-    def strided_place(
+    def strided_index(
         self, distance: SSAValue, stride: SSAValue, count: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
         """Return whether `distance` is `k * stride` with `0 <= k < count`, and that `k`.
@@ -195,7 +191,7 @@ class Emitter(ScalarEmitter):
         number = self.op("arith.divsi", distance, stride)
         exact = self.compare_integers("eq", self.op("arith.remsi", distance, stride), none)
         inside = self.both(exact, self.compare_integers("sge", distance, none))
-        is_one, bounded = self.nearest(number, count)
+        is_one, bounded = self.clamp_to_dimension(number, count)
         return self.both(inside, is_one), bounded
 
     def window_loops(
@@ -284,7 +280,7 @@ class Emitter(ScalarEmitter):
             indices: list[SSAValue] = []
             for place, stride in enumerate(strides):
                 distance = inner.op("arith.subi", inner.loop_index(place), starts[place])
-                inside, index = inner.strided_place(distance, inner.index(stride), sizes[place])
+                inside, index = inner.strided_index(distance, inner.index(stride), sizes[place])
                 hit = inner.both(hit, inside)
                 indices.append(index)
             return [inner.select(hit, inner.element(source, indices), args[0])]
@@ -309,10 +305,7 @@ class Emitter(ScalarEmitter):
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
         return self.insert(
             InsertSliceOp.create(
-                operands=[
-                    *(source, target),
-                    *_values(lists),
-                ],
+                operands=[source, target, *_values(lists)],
                 result_types=[target.type],
                 properties=_slice_properties(2, lists[0], lists[1], strides),
             )
@@ -363,14 +356,22 @@ class Emitter(ScalarEmitter):
     def _reshape_at_run_time(
         self, source: SSAValue, sizes: Sequence[IndexOrInt], result: TensorType[Any]
     ) -> SSAValue:
-        if all(isinstance(size, int) for size in sizes) and min(shape(source), default=0) >= 0:
-            count = 1
-            for size in sizes:
-                count *= cast(int, size)
-            flat = self.reshape(source, [count])
+        extents = [size for size in sizes if isinstance(size, int)]
+        if len(extents) == len(sizes) and min(shape(source), default=0) >= 0:
+            flat = self.reshape(source, [prod(extents)])
             return self.reshape(flat, sizes)
         numbers = self.index_tensor(sizes)
         return self.insert(ReshapeOp.create(operands=[source, numbers], result_types=[result]))
+
+    def concatenate(self, parts: Sequence[SSAValue], dimension: int) -> SSAValue:
+        """Emit `tensor.concat` of one or more tensors."""
+        if len(parts) == 1:
+            return parts[0]
+        extents = [shape(part)[dimension] for part in parts]
+        sizes = [max(each) for each in zip(*map(shape, parts), strict=True)]
+        sizes[dimension] = sum(extents) if min(extents) >= 0 else DYNAMIC_INDEX
+        result = tensor_type(sizes, element_type(parts[0].type))
+        return self.insert(ConcatOp(parts, dimension, result))
 
     def index_tensor(self, sizes: Sequence[IndexOrInt]) -> SSAValue:
         """Emit indices as a tensor of rank 1."""
@@ -395,7 +396,7 @@ class Emitter(ScalarEmitter):
         return self.insert(CastOp.create(operands=[source], result_types=[result]))
 
 
-def constant_of(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
+def dense_constant(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
     """Return the dense attribute of the `arith.constant` that defines a value, else `None`."""
     owner = value.owner
     found = owner.value if isinstance(owner, ConstantOp) else None
@@ -451,10 +452,6 @@ def _folded(size: IndexOrInt) -> IndexOrInt:
     return known(size) if isinstance(size, SSAValue) else size
 
 
-def _is_value(size: IndexOrInt) -> bool:
-    return isinstance(size, SSAValue)
-
-
 def _values(lists: Sequence[Sequence[IndexOrInt]]) -> list[SSAValue]:
     return [each for part in lists for each in part if isinstance(each, SSAValue)]
 
@@ -465,6 +462,6 @@ def _slice_properties(
     sizes: Sequence[IndexOrInt],
     strides: Sequence[int],
 ) -> dict[str, Attribute]:
-    counts = [sum(map(_is_value, each)) for each in (offsets, sizes)]
+    counts = [len(_values([each])) for each in (offsets, sizes)]
     segments = DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0])
     return {**slice_properties(offsets, sizes, strides), "operandSegmentSizes": segments}

@@ -16,9 +16,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....ir.attribute_access import attribute
-from ..elementwise.arithmetic import operand_kind, result_kind, word
-from .element_types import converted, is_computed
-from .emitter import Emitter, constant_of, number_of, shape
+from ....ir.syntax.words import word
+from .element_types import computes_on_quantised, converted, operand_kind, result_kind
+from .emitter import Emitter, dense_constant, number_of, shape
 
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     **{"EQ": eq, "NE": ne, "GE": ge, "GT": gt, "LE": le, "LT": lt}
@@ -33,7 +33,7 @@ def drop_factors_of_one(module: Operation) -> None:
     for operation in list(module.walk()):
         if operation.name != "stablehlo.multiply" or operation.attributes:
             continue
-        if is_computed(operation) or operand_kind(operation).name == "complex":
+        if computes_on_quantised(operation) or operand_kind(operation).name == "complex":
             # A stored 1 of a quantised type is another number; complex 1 * inf is NaN.
             continue
         for one, other in (operation.operands, reversed(operation.operands)):
@@ -75,7 +75,7 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
 
 def _number(value: SSAValue) -> int | None:
     """Return the integer of a rank-0 constant, `None` for other values."""
-    found = None if shape(value) else constant_of(value)
+    found = None if shape(value) else dense_constant(value)
     number = None if found is None else number_of(found)
     return int(number) if isinstance(number, int) else None
 

@@ -23,7 +23,7 @@ from ....ir.text.parser import SourceParser
 from ....ir.text.source import Source
 
 
-def own_foreign_attributes(module: ModuleOp) -> None:
+def replace_foreign_attributes(module: ModuleOp) -> None:
     """Replace foreign `stablehlo` attributes in a module by mesh-opt's of the same name.
 
     Raises OperationError for an attribute whose text does not parse.

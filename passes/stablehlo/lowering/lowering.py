@@ -7,7 +7,8 @@ rule of each op (`rules.py`), calls it and binds the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -25,10 +26,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....dialects.quant import quantization
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
-from ....ir.locations import located_builder
+from ....ir.locations import located_builder, rebuilt
 from ....ir.regions import walk
-from ....ir.symbols import root_symbol, visibility
-from .element_types import converted, is_computed, kind
+from ....ir.symbols import find_symbol, root_symbol, visibility
+from .element_types import computes_on_quantised, converted, kind
 from .emitter import Emitter, number_of, shape
 from .folding import folded
 from .rules import scalar_rule, tensor_rule
@@ -37,37 +38,28 @@ MAXIMUM_INLINED = 64
 """The maximum nesting depth of calls and branches in a scalar body; limits recursive inlining."""
 
 
+@dataclass(frozen=True, slots=True)
 class Lowering:
     """The state of a conversion: the map from old to new values, and where new ops are inserted."""
 
-    def __init__(
-        self,
-        module: ModuleOp,
-        emitter: Emitter,
-        values: dict[SSAValue, SSAValue],
-        process: tuple[int, int] | None = None,
-    ) -> None:
-        self.module = module
-        self.emit = emitter
-        self.values = values
-        self.process = process
-        """The replica and partition in `interpreter.run_parallel`, `None` elsewhere."""
+    module: ModuleOp
+    emit: Emitter
+    values: dict[SSAValue, SSAValue]
+    process: tuple[int, int] | None = None
+    """The replica and partition in `interpreter.run_parallel`, `None` elsewhere."""
 
-    def at(self, operation: Operation) -> Lowering:
+    def with_origin(self, operation: Operation) -> Lowering:
         """Return a lowering with the same insertion point that reports errors at `operation`."""
-        return self._with(Emitter(self.emit.builder, operation))
+        return replace(self, emit=Emitter(self.emit.builder, operation))
 
     def inside(self, block: Block, operation: Operation) -> Lowering:
         """Return a lowering that inserts at the end of a block of a new op."""
         builder = located_builder(InsertPoint.at_end(block), operation)
-        return self._with(Emitter(builder, operation))
+        return replace(self, emit=Emitter(builder, operation))
 
     def on_process(self, process: tuple[int, int]) -> Lowering:
         """Return a lowering for one process at the same place, with its own value map."""
-        return Lowering(self.module, self.emit, dict(self.values), process)
-
-    def _with(self, emitter: Emitter) -> Lowering:
-        return Lowering(self.module, emitter, self.values, self.process)
+        return replace(self, values=dict(self.values), process=process)
 
     def value(self, value: SSAValue) -> SSAValue:
         """Return the converted value of an old value; a value without one is returned as it is."""
@@ -94,7 +86,7 @@ class Lowering:
         """Convert the ops of a block in order."""
         for operation in block.ops:
             builder = located_builder(self.emit.builder.insertion_point, operation)
-            here = self._with(Emitter(builder, operation))
+            here = replace(self, emit=Emitter(builder, operation))
             here.operation(operation, targets or {})
 
     def operation(self, operation: Operation, targets: dict[Block, Block]) -> None:
@@ -121,7 +113,7 @@ class Lowering:
         An op on quantised numbers uses the rule `quantised`; constant folding precedes scalar
         rules. Raises OperationError if there is no rule, or if the rule rejects the op.
         """
-        name = "quantised" if is_computed(operation) else operation.name
+        name = "quantised" if computes_on_quantised(operation) else operation.name
         rule = tensor_rule.get(name)
         if rule is not None:
             return rule(self, operation, operands)
@@ -157,8 +149,8 @@ class Lowering:
         made = type(operation).create(
             operands=operands,
             result_types=[converted(each) for each in operation.result_types],
-            properties=dict(operation.properties),
-            attributes=dict(operation.attributes),
+            properties=operation.properties,
+            attributes=operation.attributes,
             successors=[targets.get(each, each) for each in operation.successors],
             regions=[self.region(region, operation) for region in operation.regions],
         )
@@ -175,31 +167,24 @@ class Lowering:
         """
         callee = self.function(root_symbol(operation, "callee"))
         kept = callee is not None and visibility(callee) != "private"
-        results = list(operation.result_types)
         if kept:
             taken = [boundary_type(each) for each in operation.operand_types]
             operands = [
-                self.resigned(value, type_) for value, type_ in zip(operands, taken, strict=True)
+                self.with_signedness(value, type_)
+                for value, type_ in zip(operands, taken, strict=True)
             ]
-        given = [boundary_type(each) if kept else converted(each) for each in results]
-        made = CallOp.create(
-            operands=operands,
-            result_types=given,
-            properties=dict(operation.properties),
-            attributes=dict(operation.attributes),
-        )
+        convert = boundary_type if kept else converted
+        made = rebuilt(operation, operands, [convert(each) for each in operation.result_types])
         self.emit.add_op(made)
         for old, new in zip(operation.results, made.results, strict=True):
-            self.values[old] = self.resigned(new, converted(old.type))
+            self.values[old] = self.with_signedness(new, converted(old.type))
 
     def function(self, name: str) -> FuncOp | None:
         """Return the function of the module that has this name, `None` if there is none."""
-        for each in self.module.body.block.ops:
-            if isinstance(each, FuncOp) and each.sym_name.data == name:
-                return each
-        return None
+        found = find_symbol(self.module, name)
+        return found if isinstance(found, FuncOp) else None
 
-    def resigned(self, value: SSAValue, type_: Attribute) -> SSAValue:
+    def with_signedness(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Bitcast an integer tensor to `type_`, which has the same width and another signedness."""
         if value.type == type_:
             return value
@@ -207,12 +192,11 @@ class Lowering:
 
     # Bodies of scalars.
 
-    def scalars(
+    def inline_on_scalars(
         self,
         region: Region,
         arguments: Sequence[SSAValue],
         emitter: Emitter,
-        widen: Callable[[Operation], bool] | None = None,
         depth: int = 0,
     ) -> list[SSAValue]:
         """Emit a region as ops on scalars, inlined at `emitter`; return the scalars that it yields.
@@ -250,20 +234,18 @@ class Lowering:
     ) -> Sequence[SSAValue]:
         name = operation.name
         here = Emitter(emitter.builder, operation)
-        if any(shape_of_type(each) for each in operation.result_types):
+        ranks = [
+            each.get_num_dims() for each in operation.result_types if isinstance(each, TensorType)
+        ]
+        if any(ranks):
             raise OperationError(operation, "makes a tensor in a body that works on elements")
         if name in scalar_rule:
             return [scalar_rule[name](here, operation, operands)]
-        if name.startswith(_ON_SCALARS) and not any(map(_is_tensor, operation.result_types)):
-            made = type(operation).create(
-                operands=operands,
-                result_types=operation.result_types,
-                properties=dict(operation.properties),
-                attributes=dict(operation.attributes),
-            )
-            return here.add_op(made).results
+        if name.startswith(_ON_SCALARS) and not ranks:
+            return here.add_op(rebuilt(operation, operands, operation.result_types)).results
         if name in ("stablehlo.constant", "chlo.constant"):
-            return [self.constant_scalar(operation, here)]
+            value = cast(Any, attribute(operation, "value"))
+            return [here.constant(number_of(value), kind(operation.result_types[0]).type)]
         if name in _SAME_ELEMENT and len(operands) == len(operation.results):
             return operands
         if name in ("func.call", "stablehlo.composite"):
@@ -271,7 +253,7 @@ class Lowering:
             callee = self.function(root_symbol(operation, which))
             if callee is None or depth > MAXIMUM_INLINED:
                 raise OperationError(operation, "calls what is not defined, or itself")
-            return self.scalars(callee.body, operands, here, depth=depth + 1)
+            return self.inline_on_scalars(callee.body, operands, here, depth=depth + 1)
         if name in ("stablehlo.if", "stablehlo.case"):
             return self._scalar_branches(operation, operands[0], here, depth)
         raise OperationError(operation, "is not supported in a body that works on elements")
@@ -280,7 +262,9 @@ class Lowering:
         self, operation: Operation, chosen: SSAValue, emitter: Emitter, depth: int
     ) -> Sequence[SSAValue]:
         """Emit all branches, and select the results of one: scalar bodies have no side effects."""
-        results = [self.scalars(each, (), emitter, depth=depth + 1) for each in operation.regions]
+        results = [
+            self.inline_on_scalars(each, (), emitter, depth=depth + 1) for each in operation.regions
+        ]
         if operation.name == "stablehlo.if":
             first, second = results
             return [emitter.select(chosen, a, b) for a, b in zip(first, second, strict=True)]
@@ -290,11 +274,6 @@ class Lowering:
             pairs = zip(results[number], found, strict=True)
             found = [emitter.select(is_it, one, other) for one, other in pairs]
         return found
-
-    def constant_scalar(self, operation: Operation, emitter: Emitter) -> SSAValue:
-        """Emit a splat or rank-0 constant as a scalar constant."""
-        value = cast(Any, attribute(operation, "value"))
-        return emitter.constant(number_of(value), kind(operation.result_types[0]).type)
 
 
 _ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")
@@ -311,15 +290,6 @@ _SAME_ELEMENT = frozenset(
     )
 )
 """Ops that are the identity on a tensor of rank 0."""
-
-
-def _is_tensor(value_type: Attribute) -> bool:
-    return isinstance(value_type, TensorType)
-
-
-def shape_of_type(value_type: Attribute) -> tuple[int, ...]:
-    """Return the shape of a tensor type, `()` for any other type."""
-    return tuple(value_type.get_shape()) if isinstance(value_type, TensorType) else ()
 
 
 def boundary_type(value_type: Attribute) -> Attribute:
@@ -399,7 +369,7 @@ def _converted_body(
     lowering = Lowering(module, Emitter(builder, function), {})
     for before, after in zip(first.args, entry.args, strict=True):
         after.name_hint = before.name_hint
-        lowering.values[before] = lowering.resigned(after, converted(before.type))
+        lowering.values[before] = lowering.with_signedness(after, converted(before.type))
     for before, after in targets.items():
         for one, other in zip(before.args, after.args, strict=True):
             lowering.values.setdefault(one, other)

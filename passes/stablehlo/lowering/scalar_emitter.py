@@ -131,6 +131,10 @@ class ScalarEmitter(BuilderIndices):
         """Emit `arith.ori`."""
         return self.op("arith.ori", left, right)
 
+    def negated(self, truth: SSAValue) -> SSAValue:
+        """Emit the negation of an `i1`."""
+        return self.op("arith.xori", truth, self.constant(1, BOOL))
+
     def loop_index(self, dimension: int) -> SSAValue:
         """Emit `linalg.index`."""
         return self.insert(IndexOp(dimension))

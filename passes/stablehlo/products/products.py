@@ -10,7 +10,6 @@ from math import prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
-from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.stablehlo.attributes import DotAttr
 from ....dialects.stablehlo.windows import Window, convolution_numbers, convolution_windows
@@ -18,13 +17,12 @@ from ....ir.attribute_access import attribute, integer
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import pad, result_sizes, reverse, transpose
-from ..elementwise.arithmetic import operand_kind, result_kind
 from ..elementwise.conversions import convert
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
-from ..reduction.window_loops import window_count
+from ..reduction.window_loops import window_count, windows_of
 
 Tensors = Sequence[SSAValue]
 _F32 = kind(f32)
@@ -174,11 +172,7 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.convolution")
 def _convolution(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    try:
-        windows = convolution_windows(op)
-    except VerifyException as problem:
-        raise OperationError(op, str(problem)) from problem
-    return [convolve(lowering.emit, op, operands, windows)]
+    return [convolve(lowering.emit, op, operands, windows_of(op, convolution_windows))]
 
 
 def convolve(
@@ -269,7 +263,7 @@ def _sums_of_windows(
     return rounded(e, sums, total, kinds[2])
 
 
-MOST_PHASES = 16
+MAX_CONVOLUTION_PHASES = 16
 """The maximum number of convolutions into which one with base dilation is split."""
 
 
@@ -278,7 +272,7 @@ def _has_phases(op: Operation, windows: Sequence[Window]) -> bool:
     return (
         bool(dilated)
         and all(window.stride == window.dilation == 1 for window in dilated)
-        and prod(window.base_dilation for window in windows) <= MOST_PHASES
+        and prod(window.base_dilation for window in windows) <= MAX_CONVOLUTION_PHASES
         and result_kind(op).name != "complex"
         and min(*shape(op.operands[0]), *shape(op.operands[1]), *result_sizes(op)) >= 0
     )

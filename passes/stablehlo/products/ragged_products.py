@@ -16,9 +16,8 @@ from ....dialects.chlo.dialect import RaggedDotAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ..elementwise.arithmetic import operand_kind, result_kind
 from ..elementwise.conversions import convert
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
@@ -124,7 +123,19 @@ def _group_numbers(
     own = operand_kind(op, 2)
     loops = outer + 2
     over = [e.size(sizes, place) for place in range(outer)]
-    whole, inner, last = range(outer), (*range(outer), outer + 1), (*range(outer), outer)
+    groups, rows = e.size(sizes, outer), e.size(left, found.ragged)
+
+    def summed(values: SSAValue, extent: IndexOrInt, body: Body) -> SSAValue:
+        """Reduce the last dimension of `values` for each of `extent` positions."""
+        (result,) = e.loops(
+            [values],
+            [dims(*range(outer), outer + 1, loops=loops)],
+            [e.fill(e.constant(0, i64), [*over, extent])],
+            [dims(*range(outer + 1), loops=loops)],
+            body,
+            [*[PARALLEL] * (outer + 1), REDUCTION],
+        )
+        return result
 
     def ends(scalar: Emitter, args: Tensors) -> Tensors:
         """Sum the sizes up to this group."""
@@ -141,17 +152,7 @@ def _group_numbers(
         ended = scalar.compare_integers("sle", args[0], place)
         return [scalar.op("arith.addi", args[1], scalar.op("arith.extui", ended, to=i64))]
 
-    value, body = sizes, ends
-    for extent, body in ((e.size(sizes, outer), ends), (e.size(left, found.ragged), counted)):
-        (value,) = e.loops(
-            [value],
-            [dims(*inner, loops=loops)],
-            [e.fill(e.constant(0, i64), [*over, extent])],
-            [dims(*last, loops=loops)],
-            body,
-            [*[PARALLEL] * (len(whole) + 1), REDUCTION],
-        )
-    return value
+    return summed(summed(sizes, groups, ends), rows, counted)
 
 
 def _product(
@@ -221,7 +222,7 @@ def _body(
             hit = inner.compare_integers("eq", number, own)
         else:
             first, number, carried = args
-            hit, group = inner.nearest(inner.to_index(number), extent)
+            hit, group = inner.clamp_to_dimension(inner.to_index(number), extent)
             places = [
                 group if place in found.group else inner.loop_index(place_right[place])
                 for place in range(len(shape(right)))

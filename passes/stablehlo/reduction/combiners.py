@@ -75,7 +75,7 @@ class Combiner:
         if self.widened:
             return [e.op(self.widened, carried[0], values[0])]
         arguments = [*values, *carried] if self.elements_first else [*carried, *values]
-        return self.lowering.scalars(self.region, arguments, e)
+        return self.lowering.inline_on_scalars(self.region, arguments, e)
 
     def finish(self, e: Emitter, results: Sequence[SSAValue]) -> list[SSAValue]:
         """Return tensors of accumulators converted to the body's element types."""

@@ -6,29 +6,22 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
-from ....dialects.stablehlo.windows import Window, reduction_windows
+from ....dialects.stablehlo.windows import reduction_windows
 from ....ir.attribute_access import attribute, number_list
-from ....ir.diagnostics import OperationError
 from ..data_movement.shapes import pad, reverse
-from ..lowering.element_types import Kind, kind
+from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 from .combiners import Combiner, combiner
 from .running_reductions import running_dimension, running_reduction
-from .window_loops import combine_windows
+from .window_loops import combine_windows, windows_of
 
 Tensors = Sequence[SSAValue]
 
 SHORT_WINDOW = 32
 """The most elements of a window that is summed in its own type, as StableHLO's interpreter does."""
-
-
-def element_kinds(op: Operation, first: int, count: int) -> list[Kind]:
-    """Return the element kinds of `count` operands, from the operand `first` on."""
-    return [kind(each) for each in op.operand_types[first : first + count]]
 
 
 @tensor_rule("stablehlo.reduce")
@@ -79,7 +72,7 @@ def _map(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     region = op.regions[0]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return lowering.scalars(region, args[: len(operands)], inner)
+        return lowering.inline_on_scalars(region, args[: len(operands)], inner)
 
     return [lowering.emit.pointwise(operands, kind(op.result_types[0]).type, body)]
 
@@ -87,19 +80,11 @@ def _map(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 # Windows -----------------------------------------------------------------------------------------
 
 
-def windows_of(op: Operation) -> list[Window]:
-    """Return the windows of a reduction. Raises OperationError if its attributes do not fit."""
-    try:
-        return reduction_windows(op)
-    except VerifyException as problem:
-        raise OperationError(op, str(problem)) from problem
-
-
 @tensor_rule("stablehlo.reduce_window")
 def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     half = len(operands) // 2
-    windows = windows_of(op)
+    windows = windows_of(op, reduction_windows)
     size = prod(window.size for window in windows)
     running = running_dimension(op, windows)
     combined = combiner(

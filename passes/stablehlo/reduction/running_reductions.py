@@ -29,9 +29,6 @@ from .window_loops import combine_windows
 BLOCK = 32
 """The number of elements of a block. Dimensions of up to two blocks use windows directly."""
 
-_ALONE = 2
-"""The number of ops in a body that consists of one op and its terminator."""
-
 _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 
 
@@ -62,7 +59,7 @@ def _has_identity(op: Operation) -> bool:
     """
     body = only_operation(op.regions[0])
     if body is None:
-        return len(op.regions[0].block.ops) > _ALONE
+        return len(op.regions[0].block.ops) > 2
     initial = op.operands[1].owner
     while isinstance(initial, Operation) and initial.name in _THROUGH:
         initial = initial.operands[0].owner

@@ -15,15 +15,15 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from ....dialects.stablehlo.windows import Window
+from ....dialects.stablehlo.windows import Window, reduction_windows
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import pad
-from ..lowering.element_types import kind
+from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 from .combiners import Combiner, combiner
-from .reductions import element_kinds, windows_of
+from .window_loops import windows_of
 
 Tensors = Sequence[SSAValue]
 
@@ -36,7 +36,7 @@ def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) ->
     (start,) = combined.start(e, [e.element(operands[2])], element_kinds(op, 2, 1))
     if 0 in (*shape(operands[0]), *shape(operands[1])):
         return [e.fill(start, e.sizes(operands[0]))]
-    windows = windows_of(op)
+    windows = windows_of(op, reduction_windows)
     chosen = _choose(lowering, op, operands[0], e.sizes(operands[1]), windows)
     return [_scatter_chosen(e, combined, start, operands, chosen, windows)]
 
@@ -74,12 +74,12 @@ def _choose(
             first = inner.multiply(inner.loop_index(place), windows[place].stride)
             index = inner.add(first, inner.loop_index(loop))
             at = inner.index(inner.subtract(index, windows[place].low))
-            is_one, bounded = inner.nearest(at, sizes[place])
+            is_one, bounded = inner.clamp_to_dimension(at, sizes[place])
             inside = inner.both(inside, is_one)
             linear = inner.add(inner.multiply(linear, sizes[place]), bounded)
-        kept = lowering.scalars(op.regions[0], [before, value], inner)[0]
+        kept = lowering.inline_on_scalars(op.regions[0], [before, value], inner)[0]
         empty = inner.compare_integers("slt", position, inner.constant(0, position_type))
-        new = inner.both(inside, inner.either(empty, _negated(inner, kept)))
+        new = inner.both(inside, inner.either(empty, inner.negated(kept)))
         here = inner.from_index(inner.index(linear), position_type)
         return [inner.select(new, value, before), inner.select(new, here, position)]
 
@@ -93,11 +93,7 @@ def _choose(
     )[1]
 
 
-def _negated(e: Emitter, truth: SSAValue) -> SSAValue:
-    return e.op("arith.xori", truth, e.constant(1, BOOL))
-
-
-MOST_PHASES = 16
+MAX_SCATTER_PHASES = 16
 """The maximum product of strides for which each phase of the result gets its own loop nest."""
 
 
@@ -118,9 +114,9 @@ def _scatter_chosen(
     the blocks.
     """
     sizes = e.sizes(operands[0])
-    scatter = _Scatter(e, combined, start, operands[1], chosen, sizes, windows)
+    scatter = _ScatterSelected(e, combined, start, operands[1], chosen, sizes, windows)
     is_known = min(*shape(operands[0]), *shape(operands[1])) >= 0
-    if not is_known or prod(each.stride for each in windows) > MOST_PHASES:
+    if not is_known or prod(each.stride for each in windows) > MAX_SCATTER_PHASES:
         return scatter.all_places()
     result = e.fill(start, sizes)
     for phase in product(*(range(each.stride) for each in windows)):
@@ -167,7 +163,7 @@ def _phase(window: Window, first: int, size: int, count: int) -> _Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scatter:
+class _ScatterSelected:
     """The second loop nest: what windows scatter to the positions that they selected."""
 
     emit: Emitter

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
+from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.stablehlo.windows import Window
+from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..lowering.element_types import Kind
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
 from .combiners import Combiner
+
+
+def windows_of(op: Operation, read: Callable[[Operation], list[Window]]) -> list[Window]:
+    """Return the windows that `read` finds in an op. Raises OperationError if they do not fit."""
+    try:
+        return read(op)
+    except VerifyException as problem:
+        raise OperationError(op, str(problem)) from problem
 
 
 def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:

@@ -19,7 +19,7 @@ from ....ir.attribute_access import element_type
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
 from ..lowering.element_types import kind
-from ..lowering.emitter import BOOL, INDEX, Emitter, shape
+from ..lowering.emitter import INDEX, Emitter, shape
 from .rank_sort import Less, placed, ranks
 
 SHORT_RUN = 32
@@ -173,7 +173,7 @@ def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SS
             inner.op("arith.addi", runs.start, half),
             inner.op("arith.addi", runs.middle, opposite),
         )
-        above = inner.both(open_, inner.op("arith.xori", later, inner.constant(1, BOOL)))
+        above = inner.both(open_, inner.negated(later))
         high = inner.select(inner.both(open_, later), half, high)
         low = inner.select(above, inner.op("arith.addi", half, runs.one), low)
         return [inner.from_index(each, i64) for each in (low, high)]

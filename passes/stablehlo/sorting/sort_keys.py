@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
-from ....ir.attribute_access import attribute
-from ....ir.syntax.words import OpaqueWordAttribute
-from ..elementwise.arithmetic import operand_kind, word
-from ..elementwise.comparisons import total_order
+from ....ir.syntax.words import word
+from ..elementwise.comparisons import is_total_order, total_order
+from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
 
@@ -91,7 +90,7 @@ def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) ->
 
     def key(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         both = [element for element in args[:count] for _ in range(2)]
-        (value,) = lowering.scalars(body, both, scalar)
+        (value,) = lowering.inline_on_scalars(body, both, scalar)
         return [total_order(scalar, value) if found.name == "float" else value]
 
     values = lowering.emit.pointwise(operands, IntegerType(found.width), key)
@@ -119,10 +118,8 @@ def _comparison(region: Region) -> Operation | None:
     owner = end.operands[0].owner if end is not None and end.operands else None
     if not isinstance(owner, Operation) or owner.name != "stablehlo.compare":
         return None
-    how = attribute(owner, "compare_type")
-    is_total = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
-    name = operand_kind(owner).name
-    is_ordered = name in ("signed", "unsigned", "bool") or (name == "float" and is_total)
+    compared = operand_kind(owner)
+    is_ordered = compared.is_integer or (compared.name == "float" and is_total_order(owner))
     if not is_ordered or word(owner, "comparison_direction") not in ("LT", "GT"):
         return None
     first, second = owner.operands

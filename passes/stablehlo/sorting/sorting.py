@@ -24,9 +24,8 @@ from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
-from ..elementwise.arithmetic import operand_kind
 from ..elementwise.comparisons import total_order
-from ..lowering.element_types import kind
+from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import call_rule, tensor_rule
@@ -38,10 +37,10 @@ Tensors = Sequence[SSAValue]
 
 Order = Less | Keys
 
-LONG = 128
+MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
 
-FEW = 64
+MAX_SELECTED_K = 64
 """The maximum k of a top-k that selects its elements one by one instead of sorting."""
 
 
@@ -83,7 +82,7 @@ def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
     keys = keys_of(lowering, region, operands)
     if keys is not None:
         return keys
-    return lambda e, one, other: lowering.scalars(region, in_pairs(one, other), e)[0]
+    return lambda e, one, other: lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
 
 
 def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
@@ -98,7 +97,7 @@ def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order)
     keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
     if isinstance(order, Keys) and order.can_be_packed(dimension):
         places = places_of(e, sorted_numbers(e, order.packed(e, dimension), dimension))
-    elif shape(operands[0])[dimension] > LONG:
+    elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
         places = sorted_order(e, keys, dimension, less)
     else:
         found = ranks(e, keys, dimension, less)
@@ -134,8 +133,8 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     order = Keys(keys, found.width, found.name in ("unsigned", "bool"), descends=True)
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
     both = [source, positions]
-    if shape(source)[-1] > LONG and isinstance(count, int) and count <= FEW:
-        largest = _first_packed if order.can_be_packed(rank - 1) else _largest
+    if shape(source)[-1] > MAX_RANK_SORTED and isinstance(count, int) and count <= MAX_SELECTED_K:
+        largest = _select_top_k_packed if order.can_be_packed(rank - 1) else _select_top_k
         first = largest(e, order, count)
         return [in_order(e, value, first, rank - 1) for value in both]
     sizes, offsets, strides = [*e.sizes(source)[:-1], count], [0] * rank, [1] * rank
@@ -154,7 +153,7 @@ def _precedes(
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
 
 
-def _first_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
+def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
     """Return the positions of the first `count` keys along the last dimension, for packed keys.
 
     Each iteration finds the minimum of the packed numbers that are greater than the last one found.
@@ -188,7 +187,7 @@ def _first_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
     return places_of(e, e.add_op(loop).results[1])
 
 
-def _largest(e: Emitter, order: Keys, count: int) -> SSAValue:
+def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
     """Return the positions of the `count` largest keys along the last dimension.
 
     Each iteration finds the largest key among those that come after the last one found, and then
