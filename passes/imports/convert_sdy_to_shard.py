@@ -70,7 +70,11 @@ from ..sharding.annotations.access import (
     stated_lists,
 )
 from ..sharding.partition.reductions import bits
-from .manual_computation import inline_manual_calls, inline_manual_computation, nothing_manual
+from .manual_computation import (
+    inline_manual_calls,
+    inline_manual_computation,
+    is_unused_by_manual_computations,
+)
 from .mhlo_shardings import import_mhlo_shardings
 
 
@@ -188,7 +192,7 @@ class _Conversion:
     ) -> _ImportedMesh:
         place = operation or self._module
         if mesh.axes and mesh.device_ids:
-            if not nothing_manual(self._operations, name):
+            if not is_unused_by_manual_computations(self._operations, name):
                 raise OperationError(
                     place,
                     "numbers its devices out of order, which a grid cannot express where a manual"
