@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from importlib import import_module
+from itertools import takewhile
 from typing import cast
 
 from xdsl.builder import Builder
@@ -98,17 +99,9 @@ class DimensionSizes:
             return located_builder(InsertPoint.after(maker), maker)
         block = cast(Block, value.owner)
         # After the leading constants: more of them may be inserted at the block's start later.
-        last = next((one for one in reversed(self._leading_constants(block))), None)
-        point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
+        constants = list(takewhile(lambda op: op.name == "arith.constant", block.ops))
+        point = InsertPoint.after(constants[-1]) if constants else InsertPoint.at_start(block)
         return located_builder(point, maker)
-
-    def _leading_constants(self, block: Block) -> list[Operation]:
-        leading: list[Operation] = []
-        for operation in block.ops:
-            if operation.name != "arith.constant":
-                break
-            leading.append(operation)
-        return leading
 
     def _find(self, value: SSAValue, index: int) -> Size:
         tensor = ranked(value)

@@ -33,7 +33,7 @@ from ...ir.tensor_types import ranked
 from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, size_rule
 
 Indices = tuple[int, ...]
-Rule = Callable[["ShapeTensors", OpResult, Indices], SSAValue | None]
+Rule = Callable[["ScalarElements", OpResult, Indices], SSAValue | None]
 
 element_rule = Rules[Rule]()
 """Rules that return an element of an op's result as a scalar, `None` if it is not known as one."""
@@ -48,7 +48,7 @@ StableHLO's `get_dimension_size` returns an i32.
 """
 
 
-class ShapeTensors:
+class ScalarElements:
     """Elements of tensors as scalars. Each is emitted once, right after the value it depends on."""
 
     def __init__(self, sizes: DimensionSizes) -> None:
@@ -128,14 +128,14 @@ def _is_inside(indices: Indices, shape: Sequence[int]) -> bool:
     return all(0 <= index < size for index, size in zip(indices, shape, strict=True))
 
 
-def _linear(indices: Sequence[int], shape: Sequence[int]) -> int:
+def _linearize(indices: Sequence[int], shape: Sequence[int]) -> int:
     number = 0
     for index, size in zip(indices, shape, strict=True):
         number = number * size + index
     return number
 
 
-def _place(number: int, shape: Sequence[int]) -> Indices:
+def _delinearize(number: int, shape: Sequence[int]) -> Indices:
     indices: list[int] = []
     for size in reversed(shape):
         number, index = divmod(number, size)
@@ -144,35 +144,37 @@ def _place(number: int, shape: Sequence[int]) -> Indices:
 
 
 @element_rule("tensor.from_elements")
-def _from_elements(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
-    del tensors
-    return tensor.op.operands[_linear(indices, _shape(tensor))]
+def _from_elements(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
+    del elements
+    return tensor.op.operands[_linearize(indices, _shape(tensor))]
 
 
 @element_rule("arith.constant")
-def _constant(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+def _constant(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     value = attribute(tensor.op, "value")
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
     values = cast("DenseIntOrFPElementsAttr[Any]", value)
-    number = 0 if is_splat(values) else _linear(indices, _shape(tensor))
+    number = 0 if is_splat(values) else _linearize(indices, _shape(tensor))
     found = values.get_values()[number]
     element = cast("IndexType | IntegerType", values.get_element_type())
     constant = ConstantOp(IntegerAttr(found, element))
-    return tensors.sizes.builder_after(tensor).insert(constant).result
+    return elements.sizes.builder_after(tensor).insert(constant).result
 
 
 @element_rule("tensor.cast", "tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape")
-def _same_order(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+def _same_order(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     source = tensor.op.operands[0]
     shape = _shape(source) if _is_small(source) else None
     if shape is None or prod(shape) != prod(_shape(tensor)):
         return None
-    return tensors.element_or_read(source, _place(_linear(indices, _shape(tensor)), shape))
+    return elements.element_or_read(
+        source, _delinearize(_linearize(indices, _shape(tensor)), shape)
+    )
 
 
 @element_rule("tensor.concat")
-def _concatenated(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+def _concatenated(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     dimension = cast(IntegerAttr, attribute(tensor.op, "dim")).value.data
     place = indices[dimension]
     for part in tensor.op.operands:
@@ -181,23 +183,23 @@ def _concatenated(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> 
             return None
         if place < length:
             own = (*indices[:dimension], place, *indices[dimension + 1 :])
-            return tensors.element_or_read(part, own) if _is_small(part) else None
+            return elements.element_or_read(part, own) if _is_small(part) else None
         place -= length
     return None
 
 
-def _elementwise(tensors: ShapeTensors, tensor: OpResult, indices: Indices) -> SSAValue | None:
+def _elementwise(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     """Apply an elementwise op to the elements at one position."""
     operation = tensor.op
     operands = [
-        value if ranked(value) is None else tensors.element_or_read(value, indices)
+        value if ranked(value) is None else elements.element_or_read(value, indices)
         for value in operation.operands
         if ranked(value) is None or _is_small(value)
     ]
     if len(operands) != len(operation.operands) or operation.regions:
         return None
     element = cast("TensorType[Any]", tensor.type).get_element_type()
-    return _on_scalars(operation, operands, tensors.sizes.builder_after(tensor), element)
+    return _on_scalars(operation, operands, elements.sizes.builder_after(tensor), element)
 
 
 def _on_scalars(
@@ -207,7 +209,7 @@ def _on_scalars(
 
 
 def _of_loops(
-    tensors: ShapeTensors, view: StructuredView, tensor: OpResult, indices: Indices
+    elements: ScalarElements, view: StructuredView, tensor: OpResult, indices: Indices
 ) -> SSAValue | None:
     """Evaluate one point of a structured op whose body computes with integers only."""
     places = [
@@ -231,12 +233,12 @@ def _of_loops(
         operand = view.inputs[argument.index]
         own = tuple(view.maps[argument.index].eval(point, []))
         is_tensor = ranked(operand) is not None
-        values[argument] = tensors.element_or_read(operand, own) if is_tensor else operand
-    builder = tensors.sizes.builder_after(tensor)
+        values[argument] = elements.element_or_read(operand, own) if is_tensor else operand
+    builder = elements.sizes.builder_after(tensor)
     for step in steps[:-1]:
         result = step.results[0]
         if step.name == "linalg.index":
-            values[result] = tensors.sizes.constant(point[integer(step, "dim")], tensor)
+            values[result] = elements.sizes.constant(point[integer(step, "dim")], tensor)
         else:
             own_operands = [values.get(operand, operand) for operand in step.operands]
             values[result] = _on_scalars(step, own_operands, builder, result.type)
@@ -262,6 +264,6 @@ def _is_scalar_step(operation: Operation) -> bool:
 @size_rule("tensor.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the element of the shape operand."""
-    found = ShapeTensors(sizes).index(value.op.operands[1], (index,))
+    found = ScalarElements(sizes).index(value.op.operands[1], (index,))
     number = constant_integer(found)
     return found if number is None else number

@@ -43,7 +43,7 @@ from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
-from .shape_tensors import CASTS, ShapeTensors, cast_size
+from .shape_tensors import CASTS, ScalarElements, cast_size
 
 EQUAL, LESS = 0, 2
 """The predicates of `arith.cmpi eq` and `slt`."""
@@ -80,7 +80,7 @@ def _trace_sizes(function: Operation) -> None:
         if operation.name == "arith.select" and _asks_for_negative_size(operation.operands[0]):
             Rewriter.replace_op(operation, [], [operation.operands[2]])
     sizes = DimensionSizes()
-    shapes = ShapeTensors(sizes)
+    shapes = ScalarElements(sizes)
     for operation in tuple(_on_tensors(function)):
         if operation.name == "tensor.extract":
             tensor, *indices = operation.operands

@@ -58,8 +58,8 @@ BINARY = (
 )
 REDUCTIONS = "all any max min product sum"
 
-ELEMENTWISE_UNARY = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
-size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(like(0))
+SAME_SHAPE_AS_OPERAND = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
+size_rule(*(f"tosa.{name}" for name in SAME_SHAPE_AS_OPERAND))(like(0))
 size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
 size_rule("tosa.select")(_broadcast(3))
 size_rule("tosa.scatter", "tosa.table")(like(0))
