@@ -29,6 +29,7 @@ _RULES = (
     *("reduction.reductions", "reduction.select_and_scatter"),
     *("products.products", "products.ragged_products", "sorting.sorting"),
     *("lowering.control_flow", "calls.custom_calls", "calls.dynamic_calls", "calls.kept_ops"),
+    *("calls.test_expectations", "reduction.batch_norm"),
     *("distribution.parallel_programs", "distribution.collectives"),
 )
 """The modules that fill the tables of rules."""

@@ -70,11 +70,6 @@ def index_progression(starts: SSAValue, vector: int, number: int) -> Progression
     return _progression(starts, (vector, number) if vector < len(shape(starts)) else None, {})
 
 
-def progression(value: SSAValue) -> Progression | None:
-    """Return the progression that an integer tensor of StableHLO holds, `None` if it is not one."""
-    return _progression(value, None, {})
-
-
 def _progression(value: SSAValue, at: _Slice, known: _Known) -> Progression | None:
     if (value, at) in known:
         return known[value, at]

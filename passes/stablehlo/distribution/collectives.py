@@ -122,7 +122,7 @@ def _known_shapes(lowering: Lowering) -> list[GridShape]:
     return cast("list[GridShape]", shapes)
 
 
-def _rows(op: Operation, name: str) -> list[list[int]]:
+def number_rows(op: Operation, name: str) -> list[list[int]]:
     """Return an attribute as a table of numbers. Raises OperationError if it is not one."""
     found = attribute(op, name)
     if not isinstance(found, DenseIntOrFPElementsAttr):
@@ -141,7 +141,7 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
     found = attribute(op, "replica_groups")
     if isinstance(found, ReplicaGroupMeshAxesAttr):
         return mesh_groups(lowering, op, found)
-    groups = _rows(op, "replica_groups")
+    groups = number_rows(op, "replica_groups")
     if not groups:
         if count is None:
             raise OperationError(
@@ -323,7 +323,7 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("stablehlo.collective_permute")
 def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert to a shift if pairs rotate along an axis, else to an all-gather and a read."""
-    pairs = [(source, target) for source, target in _rows(op, "source_target_pairs")]
+    pairs = [(source, target) for source, target in number_rows(op, "source_target_pairs")]
     grid, axes = _all_axes(lowering, op)
     extents = next(
         cast(GridShape, each.grid.shape)
@@ -354,7 +354,7 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
 
 
 def _chosen(
-    lowering: Lowering, value: SSAValue, place: GridAxes, count: int, sources: dict[int, int]
+    lowering: Lowering, value: SSAValue, along: GridAxes, count: int, sources: dict[int, int]
 ) -> SSAValue:
     """Emit an all-gather, and read the row of this device's source.
 
@@ -366,7 +366,7 @@ def _chosen(
         raise OperationError(e.origin, "permutes a tensor of open size: not supported")
     row = e.reshape(value, [1, *sizes])
     gathered_type = TensorType(element, [count, *cast("list[int]", sizes)])
-    gathered = e.insert(AllGatherOp(row, *place, gathered_type, gather_axis=0))
+    gathered = e.insert(AllGatherOp(row, *along, gathered_type, gather_axis=0))
     zero = e.constant(0, element)
     low, high = [0] * (len(sizes) + 1), [1, *[0] * len(sizes)]
     padded = e.pad(gathered, low, high, zero)
@@ -374,7 +374,7 @@ def _chosen(
     table = e.insert(
         ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(i64, [count]), numbers))
     )
-    here = e.insert(ProcessLinearIndexOp(place[0]))
+    here = e.insert(ProcessLinearIndexOp(along[0]))
     source = e.op("arith.index_cast", e.element(table, [here]), to=IndexType())
     offsets = [source, *[0] * len(sizes)]
     picked = e.extract_slice(padded, offsets, [1, *sizes], [1] * (len(sizes) + 1))

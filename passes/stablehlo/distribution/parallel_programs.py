@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -25,7 +25,7 @@ from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import tensor_rule
 from ..reduction.combiners import combiner
-from .collectives import mesh_groups
+from .collectives import mesh_groups, number_rows
 
 Process = tuple[int, int]
 """(replica, partition)."""
@@ -202,7 +202,7 @@ def process_groups(lowering: Lowering, op: Operation, processes: _Processes) -> 
     handle = _channel(op)
     replicas, partitions = range(processes.replicas), range(processes.partitions)
     pairs = attribute(op, "source_target_pairs")
-    rows = _rows(
+    rows = _process_rows(
         lowering, op, "source_target_pairs" if pairs is not None else "replica_groups", processes
     )
     if flag(op, "use_global_device_ids"):
@@ -219,7 +219,9 @@ _ACROSS_PARTITIONS = frozenset(
 )
 
 
-def _rows(lowering: Lowering, op: Operation, name: str, processes: _Processes) -> list[list[int]]:
+def _process_rows(
+    lowering: Lowering, op: Operation, name: str, processes: _Processes
+) -> list[list[int]]:
     """Return the lists of an attribute without their padding of -1.
 
     An attribute without lists stands for one list of all replicas.
@@ -227,15 +229,10 @@ def _rows(lowering: Lowering, op: Operation, name: str, processes: _Processes) -
     found = attribute(op, name)
     if isinstance(found, ReplicaGroupMeshAxesAttr):
         return mesh_groups(lowering, op, found)
-    if not isinstance(found, DenseIntOrFPElementsAttr):
-        raise OperationError(op, f"needs lists of numbers as '{name}', found {found}")
-    rows, columns = cast(Any, found).type.get_shape()
-    if name == "source_target_pairs" and columns != 2:
-        raise OperationError(op, f"needs pairs as '{name}', found lists of {columns}")
-    numbers = [int(number) for number in found.get_values()]
-    lists = [numbers[row * columns : (row + 1) * columns] for row in range(rows)]
-    kept = [[number for number in each if number >= 0] for each in lists]
-    return kept if rows else [list(range(processes.replicas))]
+    rows = [[number for number in row if number >= 0] for row in number_rows(op, name)]
+    if name == "source_target_pairs" and any(len(row) != 2 for row in rows):
+        raise OperationError(op, f"needs pairs as '{name}', found {found}")
+    return rows or [list(range(processes.replicas))]
 
 
 # Sending and receiving ---------------------------------------------------------------------------
