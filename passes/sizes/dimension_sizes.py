@@ -318,7 +318,7 @@ size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"
 )
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
-_MODULES = ("collective_sizes", "shape_tensors", "tosa_sizes")
+_MODULES = ("collective_sizes", "scalar_elements", "tosa_sizes")
 """The modules of this folder that add rules."""
 
 

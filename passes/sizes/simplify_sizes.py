@@ -43,7 +43,7 @@ from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
-from .shape_tensors import CASTS, ScalarElements, cast_size
+from .scalar_elements import CASTS, ScalarElements, cast_size
 
 EQUAL, LESS = 0, 2
 """The predicates of `arith.cmpi eq` and `slt`."""
