@@ -43,28 +43,29 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
     sizes, strides, base, dilations = lists
     padding = operands[2 * half + 4]
     low, high = (
-        [e.to_index(e.element(padding, [place, side])) for place in range(rank)] for side in (0, 1)
+        [e.to_index(e.element(padding, [dimension, side])) for dimension in range(rank)]
+        for side in (0, 1)
     )
     combined = combiner(lowering, op, _called(lowering, op).body, half)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     starts = combined.start(e, [e.element(v) for v in operands[half : 2 * half]], of_initial)
     own = [e.index(size) for size in e.common_sizes(inputs)]
     counts: list[IndexOrInt] = []
-    for place, size in enumerate(shape(op.results[0])):
-        spread = e.add(e.multiply(e.add(own[place], -1), base[place]), 1)
-        room = e.add(spread, e.add(low[place], high[place]))
-        reach = e.add(e.multiply(e.add(sizes[place], -1), dilations[place]), 1)
-        count = e.add(e.divide(e.subtract(room, reach), strides[place]), 1)
+    for dimension, size in enumerate(shape(op.results[0])):
+        spread = e.add(e.multiply(e.add(own[dimension], -1), base[dimension]), 1)
+        room = e.add(spread, e.add(low[dimension], high[dimension]))
+        reach = e.add(e.multiply(e.add(sizes[dimension], -1), dilations[dimension]), 1)
+        count = e.add(e.divide(e.subtract(room, reach), strides[dimension]), 1)
         counts.append(size if size >= 0 else count)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
         indices: list[SSAValue] = []
-        for place in range(rank):
-            start = inner.multiply(inner.loop_index(place), strides[place])
-            offset = inner.multiply(inner.loop_index(rank + place), dilations[place])
-            distance = inner.index(inner.subtract(inner.add(start, offset), low[place]))
-            inside, index = inner.strided_index(distance, base[place], own[place])
+        for dimension in range(rank):
+            start = inner.multiply(inner.loop_index(dimension), strides[dimension])
+            offset = inner.multiply(inner.loop_index(rank + dimension), dilations[dimension])
+            distance = inner.index(inner.subtract(inner.add(start, offset), low[dimension]))
+            inside, index = inner.strided_index(distance, base[dimension], own[dimension])
             hit = inner.both(hit, inside)
             indices.append(index)
         values = [inner.element(value, indices) for value in inputs]
@@ -107,18 +108,18 @@ def _dynamic_conv(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
     e = lowering.emit
     image, kernel, padding = operands
     windows = windows_of(op, convolution_windows)
-    places = convolution_numbers(op).positions(0, "bf")
-    rank = len(places)
+    dimensions = convolution_numbers(op).positions(0, "bf")
+    rank = len(dimensions)
     low: list[IndexOrInt] = [0] * rank
     high: list[IndexOrInt] = [0] * rank
     between: list[IndexOrInt] = [0] * rank
     sizes = list(shape(image))
-    for number, (window, place) in enumerate(zip(windows, places[2:], strict=True)):
-        low[place], high[place] = (
+    for number, (window, dimension) in enumerate(zip(windows, dimensions[2:], strict=True)):
+        low[dimension], high[dimension] = (
             e.to_index(e.element(padding, [number, side])) for side in (0, 1)
         )
-        between[place] = window.base_dilation - 1
-        sizes[place] = -1
+        between[dimension] = window.base_dilation - 1
+        sizes[dimension] = -1
     zero = e.constant(0, element_type(image.type))
     image = dynamic_pad(e, image, zero, low, high, between, sizes)
     return [convolve(e, op, (image, kernel), windows, padded=True)]

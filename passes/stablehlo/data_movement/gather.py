@@ -56,26 +56,26 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
     if len(window) != len(offset_dims) or len(sizes) != rank:
         raise OperationError(op, "has offset_dims and slice_sizes that do not fit its operand")
     vector = numbers.integer("index_vector_dim")
-    batch_places = [i for i in range(len(shape(starts))) if i != vector]
+    starts_batch_dims = [i for i in range(len(shape(starts))) if i != vector]
     result: list[IndexOrInt] = [0] * result_rank
-    for place, dimension in zip(offset_dims, window, strict=True):
-        result[place] = sizes[dimension]
-    for place, dimension in zip(batch_dims, batch_places, strict=True):
-        result[place] = e.size(starts, dimension)
+    for result_dim, dimension in zip(offset_dims, window, strict=True):
+        result[result_dim] = sizes[dimension]
+    for result_dim, dimension in zip(batch_dims, starts_batch_dims, strict=True):
+        result[result_dim] = e.size(starts, dimension)
     limits = [e.subtract(e.size(source, i), sizes[i]) for i in range(rank)]
     found = operand_kind(op, 1)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        batch = [inner.loop_index(place) for place in batch_dims]
+        batch = [inner.loop_index(result_dim) for result_dim in batch_dims]
         indices: list[IndexOrInt] = [0] * rank
-        for place, dimension in zip(offset_dims, window, strict=True):
-            indices[dimension] = inner.loop_index(place)
+        for result_dim, dimension in zip(offset_dims, window, strict=True):
+            indices[dimension] = inner.loop_index(result_dim)
         for number, dimension in enumerate(numbers.integers("start_index_map")):
             if limits[dimension] == 0:
                 continue
             counted = index_progression(op.operands[1], vector, number)
             if counted is not None and _is_within(counted, limits[dimension]):
-                at = _counted(inner, counted, batch, batch_places)
+                at = _counted(inner, counted, batch, starts_batch_dims)
                 indices[dimension] = inner.add(indices[dimension], at)
                 continue
             start = inner.element(starts, index_vector_position(batch, vector, number, starts))
@@ -87,7 +87,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
             strict=True,
         )
         for dimension, of_starts in pairs:
-            indices[dimension] = batch[batch_places.index(of_starts)]
+            indices[dimension] = batch[starts_batch_dims.index(of_starts)]
         return [inner.element(source, indices)]
 
     empty = e.empty(result, element_type(source.type))
@@ -100,12 +100,12 @@ def _is_within(counted: Progression, limit: IndexOrInt) -> bool:
 
 
 def _counted(
-    e: Emitter, counted: Progression, batch: Sequence[SSAValue], batch_places: Sequence[int]
+    e: Emitter, counted: Progression, batch: Sequence[SSAValue], starts_batch_dims: Sequence[int]
 ) -> IndexOrInt:
     """Return the number that a progression has for an index vector."""
     if counted.dimension is None:
         return counted.first
-    loop = batch[batch_places.index(counted.dimension)]
+    loop = batch[starts_batch_dims.index(counted.dimension)]
     return e.add(e.multiply(loop, counted.step), counted.first)
 
 
@@ -132,10 +132,10 @@ def _torch_index_select(lowering: Lowering, op: Operation, operands: Tensors) ->
     sizes = [*own[:dimension], *e.sizes(index)[batches:], *own[dimension + 1 :]]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        loops = [inner.loop_index(place) for place in range(len(sizes))]
-        place = [*loops[:batches], *loops[dimension : dimension + count]]
+        loops = [inner.loop_index(loop) for loop in range(len(sizes))]
+        position = [*loops[:batches], *loops[dimension : dimension + count]]
         most = inner.subtract(own[dimension], 1)
-        at = clamp_index(inner, inner.element(index, place), found, most)
+        at = clamp_index(inner, inner.element(index, position), found, most)
         return [inner.element(source, [*loops[:dimension], at, *loops[dimension + count :]])]
 
     return [e.loops([], [], [e.empty(sizes, element_type(source.type))], None, body)[0]]

@@ -100,8 +100,8 @@ def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | 
         return None
     element, numbers = kind(operation.results[0].type), cast("Numbers", held)
 
-    def number(place: int) -> int:
-        found = int(number_of(numbers, place).real) % (1 << element.width)
+    def number(index: int) -> int:
+        found = int(number_of(numbers, index).real) % (1 << element.width)
         is_negative = element.name == "signed" and found >> (element.width - 1)
         return found - (1 << element.width) if is_negative else found
 
@@ -125,37 +125,37 @@ def _iota(operation: Operation, at: _Slice, known: _Known) -> Progression:
 
 
 def _moved(
-    operation: Operation, at: _Slice, known: _Known, places: Mapping[int, int]
+    operation: Operation, at: _Slice, known: _Known, targets: Mapping[int, int]
 ) -> Progression | None:
-    """Return the operand's progression with its dimensions mapped by `places`.
+    """Return the operand's progression with its dimensions mapped by `targets`.
 
     Dimensions that are not mapped have size 1.
     """
     inside: _Slice = None
     if at is not None:
-        source = next((before for before, after in places.items() if after == at[0]), None)
+        source = next((before for before, after in targets.items() if after == at[0]), None)
         if source is not None:
             extent = shape(operation.operands[0])[source]
             inside = source, at[1] if extent > 1 else 0
     found = _progression(operation.operands[0], inside, known)
     if found is None or found.dimension is None:
         return found
-    return replace(found, dimension=places[found.dimension])
+    return replace(found, dimension=targets[found.dimension])
 
 
 def _broadcast(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
-    places = number_list(attribute(operation, "broadcast_dimensions"))
-    return _moved(operation, at, known, dict(enumerate(places)))
+    targets = number_list(attribute(operation, "broadcast_dimensions"))
+    return _moved(operation, at, known, dict(enumerate(targets)))
 
 
 def _reshape(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
     """Handle a reshape that only adds and removes dimensions of size 1."""
     before, after = shape(operation.operands[0]), shape(operation.results[0])
-    kept = [place for place, size in enumerate(before) if size != 1]
-    places = [place for place, size in enumerate(after) if size != 1]
-    if [before[place] for place in kept] != [after[place] for place in places]:
+    sources = [dimension for dimension, size in enumerate(before) if size != 1]
+    targets = [dimension for dimension, size in enumerate(after) if size != 1]
+    if [before[each] for each in sources] != [after[each] for each in targets]:
         return None
-    return _moved(operation, at, known, dict(zip(kept, places, strict=True)))
+    return _moved(operation, at, known, dict(zip(sources, targets, strict=True)))
 
 
 def _transpose(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
@@ -181,11 +181,11 @@ def _joined(operation: Operation, at: _Slice, known: _Known) -> Progression | No
     """Handle a concatenation at a position along its dimension: it reads one operand."""
     if at is None or at[0] != (joined := integer(operation, "dimension")):
         return None
-    place = at[1]
+    index = at[1]
     for part in operation.operands:
-        if place < shape(part)[joined]:
-            return _progression(part, (joined, place), known)
-        place -= shape(part)[joined]
+        if index < shape(part)[joined]:
+            return _progression(part, (joined, index), known)
+        index -= shape(part)[joined]
     return None
 
 

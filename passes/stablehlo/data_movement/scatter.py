@@ -102,19 +102,19 @@ class _ScatterLowering:
         self.vector = numbers.integer("index_vector_dim")
         self._indexed = dict(enumerate(numbers.integers("scatter_dims_to_operand_dims")))
         """Maps each component of an index vector to the dimension of the input that it indexes."""
-        self.batch_places = [i for i in range(len(shape(self.starts))) if i != self.vector]
+        self.starts_batch_dims = [i for i in range(len(shape(self.starts))) if i != self.vector]
         pairs = zip(
             numbers.integers("scatter_indices_batching_dims"),
             numbers.integers("input_batching_dims"),
             strict=True,
         )
         self.shared = {
-            self.batch_places.index(of_starts): of_input for of_starts, of_input in pairs
+            self.starts_batch_dims.index(of_starts): of_input for of_starts, of_input in pairs
         }
         """Maps each batch dimension that is paired with an input dimension to that dimension."""
         if indices is not None:
             self._use_progressions(indices)
-        if len(self.window) != len(self.windows) or len(self.batch) != len(self.batch_places):
+        if len(self.window) != len(self.windows) or len(self.batch) != len(self.starts_batch_dims):
             raise OperationError(e.origin, "has dimension numbers that do not fit its operands")
 
     def _use_progressions(self, indices: SSAValue) -> None:
@@ -132,7 +132,7 @@ class _ScatterLowering:
                 if extents[dimension] == self._width(self.emit, dimension):
                     del self._indexed[number]
             elif counted.dimension is not None and dimension not in self.window:
-                batch = self.batch_places.index(counted.dimension)
+                batch = self.starts_batch_dims.index(counted.dimension)
                 is_all = counted.step == 1 and counted.count == extents[dimension]
                 if is_all and batch not in self.shared:
                     self.shared[batch] = dimension
@@ -150,22 +150,24 @@ class _ScatterLowering:
         own = [number for number in range(len(self.batch)) if number not in self.shared]
         sizes = [e.size(self.updates[0], self.batch[number]) for number in own]
         loops = self.rank + len(sizes)
-        places = self.shared | {number: self.rank + i for i, number in enumerate(own)}
+        batch_loops = self.shared | {number: self.rank + i for i, number in enumerate(own)}
         vectors = self._vectors(e)
-        of_vectors = dims(*(places[number] for number in range(len(self.batch))), loops=loops)
+        of_vectors = dims(*(batch_loops[number] for number in range(len(self.batch))), loops=loops)
         read, maps = list(vectors), [of_vectors] * len(vectors)
         if not vectors:
             read, maps = [e.empty(sizes, BOOL)], [dims(*range(self.rank, loops), loops=loops)]
         is_whole = all(map(self._is_whole, self.window))
         if is_whole:
-            along = {place: places[number] for number, place in enumerate(self.batch)}
+            along = {
+                update_dim: batch_loops[number] for number, update_dim in enumerate(self.batch)
+            }
             along |= dict(zip(self.windows, self.window, strict=True))
             read += self.updates
             maps += [dims(*(along[i] for i in range(len(along))), loops=loops)] * self.count
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             values, carried = args[len(read) - self.count : len(read)], args[len(read) :]
-            batch = [inner.loop_index(places[number]) for number in range(len(self.batch))]
+            batch = [inner.loop_index(batch_loops[number]) for number in range(len(self.batch))]
             starts = self._starts(inner, batch, args[: len(vectors)])
             hit, indices = self._source(inner, batch, starts)
             if not is_whole:
@@ -187,8 +189,8 @@ class _ScatterLowering:
         if dimension in self._indexed.values():
             return False
         extent = shape(self.inputs[0])[dimension]
-        place = self.windows[self.window.index(dimension)]
-        return extent >= 0 and extent == shape(self.updates[0])[place]
+        update_dim = self.windows[self.window.index(dimension)]
+        return extent >= 0 and extent == shape(self.updates[0])[update_dim]
 
     def is_large(self) -> bool:
         """Return whether there are too many pairs (element, index vector) for one loop nest.
@@ -199,8 +201,8 @@ class _ScatterLowering:
         if self.kinds[0].name == "complex":
             return False
         updates = [
-            shape(self.updates[0])[place]
-            for number, place in enumerate(self.batch)
+            shape(self.updates[0])[update_dim]
+            for number, update_dim in enumerate(self.batch)
             if number not in self.shared
         ]
         most = MAX_SINGLE_ELEMENT_POINTS if self._has_single_elements() else MAX_LOOP_POINTS
@@ -209,7 +211,7 @@ class _ScatterLowering:
 
     def _has_single_elements(self) -> bool:
         """Return whether windows are single elements and the tensor is static and not empty."""
-        windows = [shape(self.updates[0])[place] for place in self.windows]
+        windows = [shape(self.updates[0])[update_dim] for update_dim in self.windows]
         extents = shape(self.inputs[0])
         return all(size == 1 for size in windows) and all(size > 0 for size in extents)
 
@@ -218,7 +220,7 @@ class _ScatterLowering:
         update = self._updated_element if self._has_single_elements() else self._updated
         e = self.emit
         inputs = self._promoted(e, self.combined.carried)
-        sizes = [e.size(self.updates[0], place) for place in self.batch]
+        sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
         total = reduce(e.multiply, sizes, 1)
         block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
         inner = e.inside(block)
@@ -271,15 +273,15 @@ class _ScatterLowering:
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             indices: list[IndexOrInt] = [0] * rank
-            for place, index in zip(self.batch, batch, strict=True):
-                indices[place] = index
+            for update_dim, index in zip(self.batch, batch, strict=True):
+                indices[update_dim] = index
             covered = hit
-            for place, dimension in zip(self.windows, self.window, strict=True):
-                indices[place] = index = inner.loop_index(dimension)
+            for update_dim, dimension in zip(self.windows, self.window, strict=True):
+                indices[update_dim] = index = inner.loop_index(dimension)
                 if dimension in shifts:
-                    inside, indices[place] = inner.clamp_to_dimension(
+                    inside, indices[update_dim] = inner.clamp_to_dimension(
                         inner.index(inner.add(index, shifts[dimension])),
-                        inner.size(self.updates[0], place),
+                        inner.size(self.updates[0], update_dim),
                     )
                     covered = inner.both(covered, inside)
             values = [inner.element(update, indices) for update in self.updates]
@@ -311,20 +313,20 @@ class _ScatterLowering:
         If the index vector is out of bounds, the nearest element is rewritten with its own value.
         """
         hit = e.constant(1, BOOL)
-        places: list[SSAValue] = []
+        bounded_starts: list[SSAValue] = []
         starts = self._starts(e, batch, self._vector(e, batch))
         for start, extent in zip(starts, shape(self.inputs[0]), strict=True):
             inside, bounded = e.clamp_to_dimension(e.index(start), extent)
             hit = e.both(hit, inside)
-            places.append(bounded)
+            bounded_starts.append(bounded)
         indices: list[IndexOrInt] = [0] * len(shape(self.updates[0]))
-        for place, each in zip(self.batch, batch, strict=True):
-            indices[place] = each
-        old = [e.element(value, places) for value in carried]
+        for update_dim, each in zip(self.batch, batch, strict=True):
+            indices[update_dim] = each
+        old = [e.element(value, bounded_starts) for value in carried]
         values = [e.element(update, indices) for update in self.updates]
         added = self.combined.combine(e, old, values, self.kinds[self.count + 1 :])
         return [
-            e.insert(InsertOp(e.select(hit, new, before), value, places))
+            e.insert(InsertOp(e.select(hit, new, before), value, bounded_starts))
             for new, before, value in zip(added, old, carried, strict=True)
         ]
 
@@ -333,11 +335,11 @@ class _ScatterLowering:
         if self.vector >= len(shape(self.starts)):
             return [self.starts] * len(self._indexed)
         sizes = e.sizes(self.starts)
-        kept = [sizes[place] for place in self.batch_places]
+        kept = [sizes[dimension] for dimension in self.starts_batch_dims]
         sizes[self.vector] = 1
         found: list[SSAValue] = []
         for number in self._indexed:
-            offsets = [number if place == self.vector else 0 for place in range(len(sizes))]
+            offsets = [number if dimension == self.vector else 0 for dimension in range(len(sizes))]
             part = self.starts
             if shape(self.starts)[self.vector] != 1:
                 part = e.extract_slice(self.starts, offsets, sizes, [1] * len(sizes))
@@ -387,17 +389,17 @@ class _ScatterLowering:
         """Return whether the update at this point of the loops is for this element, and where."""
         hit = e.constant(1, BOOL)
         indices: list[IndexOrInt] = [0] * (len(self.batch) + len(self.windows))
-        for place, index in zip(self.batch, batch, strict=True):
-            indices[place] = index
+        for update_dim, index in zip(self.batch, batch, strict=True):
+            indices[update_dim] = index
         for dimension, start in enumerate(starts):
             own = e.loop_index(dimension)
             if dimension in self.window:
-                place = self.windows[self.window.index(dimension)]
-                indices[place] = own
+                update_dim = self.windows[self.window.index(dimension)]
+                indices[update_dim] = own
                 if not self._is_whole(dimension):
                     distance = e.index(e.subtract(own, start))
-                    inside, indices[place] = e.clamp_to_dimension(
-                        distance, e.size(self.updates[0], place)
+                    inside, indices[update_dim] = e.clamp_to_dimension(
+                        distance, e.size(self.updates[0], update_dim)
                     )
                     hit = e.both(hit, inside)
             elif dimension not in self.shared.values():

@@ -25,14 +25,14 @@ Tensors = Sequence[SSAValue]
 def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[IndexOrInt]:
     """Return the static sizes of `result`, and the others read from the tensor `numbers`."""
     return [
-        size if size >= 0 else e.to_index(e.element(numbers, [place]))
-        for place, size in enumerate(result)
+        size if size >= 0 else e.to_index(e.element(numbers, [dimension]))
+        for dimension, size in enumerate(result)
     ]
 
 
 def index_values(e: Emitter, numbers: SSAValue, count: int) -> list[SSAValue]:
     """Return the first `count` numbers of a tensor of rank 1 as indices."""
-    return [e.to_index(e.element(numbers, [place])) for place in range(count)]
+    return [e.to_index(e.element(numbers, [index])) for index in range(count)]
 
 
 def result_sizes(op: Operation) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ def result_sizes(op: Operation) -> tuple[int, ...]:
 def _reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     sizes: list[IndexOrInt] = list(result_sizes(op))
-    unknown = [place for place, size in enumerate(result_sizes(op)) if size < 0]
+    unknown = [dimension for dimension, size in enumerate(result_sizes(op)) if size < 0]
     if len(unknown) == 1:
         # The dynamic size is the number of elements over the product of the static sizes.
         total = reduce(e.multiply, e.sizes(operands[0]), 1)
@@ -62,9 +62,9 @@ def _dynamic_reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Te
 
 
 def broadcast(
-    e: Emitter, source: SSAValue, sizes: Sequence[IndexOrInt], places: Sequence[int]
+    e: Emitter, source: SSAValue, sizes: Sequence[IndexOrInt], dimensions: Sequence[int]
 ) -> SSAValue:
-    """Return a tensor of `sizes`; dimension i of `source` is dimension `places[i]` of the result.
+    """Return a tensor of `sizes`; dimension i of `source` becomes dimension `dimensions[i]`.
 
     A source dimension of size 1 is repeated. A dynamic one is repeated if it is 1 at run time.
     """
@@ -74,30 +74,32 @@ def broadcast(
     if not extents:
         return e.splat(source, sizes) or e.fill(e.element(source), sizes)
     open_ = [
-        place
-        for place, (size, target) in enumerate(zip(extents, places, strict=True))
+        dimension
+        for dimension, (size, target) in enumerate(zip(extents, dimensions, strict=True))
         if size < 0 and not (isinstance(sizes[target], int) and sizes[target] == 1)
     ]
     empty = e.empty(sizes, element)
     if not open_:
         results: list[int | AffineExpr] = [
-            AffineExpr.constant(0) if size == 1 else place
-            for size, place in zip(extents, places, strict=True)
+            AffineExpr.constant(0) if size == 1 else dimension
+            for size, dimension in zip(extents, dimensions, strict=True)
         ]
         maps = [dims(*results, loops=rank)]
         return e.loops([source], maps, [empty], None, lambda _, args: [args[0]])[0]
-    own = [e.size(source, place) for place in range(len(extents))]
+    own = [e.size(source, dimension) for dimension in range(len(extents))]
     one = e.index(1)
-    repeated = {place: e.compare_integers("eq", e.index(own[place]), one) for place in open_}
+    repeated = {
+        dimension: e.compare_integers("eq", e.index(own[dimension]), one) for dimension in open_
+    }
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         indices: list[IndexOrInt] = []
-        for place, size in enumerate(extents):
-            index = inner.loop_index(places[place])
+        for dimension, size in enumerate(extents):
+            index = inner.loop_index(dimensions[dimension])
             if size == 1:
                 index = inner.index(0)
-            elif place in repeated:
-                index = inner.select(repeated[place], inner.index(0), index)
+            elif dimension in repeated:
+                index = inner.select(repeated[dimension], inner.index(0), index)
             indices.append(index)
         return [inner.element(source, indices)]
 
@@ -107,12 +109,12 @@ def broadcast(
 @tensor_rule("stablehlo.broadcast_in_dim")
 def _broadcast_in_dim(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
-    places = number_list(attribute(op, "broadcast_dimensions"))
+    dimensions = number_list(attribute(op, "broadcast_dimensions"))
     sizes: list[IndexOrInt] = list(result_sizes(op))
-    for source, place in enumerate(places):
-        if result_sizes(op)[place] < 0:
-            sizes[place] = e.size(operands[0], source)
-    return [broadcast(e, operands[0], sizes, places)]
+    for source, dimension in enumerate(dimensions):
+        if result_sizes(op)[dimension] < 0:
+            sizes[dimension] = e.size(operands[0], source)
+    return [broadcast(e, operands[0], sizes, dimensions)]
 
 
 @tensor_rule("stablehlo.broadcast")
@@ -120,16 +122,16 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     added = number_list(attribute(op, "broadcast_sizes"))
     own = e.sizes(operands[0])
-    places = range(len(added), len(added) + len(own))
-    return [broadcast(e, operands[0], [*added, *own], places)]
+    dimensions = range(len(added), len(added) + len(own))
+    return [broadcast(e, operands[0], [*added, *own], dimensions)]
 
 
 @tensor_rule("stablehlo.dynamic_broadcast_in_dim")
 def _dynamic_broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     sizes = sizes_from(e, operands[1], result_sizes(op))
-    places = number_list(attribute(op, "broadcast_dimensions"))
-    return [broadcast(e, operands[0], sizes, places)]
+    dimensions = number_list(attribute(op, "broadcast_dimensions"))
+    return [broadcast(e, operands[0], sizes, dimensions)]
 
 
 @tensor_rule("stablehlo.transpose")
@@ -160,21 +162,21 @@ def reverse(e: Emitter, source: SSAValue, turned: Sequence[int]) -> SSAValue:
     empty = e.empty(e.sizes(source), element_type(source.type))
     if all(extents[each] >= 0 for each in turned):
         results: list[int | AffineExpr] = [
-            AffineExpr.dimension(place) * -1 + (size - 1) if place in turned else place
-            for place, size in enumerate(extents)
+            AffineExpr.dimension(dimension) * -1 + (size - 1) if dimension in turned else dimension
+            for dimension, size in enumerate(extents)
         ]
         maps = [dims(*results, loops=len(extents))]
         return e.loops([source], maps, [empty], None, lambda _, args: [args[0]])[0]
-    last = {place: e.index(e.add(e.size(source, place), -1)) for place in turned}
+    last = {dimension: e.index(e.add(e.size(source, dimension), -1)) for dimension in turned}
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        indices = [inner.loop_index(place) for place in range(len(extents))]
+        indices = [inner.loop_index(dimension) for dimension in range(len(extents))]
         return [
             inner.element(
                 source,
                 [
-                    inner.subtract(last[place], index) if place in last else index
-                    for place, index in enumerate(indices)
+                    inner.subtract(last[dimension], index) if dimension in last else index
+                    for dimension, index in enumerate(indices)
                 ],
             )
         ]
@@ -209,16 +211,18 @@ def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) ->
     rank = len(shape(source))
     starts, limits, strides = (index_values(e, operands[i], rank) for i in (1, 2, 3))
     sizes: list[IndexOrInt] = []
-    for place, size in enumerate(result_sizes(op)):
-        length = e.subtract(limits[place], starts[place])
-        rounded = e.add(length, e.add(strides[place], -1))
-        sizes.append(size if size >= 0 else e.divide(rounded, strides[place]))
+    for dimension, size in enumerate(result_sizes(op)):
+        length = e.subtract(limits[dimension], starts[dimension])
+        rounded = e.add(length, e.add(strides[dimension], -1))
+        sizes.append(size if size >= 0 else e.divide(rounded, strides[dimension]))
     empty = e.empty(sizes, element_type(source.type))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         indices = [
-            inner.add(starts[place], inner.multiply(inner.loop_index(place), strides[place]))
-            for place in range(rank)
+            inner.add(
+                starts[dimension], inner.multiply(inner.loop_index(dimension), strides[dimension])
+            )
+            for dimension in range(rank)
         ]
         return [inner.element(source, indices)]
 
@@ -234,8 +238,8 @@ def clamped_starts(
 ) -> list[IndexOrInt]:
     """Return the start of a slice of these sizes, clamped so that the slice lies in the tensor."""
     clamped: list[IndexOrInt] = []
-    for place, start in enumerate(starts):
-        most = e.subtract(e.size(source, place), sizes[place])
+    for dimension, start in enumerate(starts):
+        most = e.subtract(e.size(source, dimension), sizes[dimension])
         clamped.append(0 if most == 0 else clamp_index(e, e.element(start), found, most))
     return clamped
 
@@ -340,9 +344,9 @@ def dynamic_pad(
     own = [e.index(size) for size in e.sizes(source)]
     steps = [e.index(e.add(each, 1)) for each in interior]
     sizes: list[IndexOrInt] = []
-    for place, size in enumerate(known_sizes):
-        between = e.multiply(e.maximum(e.add(own[place], -1), 0), interior[place])
-        total = e.add(e.add(own[place], between), e.add(low[place], high[place]))
+    for dimension, size in enumerate(known_sizes):
+        between = e.multiply(e.maximum(e.add(own[dimension], -1), 0), interior[dimension])
+        total = e.add(e.add(own[dimension], between), e.add(low[dimension], high[dimension]))
         sizes.append(size if size >= 0 else total)
     if 0 in shape(source):
         return e.fill(value, sizes)
@@ -351,9 +355,9 @@ def dynamic_pad(
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         hit = inner.constant(1, BOOL)
         indices: list[IndexOrInt] = []
-        for place in range(rank):
-            distance = inner.index(inner.subtract(inner.loop_index(place), low[place]))
-            inside, index = inner.strided_index(distance, steps[place], own[place])
+        for dimension in range(rank):
+            distance = inner.index(inner.subtract(inner.loop_index(dimension), low[dimension]))
+            inside, index = inner.strided_index(distance, steps[dimension], own[dimension])
             hit = inner.both(hit, inside)
             indices.append(index)
         return [inner.select(hit, inner.element(source, indices), value)]

@@ -27,28 +27,27 @@ def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SS
     """
     rank = max(len(shape(value)) for value in operands)
     named = attribute(op, "broadcast_dimensions")
-    placed: list[Sequence[int]] = []
-    for value in operands:
-        own = len(shape(value))
-        places = range(rank - own, rank)
-        explicit = named is not None and own < rank
-        placed.append(number_list(named) if explicit else places)
+    targets: list[Sequence[int]] = [
+        number_list(named)
+        if named is not None and len(shape(value)) < rank
+        else range(rank - len(shape(value)), rank)
+        for value in operands
+    ]
     sizes: list[IndexOrInt] = [1] * rank
-    for value, places in zip(operands, placed, strict=True):
-        for dimension, place in enumerate(places):
-            size = e.size(value, dimension)
-            if size == 1 or sizes[place] == size:
+    for value, dimensions in zip(operands, targets, strict=True):
+        for source, target in enumerate(dimensions):
+            size, common = e.size(value, source), sizes[target]
+            if size in (1, common):
                 continue
-            known = isinstance(sizes[place], int) and sizes[place] != 1
-            if sizes[place] == 1:
-                sizes[place] = size
-            elif not known:
-                sizes[place] = size if isinstance(size, int) else e.maximum(sizes[place], size)
-    for place, size in enumerate(result_sizes(op)):
-        sizes[place] = size if size >= 0 else sizes[place]
+            if common == 1:
+                sizes[target] = size
+            elif not isinstance(common, int):
+                sizes[target] = size if isinstance(size, int) else e.maximum(common, size)
+    for target, size in enumerate(result_sizes(op)):
+        sizes[target] = size if size >= 0 else sizes[target]
     return [
-        value if shape(value) == tuple(sizes) else broadcast(e, value, sizes, places)
-        for value, places in zip(operands, placed, strict=True)
+        value if shape(value) == tuple(sizes) else broadcast(e, value, sizes, dimensions)
+        for value, dimensions in zip(operands, targets, strict=True)
     ]
 
 

@@ -55,7 +55,7 @@ def random_bits(
     if found.name == "complex" or found.width not in (8, 16, 32, 64):
         expected = "integers or floats of 8, 16, 32 or 64 bits"
         raise OperationError(op, f"makes bits of type {found.type}, expected {expected}")
-    key, low, *high = (e.element(state, [place]) for place in range(shape(state)[0]))
+    key, low, *high = (e.element(state, [index]) for index in range(shape(state)[0]))
     split = _split_dimension(e, sizes) if threefry and found.width < 64 else [0] * len(sizes)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
@@ -72,8 +72,8 @@ def random_bits(
         in_block = 2 if found.width == 64 else 4
         count = e.divide(e.add(count, in_block - 1), in_block)
     moved = _moved(e, (low, *high), e.from_index(e.index(count), i64))
-    for place, counter in enumerate(moved, start=1):
-        state = e.insert(InsertOp(counter, state, [e.index(place)]))
+    for index, counter in enumerate(moved, start=1):
+        state = e.insert(InsertOp(counter, state, [e.index(index)]))
     return [state, bits]
 
 
@@ -146,7 +146,7 @@ def _threefry_element(
     width: int,
 ) -> SSAValue:
     """Emit the bits of an element. Both words of a block are adjacent along the split dimension."""
-    indices = [e.loop_index(place) for place in range(len(sizes))]
+    indices = [e.loop_index(dimension) for dimension in range(len(sizes))]
     parity: IndexOrInt = 0
     for index, here in zip(indices, split, strict=True):
         parity = e.add(parity, e.multiply(here, e.remainder(index, 2)))
@@ -184,7 +184,7 @@ def _philox_element(
     e: Emitter, key: SSAValue, counter: Pair, sizes: Sequence[IndexOrInt], width: int
 ) -> SSAValue:
     """Emit the bits of an element. XLA uses the key as the upper half of a counter of 64 bits."""
-    indices = [e.loop_index(place) for place in range(len(sizes))]
+    indices = [e.loop_index(dimension) for dimension in range(len(sizes))]
     position = _linear(e, indices, sizes)
     in_block = 2 if width == 64 else 4
     block = e.op("arith.divui", position, e.constant(in_block, i64))

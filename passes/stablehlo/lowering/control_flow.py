@@ -106,22 +106,22 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a scan to a loop that reads slices of the inputs and writes slices of the outputs."""
     e = lowering.emit
     assert isinstance(op, ScanOp)
-    place, count = integer(op, "dimension"), len(op.inputs)
+    dimension, count = integer(op, "dimension"), len(op.inputs)
     inputs, inits = operands[:count], operands[count:]
-    extent = e.size(inputs[0], place) if inputs else op.extent
+    extent = e.size(inputs[0], dimension) if inputs else op.extent
     if isinstance(extent, int) and extent < 0:
         raise OperationError(op, "does not say how many slices its outputs have")
     made = len(op.outputs)
-    empties = [_empty_output(e, each.type, place, extent, op) for each in op.outputs]
+    empties = [_empty_output(e, each.type, dimension, extent, op) for each in op.outputs]
     block = Block(arg_types=[INDEX, *(each.type for each in (*empties, *inits))])
     position, *carried = block.args
     inside = lowering.inside(block, op)
     inner = inside.emit
     at = inner.subtract(inner.subtract(extent, 1), position) if flag(op, "is_reverse") else position
-    slices = [_slice_at(inner, value, place, at) for value in inputs]
+    slices = [_slice_at(inner, value, dimension, at) for value in inputs]
     results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
     written = [
-        _with_slice(inner, part, whole, place, at)
+        _with_slice(inner, part, whole, dimension, at)
         for part, whole in zip(results[:made], carried, strict=False)
     ]
     pairs = zip(results[made:], inits, strict=True)
@@ -132,31 +132,31 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def _empty_output(
-    e: Emitter, type_: Attribute, place: int, extent: IndexOrInt, op: Operation
+    e: Emitter, type_: Attribute, dimension: int, extent: IndexOrInt, op: Operation
 ) -> SSAValue:
     sizes: list[IndexOrInt] = list(cast("TensorType[Any]", type_).get_shape())
-    sizes[place] = extent
+    sizes[dimension] = extent
     if any(isinstance(each, int) and each < 0 for each in sizes):
         raise OperationError(op, f"has an output of type {type_} with slices of open sizes")
     return e.empty(sizes, element_type(converted(type_)))
 
 
-def _slice_at(e: Emitter, value: SSAValue, place: int, at: IndexOrInt) -> SSAValue:
+def _slice_at(e: Emitter, value: SSAValue, dimension: int, at: IndexOrInt) -> SSAValue:
     """Return a slice of size 1 along a dimension, with that dimension dropped."""
     sizes = e.sizes(value)
     offsets: list[IndexOrInt] = [0] * len(sizes)
-    offsets[place], sizes[place] = at, 1
+    offsets[dimension], sizes[dimension] = at, 1
     part = e.extract_slice(value, offsets, sizes, [1] * len(sizes))
-    return e.reshape(part, [*sizes[:place], *sizes[place + 1 :]])
+    return e.reshape(part, [*sizes[:dimension], *sizes[dimension + 1 :]])
 
 
 def _with_slice(
-    e: Emitter, part: SSAValue, whole: SSAValue, place: int, at: IndexOrInt
+    e: Emitter, part: SSAValue, whole: SSAValue, dimension: int, at: IndexOrInt
 ) -> SSAValue:
     sizes = e.sizes(part)
-    sizes.insert(place, 1)
+    sizes.insert(dimension, 1)
     offsets: list[IndexOrInt] = [0] * len(sizes)
-    offsets[place] = at
+    offsets[dimension] = at
     return e.insert_slice(e.reshape(part, sizes), whole, offsets, [1] * len(sizes))
 
 

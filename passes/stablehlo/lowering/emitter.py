@@ -88,8 +88,8 @@ class Emitter(ScalarEmitter):
         known_element = self.constant_element(value, indices)
         if known_element is not None:
             return known_element
-        places = [self.index(each) for each in indices]
-        return self.insert(ExtractOp(value, places, element_type(value.type)))
+        positions = [self.index(each) for each in indices]
+        return self.insert(ExtractOp(value, positions, element_type(value.type)))
 
     def constant_element(
         self, value: SSAValue, indices: Sequence[IndexOrInt] = ()
@@ -98,11 +98,11 @@ class Emitter(ScalarEmitter):
 
         Return `None` if the tensor is not a constant, has a higher rank, or an index is dynamic.
         """
-        found = dense_constant(value)
-        places = [each for each in indices if isinstance(each, int)]
-        if found is None or len(places) != len(shape(value)) or len(places) > 1:
+        dense = dense_constant(value)
+        known_indices = [each for each in indices if isinstance(each, int)]
+        if dense is None or len(known_indices) != len(shape(value)) or len(known_indices) > 1:
             return None
-        return self.constant(number_of(found, sum(places)), element_type(value.type))
+        return self.constant(number_of(dense, sum(known_indices)), element_type(value.type))
 
     def splat(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue | None:
         """Emit a rank-0 constant repeated to `sizes` as one dense constant.
@@ -257,8 +257,8 @@ class Emitter(ScalarEmitter):
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             indices = [
-                inner.add(start, inner.multiply(inner.loop_index(place), stride))
-                for place, (start, stride) in enumerate(zip(starts, strides, strict=True))
+                inner.add(start, inner.multiply(inner.loop_index(dimension), stride))
+                for dimension, (start, stride) in enumerate(zip(starts, strides, strict=True))
             ]
             return [inner.element(source, indices)]
 
@@ -278,9 +278,9 @@ class Emitter(ScalarEmitter):
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             hit = inner.constant(1, BOOL)
             indices: list[SSAValue] = []
-            for place, stride in enumerate(strides):
-                distance = inner.op("arith.subi", inner.loop_index(place), starts[place])
-                inside, index = inner.strided_index(distance, inner.index(stride), sizes[place])
+            for dimension, stride in enumerate(strides):
+                distance = inner.op("arith.subi", inner.loop_index(dimension), starts[dimension])
+                inside, index = inner.strided_index(distance, inner.index(stride), sizes[dimension])
                 hit = inner.both(hit, inside)
                 indices.append(index)
             return [inner.select(hit, inner.element(source, indices), args[0])]
@@ -417,9 +417,9 @@ def _part_of_shape(
     return None
 
 
-def number_of(value: DenseIntOrFPElementsAttr[Any], place: int = 0) -> float | complex:
+def number_of(value: DenseIntOrFPElementsAttr[Any], index: int = 0) -> float | complex:
     """Return the number at a position of a dense constant, the first by default."""
-    number = cast(Any, value.get_values()[0 if is_splat(value) else place])
+    number = cast(Any, value.get_values()[0 if is_splat(value) else index])
     if not isinstance(number, tuple):
         return cast(float, number)
     real, imaginary = cast("tuple[float, float]", number)

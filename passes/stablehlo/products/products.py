@@ -114,11 +114,11 @@ def contract(
     columns = [i for i in range(len(shape(right))) if i not in (*right_batch, *right_summed)]
     outer = len(batch) + len(rows) + len(columns)
     loops = outer + len(summed)
-    place_left = {each: index for index, each in enumerate((*batch, *rows))}
-    place_left |= {each: outer + index for index, each in enumerate(summed)}
-    place_right = {each: index for index, each in enumerate(right_batch)}
-    place_right |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
-    place_right |= {each: outer + index for index, each in enumerate(right_summed)}
+    left_loops = {each: index for index, each in enumerate((*batch, *rows))}
+    left_loops |= {each: outer + index for index, each in enumerate(summed)}
+    right_loops = {each: index for index, each in enumerate(right_batch)}
+    right_loops |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
+    right_loops |= {each: outer + index for index, each in enumerate(right_summed)}
     total = accumulator(kinds)
     sizes = [
         *(e.size(left, each) for each in (*batch, *rows)),
@@ -127,8 +127,8 @@ def contract(
     results = e.loops(
         operands,
         [
-            dims(*(place_left[i] for i in range(len(place_left))), loops=loops),
-            dims(*(place_right[i] for i in range(len(place_right))), loops=loops),
+            dims(*(left_loops[i] for i in range(len(left_loops))), loops=loops),
+            dims(*(right_loops[i] for i in range(len(right_loops))), loops=loops),
         ],
         [e.fill(e.constant(0, total.type), sizes)],
         [dims(*range(outer), loops=loops)],
@@ -201,12 +201,14 @@ def convolve(
     result_names = _names(numbers.data[2], "s", f="o")
     if groups * batches > 1:
         image = _split(e, image, image_names, "i" if groups > 1 else "b", groups * batches)
-    places = [image_names.index(f"s{n}") for n in range(len(windows))]
+    dimensions = [image_names.index(f"s{n}") for n in range(len(windows))]
     if not padded:
-        image = _padded(e, image, windows, places, kinds[0])
+        image = _padded(e, image, windows, dimensions, kinds[0])
     counts = [
-        window_count(e, e.size(image, place), e.size(kernel, numbers.data[1].index(n)), windows[n])
-        for n, place in enumerate(places)
+        window_count(
+            e, e.size(image, dimension), e.size(kernel, numbers.data[1].index(n)), windows[n]
+        )
+        for n, dimension in enumerate(dimensions)
     ]
     if result_names[-1] == "o" != kernel_names[-1]:
         # Output features are innermost in the result, so they are made innermost in the kernel.
@@ -318,21 +320,21 @@ def _convolve_phases(
 
 
 def _padded(
-    e: Emitter, image: SSAValue, windows: Sequence[Window], places: Sequence[int], found: Kind
+    e: Emitter, image: SSAValue, windows: Sequence[Window], dimensions: Sequence[int], found: Kind
 ) -> SSAValue:
     """Return an image padded with zeros around it and, for base dilation, between its elements."""
     low, high, between = ([0] * len(shape(image)) for _ in range(3))
-    for place, window in zip(places, windows, strict=True):
-        low[place], high[place] = window.low, window.high
-        between[place] = window.base_dilation - 1
+    for dimension, window in zip(dimensions, windows, strict=True):
+        low[dimension], high[dimension] = window.low, window.high
+        between[dimension] = window.base_dilation - 1
     return pad(e, image, e.constant(0, found.type), low, high, between)
 
 
-def _names(places: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:
+def _names(dimensions: Sequence[str | int], spatial: str, **renamed: str) -> list[str]:
     """Return the loop names of a tensor's dimensions."""
     return [
-        renamed.get(place, place) if isinstance(place, str) else f"{spatial}{place}"
-        for place in places
+        renamed.get(dimension, dimension) if isinstance(dimension, str) else f"{spatial}{dimension}"
+        for dimension in dimensions
     ]
 
 

@@ -41,7 +41,7 @@ class _Dimensions:
     def free(self, side: int, rank: int) -> list[int]:
         """Return the free dimensions of one side: not batch, contracted or group dimensions."""
         others = (*self.batch[side], *self.summed[side], *(self.group if side else ()))
-        return [place for place in range(rank) if place not in others]
+        return [dimension for dimension in range(rank) if dimension not in others]
 
     def outer(self, rank: int) -> list[int]:
         """Return the left side's dimensions along which group sizes may differ.
@@ -95,8 +95,8 @@ def _dimensions(op: Operation) -> _Dimensions:
     ranks = ((*batch, *summed, *ragged), left), ((*right_batch, *right_summed, *group), right)
     if len(batch) != len(right_batch) or len(summed) != len(right_summed):
         raise OperationError(op, "has other numbers of dimensions on its two sides")
-    for places, rank in ranks:
-        wrong = [place for place in places if not 0 <= place < rank]
+    for dimensions, rank in ranks:
+        wrong = [dimension for dimension in dimensions if not 0 <= dimension < rank]
         if wrong:
             raise OperationError(op, f"names dimension {wrong[0]} of an operand of rank {rank}")
     return _Dimensions((batch, right_batch), (summed, right_summed), ragged[0], group)
@@ -122,7 +122,7 @@ def _group_numbers(
         )
     own = operand_kind(op, 2)
     loops = outer + 2
-    over = [e.size(sizes, place) for place in range(outer)]
+    over = [e.size(sizes, dimension) for dimension in range(outer)]
     groups, rows = e.size(sizes, outer), e.size(left, found.ragged)
 
     def summed(values: SSAValue, extent: IndexOrInt, body: Body) -> SSAValue:
@@ -148,8 +148,8 @@ def _group_numbers(
 
     def counted(scalar: Emitter, args: Tensors) -> Tensors:
         """Count the groups that end at this position or before it."""
-        place = scalar.from_index(scalar.loop_index(outer), i64)
-        ended = scalar.compare_integers("sle", args[0], place)
+        position = scalar.from_index(scalar.loop_index(outer), i64)
+        ended = scalar.compare_integers("sle", args[0], position)
         return [scalar.op("arith.addi", args[1], scalar.op("arith.extui", ended, to=i64))]
 
     return summed(summed(sizes, groups, ends), rows, counted)
@@ -169,36 +169,40 @@ def _product(
     columns = found.free(1, len(shape(right)))
     ahead = 0 if groups is None else 1
     names = [*found.batch[0], *rows]
-    place_left = {place: ahead + index for index, place in enumerate(names)}
+    left_loops = {dimension: ahead + index for index, dimension in enumerate(names)}
     outer = ahead + len(names) + len(columns)
-    place_left |= {place: outer + index for index, place in enumerate(found.summed[0])}
-    place_right = {place: ahead + index for index, place in enumerate(found.batch[1])}
-    place_right |= {place: ahead + len(names) + index for index, place in enumerate(columns)}
-    place_right |= {place: outer + index for index, place in enumerate(found.summed[1])}
+    left_loops |= {dimension: outer + index for index, dimension in enumerate(found.summed[0])}
+    right_loops = {dimension: ahead + index for index, dimension in enumerate(found.batch[1])}
+    right_loops |= {
+        dimension: ahead + len(names) + index for index, dimension in enumerate(columns)
+    }
+    right_loops |= {dimension: outer + index for index, dimension in enumerate(found.summed[1])}
     loops = outer + len(found.summed[0])
     sized = found.outer(len(shape(left))) if len(shape(numbers)) > 1 else []
     total = accumulator(kinds)
     sizes = [
         *([] if groups is None else [groups]),
-        *(e.size(left, place) for place in names),
-        *(e.size(right, place) for place in columns),
+        *(e.size(left, dimension) for dimension in names),
+        *(e.size(right, dimension) for dimension in columns),
     ]
     inputs, maps = (
         [left, numbers],
         [
-            dims(*(place_left[place] for place in range(len(place_left))), loops=loops),
-            dims(*(place_left[place] for place in (*sized, found.ragged)), loops=loops),
+            dims(*(left_loops[dimension] for dimension in range(len(left_loops))), loops=loops),
+            dims(*(left_loops[dimension] for dimension in (*sized, found.ragged)), loops=loops),
         ],
     )
     if groups is not None:
         inputs.append(right)
-        maps.append(dims(*(place_right[place] for place in range(len(place_right))), loops=loops))
+        maps.append(
+            dims(*(right_loops[dimension] for dimension in range(len(right_loops))), loops=loops)
+        )
     results = e.loops(
         inputs,
         maps,
         [e.fill(e.constant(0, total.type), sizes)],
         [dims(*range(outer), loops=loops)],
-        _body(e, right, place_right, found, kinds),
+        _body(e, right, right_loops, found, kinds),
         [*[PARALLEL] * outer, *[REDUCTION] * len(found.summed[0])],
     )
     return rounded(e, results[0], total, kinds[2])
@@ -207,7 +211,7 @@ def _product(
 def _body(
     e: Emitter,
     right: SSAValue,
-    place_right: dict[int, int],
+    right_loops: dict[int, int],
     found: _Dimensions,
     kinds: tuple[Kind, Kind, Kind],
 ) -> Body:
@@ -223,11 +227,11 @@ def _body(
         else:
             first, number, carried = args
             hit, group = inner.clamp_to_dimension(inner.to_index(number), extent)
-            places = [
-                group if place in found.group else inner.loop_index(place_right[place])
-                for place in range(len(shape(right)))
+            indices = [
+                group if dimension in found.group else inner.loop_index(right_loops[dimension])
+                for dimension in range(len(shape(right)))
             ]
-            second = inner.element(right, places)
+            second = inner.element(right, indices)
         pair = (convert(inner, first, kinds[0], total), convert(inner, second, kinds[1], total))
         sum_ = add(inner, total, carried, multiply(inner, total, *pair))
         return [inner.select(hit, sum_, carried)]

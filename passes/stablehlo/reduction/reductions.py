@@ -49,9 +49,9 @@ def reduce(
     initial = [e.element(value) for value in operands[half:]]
     starts = combined.start(e, initial, element_kinds(op, half, half))
     rank = len(shape(inputs[0]))
-    kept = [place for place in range(rank) if place not in reduced]
+    kept = [dimension for dimension in range(rank) if dimension not in reduced]
     sizes = e.common_sizes(inputs)
-    outputs = [e.fill(start, [sizes[place] for place in kept]) for start in starts]
+    outputs = [e.fill(start, [sizes[dimension] for dimension in kept]) for start in starts]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return combined.combine(inner, args[half:], args[:half], given)
@@ -62,7 +62,7 @@ def reduce(
         outputs,
         [dims(*kept, loops=rank)] * half,
         body,
-        [REDUCTION if place in reduced else PARALLEL for place in range(rank)],
+        [REDUCTION if dimension in reduced else PARALLEL for dimension in range(rank)],
     )
     return combined.finish(e, results)
 
@@ -99,11 +99,11 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
     if running is not None:
-        place, from_behind = running
-        value = reverse(e, operands[0], [place]) if from_behind else operands[0]
+        dimension, from_behind = running
+        value = reverse(e, operands[0], [dimension]) if from_behind else operands[0]
         found = given[0], of_initial[0]
-        value = running_reduction(e, combined, value, initial[0], found, place)
-        return combined.finish(e, [reverse(e, value, [place]) if from_behind else value])
+        value = running_reduction(e, combined, value, initial[0], found, dimension)
+        return combined.finish(e, [reverse(e, value, [dimension]) if from_behind else value])
     starts = combined.start(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]

@@ -37,17 +37,17 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
 
     Return `None` if the op is not one, if it is short, or if its initial value is no identity.
     """
-    wide = [place for place, window in enumerate(windows) if not window.is_plain]
+    wide = [dimension for dimension, window in enumerate(windows) if not window.is_plain]
     if len(wide) != 1 or len(op.operands) != 2 or not _has_identity(op):
         return None
-    (place,) = wide
-    window, extent = windows[place], shape(op.operands[0])[place]
+    (dimension,) = wide
+    window, extent = windows[dimension], shape(op.operands[0])[dimension]
     if window.size != extent or extent <= 2 * BLOCK:
         return None
     for from_behind in (False, True):
         low, high = (0, extent - 1) if from_behind else (extent - 1, 0)
         if window == Window(extent, low=low, high=high):
-            return place, from_behind
+            return dimension, from_behind
     return None
 
 
@@ -95,31 +95,33 @@ def running_reduction(
     value: SSAValue,
     initial: SSAValue,
     found: tuple[Kind, Kind],
-    place: int,
+    dimension: int,
 ) -> SSAValue:
-    """Return the running reduction of a tensor along `place`, in the accumulator's type.
+    """Return the running reduction of a tensor along `dimension`, in the accumulator's type.
 
     `found` are the kinds of the elements and of the initial value. Recurses on the totals of
     blocks. Raises OperationError if the body does not work element by element.
     """
     (start,) = combined.start(e, [initial], [found[1]])
-    extent = shape(value)[place]
+    extent = shape(value)[dimension]
     if extent <= 2 * BLOCK:
-        return _in_windows(e, combined, value, (initial, start), found[0], place)
+        return _in_windows(e, combined, value, (initial, start), found[0], dimension)
     rank, blocks = len(shape(value)), -(-extent // BLOCK)
     sizes = e.sizes(value)
     none = [0] * rank
-    value = pad(e, value, initial, none, _at(place, blocks * BLOCK - extent, rank), none)
-    split = [*sizes[:place], blocks, BLOCK, *sizes[place + 1 :]]
+    value = pad(e, value, initial, none, _at(dimension, blocks * BLOCK - extent, rank), none)
+    split = [*sizes[:dimension], blocks, BLOCK, *sizes[dimension + 1 :]]
     value = e.reshape(value, split)
-    within = _in_windows(e, combined, value, (initial, start), found[0], place + 1)
-    last = [*split[: place + 1], 1, *split[place + 2 :]]
-    totals = e.extract_slice(within, _at(place + 1, BLOCK - 1, rank + 1), last, [1] * (rank + 1))
-    totals = e.reshape(totals, [*split[: place + 1], *split[place + 2 :]])
+    within = _in_windows(e, combined, value, (initial, start), found[0], dimension + 1)
+    last = [*split[: dimension + 1], 1, *split[dimension + 2 :]]
+    totals = e.extract_slice(
+        within, _at(dimension + 1, BLOCK - 1, rank + 1), last, [1] * (rank + 1)
+    )
+    totals = e.reshape(totals, [*split[: dimension + 1], *split[dimension + 2 :]])
     carried = combined.carried_kinds[0]
-    before = running_reduction(e, combined, totals, start, (carried, carried), place)
-    before = pad(e, before, start, _at(place, 1, rank), _at(place, -1, rank), none)
-    kept = [each for each in range(rank + 1) if each != place + 1]
+    before = running_reduction(e, combined, totals, start, (carried, carried), dimension)
+    before = pad(e, before, start, _at(dimension, 1, rank), _at(dimension, -1, rank), none)
+    kept = [each for each in range(rank + 1) if each != dimension + 1]
     (result,) = e.loops(
         [before, within],
         [dims(*kept, loops=rank + 1), dims(*range(rank + 1), loops=rank + 1)],
@@ -127,13 +129,13 @@ def running_reduction(
         None,
         lambda inner, args: combined.combine(inner, args[:1], args[1:2], [carried]),
     )
-    merged = [*split[:place], blocks * BLOCK, *split[place + 2 :]]
+    merged = [*split[:dimension], blocks * BLOCK, *split[dimension + 2 :]]
     result = e.reshape(result, merged)
     return e.extract_slice(result, none, sizes, [1] * rank)
 
 
-def _at(place: int, number: int, rank: int) -> list[int]:
-    return [number if each == place else 0 for each in range(rank)]
+def _at(dimension: int, number: int, rank: int) -> list[int]:
+    return [number if each == dimension else 0 for each in range(rank)]
 
 
 def _in_windows(
@@ -142,12 +144,12 @@ def _in_windows(
     value: SSAValue,
     starts: tuple[SSAValue, SSAValue],
     found: Kind,
-    place: int,
+    dimension: int,
 ) -> SSAValue:
     """Compute one window per element; `starts` are the initial value as given and as carried."""
     initial, start = starts
-    extent, none = shape(value)[place], [0] * len(shape(value))
-    padded = pad(e, value, initial, _at(place, extent - 1, len(none)), none, none)
-    windows = [Window(extent if each == place else 1) for each in range(len(none))]
+    extent, none = shape(value)[dimension], [0] * len(shape(value))
+    padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none, none)
+    windows = [Window(extent if each == dimension else 1) for each in range(len(none))]
     (result,) = combine_windows(e, combined, [padded], windows, [start], [found])
     return result

@@ -55,28 +55,28 @@ def _choose(
     e = lowering.emit
     rank, sizes = len(windows), e.sizes(operand)
     element = kind(operand.type).type
-    wide = [place for place, each in enumerate(windows) if not each.is_plain]
+    wide = [dimension for dimension, each in enumerate(windows) if not each.is_plain]
     is_small = all(isinstance(size, int) for size in sizes) and prod(shape(operand)) < 1 << 31
     position_type = i32 if is_small else i64
     zero = e.constant(0, element)
     low, high = [each.low for each in windows], [each.high for each in windows]
     padded = pad(e, operand, zero, low, high, [0] * rank)
-    slid = [AffineExpr.dimension(place) * each.stride for place, each in enumerate(windows)]
-    for loop, place in enumerate(wide, rank):
-        slid[place] += AffineExpr.dimension(loop)
+    slid = [AffineExpr.dimension(dimension) * each.stride for dimension, each in enumerate(windows)]
+    for loop, dimension in enumerate(wide, rank):
+        slid[dimension] += AffineExpr.dimension(loop)
     loops = rank + len(wide)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         value, _, before, position = args
         inside = inner.constant(1, BOOL)
         linear: IndexOrInt = 0
-        for loop, place in enumerate(wide, rank):
-            first = inner.multiply(inner.loop_index(place), windows[place].stride)
+        for loop, dimension in enumerate(wide, rank):
+            first = inner.multiply(inner.loop_index(dimension), windows[dimension].stride)
             index = inner.add(first, inner.loop_index(loop))
-            at = inner.index(inner.subtract(index, windows[place].low))
-            is_one, bounded = inner.clamp_to_dimension(at, sizes[place])
+            at = inner.index(inner.subtract(index, windows[dimension].low))
+            is_one, bounded = inner.clamp_to_dimension(at, sizes[dimension])
             inside = inner.both(inside, is_one)
-            linear = inner.add(inner.multiply(linear, sizes[place]), bounded)
+            linear = inner.add(inner.multiply(linear, sizes[dimension]), bounded)
         kept = lowering.inline_on_scalars(op.regions[0], [before, value], inner)[0]
         empty = inner.compare_integers("slt", position, inner.constant(0, position_type))
         new = inner.both(inside, inner.either(empty, inner.negated(kept)))
@@ -84,7 +84,7 @@ def _choose(
         return [inner.select(new, value, before), inner.select(new, here, position)]
 
     return e.loops(
-        [padded, e.empty([windows[place].size for place in wide], BOOL)],
+        [padded, e.empty([windows[dimension].size for dimension in wide], BOOL)],
         [dims(*slid, loops=loops), dims(*range(rank, loops), loops=loops)],
         [e.fill(zero, counts), e.fill(e.constant(-1, position_type), counts)],
         [dims(*range(rank), loops=loops)] * 2,
@@ -117,7 +117,7 @@ def _scatter_chosen(
     scatter = _ScatterSelected(e, combined, start, operands[1], chosen, sizes, windows)
     is_known = min(*shape(operands[0]), *shape(operands[1])) >= 0
     if not is_known or prod(each.stride for each in windows) > MAX_SCATTER_PHASES:
-        return scatter.all_places()
+        return scatter.all_elements()
     result = e.fill(start, sizes)
     for phase in product(*(range(each.stride) for each in windows)):
         rows = [
@@ -131,7 +131,7 @@ def _scatter_chosen(
                 row.block * each.stride + first - each.low
                 for row, each, first in zip(rows, windows, phase, strict=True)
             ]
-            made = scatter.places(rows, phase)
+            made = scatter.block_elements(rows, phase)
             result = e.insert_slice(made, result, offsets, [each.stride for each in windows])
     return result
 
@@ -175,7 +175,7 @@ class _ScatterSelected:
     """The sizes of the result."""
     windows: Sequence[Window]
 
-    def all_places(self) -> SSAValue:
+    def all_elements(self) -> SSAValue:
         """Compute all elements of all blocks, and slice those that the result has."""
         e, windows = self.emit, self.windows
         blocks = [
@@ -189,12 +189,14 @@ class _ScatterSelected:
             for most in [(each.size - each.high + 3 * each.stride - 3) // each.stride - 1]
         ]
         lengths = [e.multiply(n, each.stride) for n, each in zip(blocks, windows, strict=True)]
-        made = e.reshape(self.places(rows), lengths)
+        made = e.reshape(self.block_elements(rows), lengths)
         made = e.pad(made, [max(-each.low, 0) for each in windows], [0] * len(windows), self.start)
         offsets = [max(each.low, 0) for each in windows]
         return e.extract_slice(made, offsets, self.sizes, [1] * len(windows))
 
-    def places(self, rows: Sequence[_Blocks], phase: Sequence[int] | None = None) -> SSAValue:
+    def block_elements(
+        self, rows: Sequence[_Blocks], phase: Sequence[int] | None = None
+    ) -> SSAValue:
         """Compute the element at offset `phase` of each block.
 
         Without `phase`, all elements of each block.
@@ -203,7 +205,7 @@ class _ScatterSelected:
         for each dimension with wide windows. These loops precede the reductions over windows.
         """
         e, windows = self.emit, self.windows
-        wide = [place for place, each in enumerate(windows) if not each.is_plain]
+        wide = [dimension for dimension, each in enumerate(windows) if not each.is_plain]
         low, high = [row.low for row in rows], [row.high for row in rows]
         none = [0] * len(rows)
         zero = e.constant(0, kind(self.source.type).type)
@@ -217,19 +219,19 @@ class _ScatterSelected:
             )
         outer, loops = len(extents), len(extents) + len(wide)
         slid = [AffineExpr.dimension(loop) for loop in along]
-        for loop, place in enumerate(wide, outer):
-            slid[place] += AffineExpr.dimension(loop)
+        for loop, dimension in enumerate(wide, outer):
+            slid[dimension] += AffineExpr.dimension(loop)
         given = element_kinds(self.combined.operation, 1, 1)
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
             value, at, _, carried = args
             linear: IndexOrInt = 0
-            for place in wide:
-                block = inner.add(inner.loop_index(along[place]), rows[place].block)
-                own = inner.loop_index(along[place] + 1) if phase is None else phase[place]
-                first = inner.add(inner.multiply(block, windows[place].stride), own)
-                index = inner.subtract(first, windows[place].low)
-                linear = inner.add(inner.multiply(linear, self.sizes[place]), index)
+            for dimension in wide:
+                block = inner.add(inner.loop_index(along[dimension]), rows[dimension].block)
+                own = inner.loop_index(along[dimension] + 1) if phase is None else phase[dimension]
+                first = inner.add(inner.multiply(block, windows[dimension].stride), own)
+                index = inner.subtract(first, windows[dimension].low)
+                linear = inner.add(inner.multiply(linear, self.sizes[dimension]), index)
             here = inner.from_index(inner.index(linear), position)
             added = self.combined.combine(inner, [carried], [value], given)
             hit = inner.compare_integers("eq", at, here)
@@ -240,7 +242,7 @@ class _ScatterSelected:
             [
                 pad(e, self.source, zero, low, high, none),
                 pad(e, self.chosen, e.constant(-1, position), low, high, none),
-                e.empty([rows[place].reach for place in wide], BOOL),
+                e.empty([rows[dimension].reach for dimension in wide], BOOL),
             ],
             [of_source, of_source, dims(*range(outer, loops), loops=loops)],
             [e.fill(self.start, extents)],

@@ -51,12 +51,12 @@ def combine_windows(
         window_count(e, size, window.size, window)
         for size, window in zip(e.sizes(padded[0]), windows, strict=True)
     ]
-    wide = [place for place, window in enumerate(windows) if window.size != 1]
-    window = e.empty([windows[place].size for place in wide], BOOL)
+    wide = [dimension for dimension, window in enumerate(windows) if window.size != 1]
+    window = e.empty([windows[dimension].size for dimension in wide], BOOL)
     loops = rank + len(wide)
-    slid = [AffineExpr.dimension(place) * each.stride for place, each in enumerate(windows)]
-    for loop, place in enumerate(wide, rank):
-        slid[place] += AffineExpr.dimension(loop) * windows[place].dilation
+    slid = [AffineExpr.dimension(dimension) * each.stride for dimension, each in enumerate(windows)]
+    for loop, dimension in enumerate(wide, rank):
+        slid[dimension] += AffineExpr.dimension(loop) * windows[dimension].dilation
     return e.loops(
         [*padded, window],
         [*[dims(*slid, loops=loops)] * half, dims(*range(rank, loops), loops=loops)],
