@@ -64,6 +64,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
+    from .distribution.parallel_programs import functions_of_processes
     from .lowering.folding import drop_factors_of_one
     from .lowering.foreign_attributes import replace_foreign_attributes
     from .lowering.lowering import convert_functions
@@ -80,4 +81,4 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     for operation in module.body.block.ops:
         if is_to_convert(operation):
             raise OperationError(operation, "stands outside of a function")
-    convert_functions(module)
+    convert_functions(module, functions_of_processes(module))

@@ -22,14 +22,13 @@ from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.lowering.element_types import Kind, kind
 from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering
+from ..stablehlo.lowering.rules import Tensors
 from ..stablehlo.products.products import accumulator, contract, rounded
 from ..stablehlo.reduction.combiners import combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
 from ..stablehlo.sorting.rank_sort import Less
 from ..stablehlo.sorting.sorting import in_pairs, in_sorted_order
 from .sequential_scan import sequential_scan
-
-Tensors = Sequence[SSAValue]
 
 tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
 from xdsl.dialects.cf import AssertOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ....dialects.chlo.dialect import OPERATIONS as CHLO_OPERATIONS
 from ....dialects.chlo.dialect import UNARY
@@ -14,9 +12,7 @@ from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ..lowering.lowering import Lowering
-from ..lowering.rules import call_rule, tensor_rule
-
-Tensors = Sequence[SSAValue]
+from ..lowering.rules import Tensors, call_rule, tensor_rule
 
 
 @tensor_rule("stablehlo.custom_call")

@@ -17,13 +17,11 @@ from ..elementwise.random_bits import random_bits
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import BOOL, Emitter, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import call_rule, tensor_rule
+from ..lowering.rules import Tensors, call_rule, tensor_rule
 from ..products.products import convolve
 from ..reduction.combiners import combiner
 from ..reduction.window_loops import windows_of
 from ..sorting.sorting import top_k
-
-Tensors = Sequence[SSAValue]
 
 
 @call_rule("stablehlo.dynamic_reduce_window")

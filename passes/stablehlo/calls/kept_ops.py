@@ -5,14 +5,12 @@ The interpreter executes them, for native code as well, which emits a remark.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ....ir.locations import rebuilt
 from ..lowering.element_types import converted
 from ..lowering.lowering import Lowering
-from ..lowering.rules import call_rule, tensor_rule
+from ..lowering.rules import Tensors, call_rule, tensor_rule
 
 LAPACK = (
     *("potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "syevd", "heevd"),
@@ -23,6 +21,6 @@ LAPACK = (
 
 @tensor_rule("stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve")
 @call_rule(*(f"lapack_{letter}{name}_ffi" for name in LAPACK for letter in "sdcz"))
-def _kept(lowering: Lowering, op: Operation, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
+def _kept(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     kept = rebuilt(op, operands, [converted(each) for each in op.result_types])
     return lowering.emit.add_op(kept).results

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
@@ -25,9 +24,7 @@ from ....ir.diagnostics import OperationError
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import BOOL
 from ..lowering.lowering import Lowering
-from ..lowering.rules import call_rule, tensor_rule
-
-Tensors = Sequence[SSAValue]
+from ..lowering.rules import Tensors, call_rule, tensor_rule
 
 
 def _agree(

@@ -23,12 +23,10 @@ from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, element_kinds, kind
 from ..lowering.emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.combiners import Combiner, combiner
 from .gather import index_vector_position
 from .progressions import index_progression
-
-Tensors = Sequence[SSAValue]
 
 MAX_LOOP_POINTS = 1 << 22
 """The maximum number of pairs (element, index vector) for which one loop nest is emitted."""

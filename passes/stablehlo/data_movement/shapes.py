@@ -17,9 +17,7 @@ from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import BOOL, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
-
-Tensors = Sequence[SSAValue]
+from ..lowering.rules import Tensors, tensor_rule
 
 
 def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[IndexOrInt]:

@@ -45,9 +45,8 @@ from ....sharding.sharding import ReductionKind
 from ..lowering.element_types import converted, kind
 from ..lowering.emitter import shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 
-Tensors = Sequence[SSAValue]
 GridAxes = tuple[str, tuple[int, ...]]
 """The name of a grid, and the grid axes of a collective."""
 

@@ -12,18 +12,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import ChannelHandleAttr, ReplicaGroupMeshAxesAttr
 from ....ir.attribute_access import attribute, element_type, flag, integer
 from ....ir.diagnostics import OperationError
+from ....ir.regions import walk
 from ....ir.rules import Rules
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.combiners import combiner
 from .collectives import mesh_groups, number_rows
 
@@ -31,7 +32,6 @@ Process = tuple[int, int]
 """(replica, partition)."""
 
 Group = Sequence[Process]
-Tensors = Sequence[SSAValue]
 Received = Sequence[Tensors | None]
 """The values that each process of a group receives; `None` for a process that receives zeros."""
 
@@ -101,9 +101,7 @@ class _Processes:
 
 
 @tensor_rule("interpreter.run_parallel")
-def _run_parallel(
-    lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
+def _run_parallel(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     infeed = attribute(op, "infeed")
     queue = cast("ArrayAttr[Any]", infeed).data if infeed is not None else ()
     processes = _Processes([_function(lowering, op, name) for name in queue])
@@ -120,6 +118,17 @@ def _run_parallel(
     return [value for each in processes.running.values() for value in each.results or ()]
 
 
+def functions_of_processes(module: ModuleOp) -> set[str]:
+    """Return the names of the functions that `interpreter.run_parallel` runs, which are inlined."""
+    return {
+        _name(entry)
+        for operation in walk(module)
+        if operation.name == "interpreter.run_parallel"
+        for row in cast("ArrayAttr[Any]", attribute(operation, "programs"))
+        for entry in row
+    }
+
+
 def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]:
     found: list[tuple[Process, FuncOp]] = []
     rows = attribute(op, "programs")
@@ -130,11 +139,14 @@ def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]
 
 
 def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
-    text = name.string_value() if isinstance(name, SymbolRefAttr) else name.data
-    function = lowering.function(text)
+    function = lowering.function(_name(name))
     if function is None or len(function.body.blocks) != 1:
-        raise OperationError(op, f"runs @{text}, which is no function of one block")
+        raise OperationError(op, f"runs @{_name(name)}, which is no function of one block")
     return function
+
+
+def _name(function: Any) -> str:
+    return function.string_value() if isinstance(function, SymbolRefAttr) else function.data
 
 
 def _advance(processes: _Processes) -> bool:

@@ -6,7 +6,7 @@ shifts by the bit width or more) the emitted ops compute what XLA computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,7 @@ from ....ir.attribute_access import integer
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import scalar_rule
-
-Scalars = Sequence[SSAValue]
+from ..lowering.rules import Scalars, scalar_rule
 
 
 def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:

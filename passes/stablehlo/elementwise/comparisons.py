@@ -10,8 +10,8 @@ from ....ir.attribute_access import attribute
 from ....ir.syntax.words import word
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import scalar_rule
-from .arithmetic import Scalars, complex_order, parts
+from ..lowering.rules import Scalars, scalar_rule
+from .arithmetic import complex_order, parts
 
 _DIRECTIONS = {
     **{"EQ": ("eq", "oeq"), "NE": ("ne", "une"), "GE": ("ge", "oge")},

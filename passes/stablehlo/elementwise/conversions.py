@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
@@ -20,8 +19,8 @@ from ....ir.diagnostics import OperationError
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import scalar_rule, tensor_rule
-from .arithmetic import Scalars, parts
+from ..lowering.rules import Scalars, Tensors, scalar_rule, tensor_rule
+from .arithmetic import parts
 
 
 @scalar_rule("stablehlo.convert")
@@ -104,9 +103,7 @@ def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) ->
 
 
 @tensor_rule("stablehlo.bitcast_convert")
-def _bitcast_convert(
-    lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
+def _bitcast_convert(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a bitcast; a narrower type adds a trailing dimension, a wider one removes it.
 
     Raises OperationError between complex and other types, or complex types of two widths.
@@ -186,9 +183,7 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
 
 
 @tensor_rule("stablehlo.constant", "chlo.constant")
-def _constant(
-    lowering: Lowering, op: Operation, operands: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
+def _constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     del operands
     value = attribute(op, "value")
     type_ = cast("TensorType[Any]", converted(op.result_types[0]))

@@ -14,8 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import scalar_rule
-from .arithmetic import Scalars, function_rule, parts
+from ..lowering.rules import Scalars, scalar_rule
+from .arithmetic import function_rule, parts
 from .float_expressions import FloatExpr
 
 Formula = Callable[[FloatExpr], FloatExpr]

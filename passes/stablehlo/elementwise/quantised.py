@@ -6,7 +6,7 @@ its operands represent, and its result is quantised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
@@ -19,10 +19,8 @@ from ....ir.attribute_access import with_element
 from ..lowering.element_types import kind, quantization_of
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
-from .arithmetic import Scalars
+from ..lowering.rules import Scalars, Tensors, tensor_rule
 
-Tensors = Sequence[SSAValue]
 Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]
 """Emits the scale and the zero point, as floats, at a point of the loops."""
 

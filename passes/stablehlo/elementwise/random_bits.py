@@ -17,11 +17,9 @@ from ..data_movement.shapes import index_values, result_sizes
 from ..lowering.element_types import Kind, kind, result_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
-from .arithmetic import Scalars
+from ..lowering.rules import Scalars, Tensors, tensor_rule
 from .float_expressions import FloatExpr
 
-Tensors = Sequence[SSAValue]
 Pair = tuple[SSAValue, SSAValue]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))

@@ -18,9 +18,7 @@ from ....ir.symbols import root_symbol
 from .element_types import TOKEN, converted, kind
 from .emitter import INDEX, Emitter
 from .lowering import Lowering
-from .rules import tensor_rule
-
-Tensors = Sequence[SSAValue]
+from .rules import Tensors, tensor_rule
 
 
 def converted_block(

@@ -7,18 +7,11 @@ rule of each op (`rules.py`), calls it and binds the results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-)
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -27,7 +20,6 @@ from ....dialects.quant import quantization
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder, rebuilt
-from ....ir.regions import walk
 from ....ir.symbols import find_symbol, root_symbol, visibility
 from .element_types import computes_on_quantised, converted, kind
 from .emitter import Emitter, number_of, shape
@@ -306,17 +298,16 @@ def boundary_type(value_type: Attribute) -> Attribute:
     return new_type
 
 
-def convert_functions(module: ModuleOp) -> None:
-    """Convert all functions of a module in place.
+def convert_functions(module: ModuleOp, inlined: Container[str]) -> None:
+    """Convert the functions of a module in place, and erase those that their callers inline.
 
     Old bodies are replaced only after all new ones exist, because scalar bodies may inline any
-    function. Functions run by `interpreter.run_parallel` are inlined there and erased.
-    Raises OperationError for an op that cannot be converted.
+    function. Raises OperationError for an op that cannot be converted.
     """
     made: list[tuple[FuncOp, Region | None, FunctionType]] = []
-    written_out = _programs_of_processes(module)
-    for function in module.body.block.ops:
-        if not isinstance(function, FuncOp) or function.sym_name.data in written_out:
+    functions = [each for each in module.body.block.ops if isinstance(each, FuncOp)]
+    for function in functions:
+        if function.sym_name.data in inlined:
             continue
         lower = boundary_type if visibility(function) != "private" else converted
         inputs = [lower(each) for each in function.function_type.inputs.data]
@@ -332,26 +323,9 @@ def convert_functions(module: ModuleOp) -> None:
             body.move_blocks(function.body)
             for block in before:
                 function.body.detach_block(block).drop_all_references()
-    for function in list(module.body.block.ops):
-        if isinstance(function, FuncOp) and function.sym_name.data in written_out:
+    for function in functions:
+        if function.sym_name.data in inlined:
             Rewriter.erase_op(function)
-
-
-def _programs_of_processes(module: ModuleOp) -> set[str]:
-    """Return the functions that `interpreter.run_parallel` runs; they are inlined and erased."""
-    found: set[str] = set()
-    for operation in walk(module):
-        if operation.name == "interpreter.run_parallel":
-            pending = [attribute(operation, "programs")]
-            while pending:
-                each = pending.pop()
-                if isinstance(each, ArrayAttr):
-                    pending += cast("ArrayAttr[Attribute]", each).data
-                elif isinstance(each, SymbolRefAttr):
-                    found.add(each.string_value())
-                elif isinstance(each, StringAttr):
-                    found.add(each.data)
-    return found
 
 
 def _converted_body(

@@ -17,8 +17,11 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.rules import Rules
 from .emitter import Emitter
 
-ScalarRule = Callable[[Emitter, Operation, Sequence[SSAValue]], SSAValue]
-TensorRule = Callable[[Any, Operation, Sequence[SSAValue]], Sequence[SSAValue]]
+Scalars = Sequence[SSAValue]
+Tensors = Sequence[SSAValue]
+
+ScalarRule = Callable[[Emitter, Operation, Scalars], SSAValue]
+TensorRule = Callable[[Any, Operation, Tensors], Tensors]
 
 scalar_rule = Rules[ScalarRule]()
 tensor_rule = Rules[TensorRule]()

@@ -21,10 +21,9 @@ from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.window_loops import window_count, windows_of
 
-Tensors = Sequence[SSAValue]
 _F32 = kind(f32)
 
 

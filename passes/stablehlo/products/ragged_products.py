@@ -6,7 +6,6 @@ the groups `0 0 2 2 2`; positions after all groups belong to none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i64
@@ -20,10 +19,9 @@ from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from .products import accumulator, add, contract, multiply, rounded
 
-Tensors = Sequence[SSAValue]
 _I64 = kind(i64)
 
 

@@ -16,9 +16,8 @@ from ..elementwise.float_expressions import FloatExpr
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 
-Tensors = Sequence[SSAValue]
 Term = Callable[[Emitter, Sequence[SSAValue]], FloatExpr]
 
 

@@ -13,12 +13,10 @@ from ..data_movement.shapes import pad, reverse
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .running_reductions import running_dimension, running_reduction
 from .window_loops import combine_windows, windows_of
-
-Tensors = Sequence[SSAValue]
 
 SHORT_WINDOW = 32
 """The most elements of a window that is summed in its own type, as StableHLO's interpreter does."""

@@ -21,11 +21,9 @@ from ..data_movement.shapes import pad
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import tensor_rule
+from ..lowering.rules import Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .window_loops import windows_of
-
-Tensors = Sequence[SSAValue]
 
 
 @tensor_rule("stablehlo.select_and_scatter")

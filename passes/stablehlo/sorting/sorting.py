@@ -28,12 +28,10 @@ from ..elementwise.comparisons import total_order
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
-from ..lowering.rules import call_rule, tensor_rule
+from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
 from .rank_sort import Less, placed, ranks
 from .sort_keys import Keys, keys_of, places_of
-
-Tensors = Sequence[SSAValue]
 
 Order = Less | Keys
 
