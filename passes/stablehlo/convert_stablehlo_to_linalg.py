@@ -27,7 +27,7 @@ _RULES = (
     *("elementwise.implicit_broadcasts", "elementwise.quantised"),
     *("data_movement.shapes", "data_movement.gather", "data_movement.scatter"),
     *("reduction.reductions", "reduction.select_and_scatter"),
-    *("products.products", "products.ragged_products", "sorting.sorting"),
+    *("products.dot_products", "products.ragged_products", "sorting.sorting"),
     *("lowering.control_flow", "calls.custom_calls", "calls.dynamic_calls", "calls.kept_ops"),
     *("calls.test_expectations", "reduction.batch_norm"),
     *("distribution.parallel_programs", "distribution.collectives"),

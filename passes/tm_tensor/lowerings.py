@@ -23,7 +23,7 @@ from ..stablehlo.lowering.element_types import Kind, kind
 from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering
 from ..stablehlo.lowering.rules import Tensors
-from ..stablehlo.products.products import accumulator, contract, rounded
+from ..stablehlo.products.dot_products import accumulator, contract, rounded
 from ..stablehlo.reduction.combiners import combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
 from ..stablehlo.sorting.rank_sort import Less

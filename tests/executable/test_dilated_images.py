@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.passes.stablehlo.products import products
+from mesh_opt.passes.stablehlo.products import dot_products as products
 
 
 def convolved(

@@ -20,7 +20,7 @@ from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
-from .products import accumulator, add, contract, multiply, rounded
+from .dot_products import accumulator, add, contract, multiply, rounded
 
 _I64 = kind(i64)
 
