@@ -44,8 +44,8 @@ class LocalSizes:
         """
         if ranked(value) is None:
             return None
-        places = frozenset(first_along)
-        sizes = [self._size(size, places) for size in self._sizes.sizes(value)]
+        first = frozenset(first_along)
+        sizes = [self._size(size, first) for size in self._sizes.sizes(value)]
         known = [size for size in sizes if size is not None]
         return tuple(known) if len(known) == len(sizes) else None
 

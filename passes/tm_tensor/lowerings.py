@@ -84,11 +84,11 @@ _IDENTITIES: dict[str, Callable[[int], float]] = {
 """The identity of each associative body, by the bit width of its elements."""
 
 
-def _identity(region: Region, found: Kind) -> float | None:
+def _identity(region: Region, element: Kind) -> float | None:
     body = only_operation(region)
-    if body is None or body.name not in _IDENTITIES or isinstance(found.type, IndexType):
+    if body is None or body.name not in _IDENTITIES or isinstance(element.type, IndexType):
         return None
-    return _IDENTITIES[body.name](found.width)
+    return _IDENTITIES[body.name](element.width)
 
 
 def _without(dimension: int, rank: int) -> list[int]:
@@ -264,16 +264,16 @@ def _attention(lowering: Lowering, op: Operation) -> Tensors:
     """Emit `softmax(query * key^T / sqrt(d) + mask) * value`, with d the last size of `query`."""
     e = lowering.emit
     query, key, value, *mask, _ = op.operands
-    found, rank = kind(query.type), len(shape(query))
-    total, batch = accumulator((found, found, found)), tuple(range(rank - 2))
+    element, rank = kind(query.type), len(shape(query))
+    total, batch = accumulator((element, element, element)), tuple(range(rank - 2))
     lists = (batch, batch, (rank - 1,), (rank - 1,))
-    weights = contract(e, (query, key), lists, (found, found, total))
-    mask = [rounded(e, each, found, total) for each in mask]
+    weights = contract(e, (query, key), lists, (element, element, total))
+    mask = [rounded(e, each, element, total) for each in mask]
     weights = _masked(e, weights, mask, e.size(query, rank - 1))
     empty = e.empty(e.sizes(weights), total.type)
     softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]
     lists = (batch, batch, (rank - 1,), (rank - 2,))
-    return [contract(e, (softmax, value), lists, (total, found, found))]
+    return [contract(e, (softmax, value), lists, (total, element, element))]
 
 
 def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> SSAValue:

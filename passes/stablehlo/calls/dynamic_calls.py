@@ -18,7 +18,7 @@ from ..lowering.element_types import element_kinds
 from ..lowering.emitter import BOOL, Emitter, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, call_rule, tensor_rule
-from ..products.dot_products import convolve
+from ..products.convolution import convolve
 from ..reduction.combiners import combiner
 from ..reduction.window_loops import windows_of
 from ..sorting.sorting import top_k

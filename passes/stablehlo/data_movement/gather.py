@@ -61,7 +61,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
     for result_dim, dimension in zip(batch_dims, starts_batch_dims, strict=True):
         result[result_dim] = e.size(starts, dimension)
     limits = [e.subtract(e.size(source, i), sizes[i]) for i in range(rank)]
-    found = operand_kind(op, 1)
+    element = operand_kind(op, 1)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         batch = [inner.loop_index(result_dim) for result_dim in batch_dims]
@@ -77,7 +77,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
                 indices[dimension] = inner.add(indices[dimension], at)
                 continue
             start = inner.element(starts, index_vector_position(batch, vector, number, starts))
-            at = clamp_index(inner, start, found, limits[dimension])
+            at = clamp_index(inner, start, element, limits[dimension])
             indices[dimension] = inner.add(indices[dimension], at)
         pairs = zip(
             numbers.integers("operand_batching_dims"),
@@ -125,7 +125,7 @@ def _torch_index_select(lowering: Lowering, op: Operation, operands: Tensors) ->
     source, index = operands
     dimension, batches = integer(op, "dim"), integer(op, "batch_dims")
     count = len(shape(index)) - batches
-    found = operand_kind(op, 1)
+    element = operand_kind(op, 1)
     own = e.sizes(source)
     sizes = [*own[:dimension], *e.sizes(index)[batches:], *own[dimension + 1 :]]
 
@@ -133,7 +133,7 @@ def _torch_index_select(lowering: Lowering, op: Operation, operands: Tensors) ->
         loops = [inner.loop_index(loop) for loop in range(len(sizes))]
         position = [*loops[:batches], *loops[dimension : dimension + count]]
         most = inner.subtract(own[dimension], 1)
-        at = clamp_index(inner, inner.element(index, position), found, most)
+        at = clamp_index(inner, inner.element(index, position), element, most)
         return [inner.element(source, [*loops[:dimension], at, *loops[dimension + count :]])]
 
     return [e.loops([], [], [e.empty(sizes, element_type(source.type))], None, body)[0]]

@@ -230,7 +230,7 @@ def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) ->
 def clamped_starts(
     e: Emitter,
     starts: Sequence[SSAValue],
-    found: Kind,
+    element: Kind,
     source: SSAValue,
     sizes: Sequence[IndexOrInt],
 ) -> list[IndexOrInt]:
@@ -238,14 +238,14 @@ def clamped_starts(
     clamped: list[IndexOrInt] = []
     for dimension, start in enumerate(starts):
         most = e.subtract(e.size(source, dimension), sizes[dimension])
-        clamped.append(0 if most == 0 else clamp_index(e, e.element(start), found, most))
+        clamped.append(0 if most == 0 else clamp_index(e, e.element(start), element, most))
     return clamped
 
 
-def clamp_index(e: Emitter, number: SSAValue, found: Kind, most: IndexOrInt) -> IndexOrInt:
+def clamp_index(e: Emitter, number: SSAValue, element: Kind, most: IndexOrInt) -> IndexOrInt:
     """Return an integer of any signedness and width as an index clamped to 0..`most`."""
-    index = known(e.to_index(number, found.name == "signed"))
-    if found.name == "signed" or isinstance(index, int):
+    index = known(e.to_index(number, element.name == "signed"))
+    if element.name == "signed" or isinstance(index, int):
         return e.minimum(e.maximum(index, 0), most)
     # An unsigned 64-bit number that is too large is negative as an index.
     return e.op("arith.minui", index, e.index(most))

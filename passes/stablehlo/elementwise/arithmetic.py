@@ -86,13 +86,13 @@ def _signed_division(e: Emitter, args: Scalars, name: str) -> tuple[SSAValue, SS
 
 @scalar_rule("stablehlo.divide")
 def _divide(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
-    if found.name == "float":
+    element = operand_kind(op)
+    if element.name == "float":
         return e.op("arith.divf", *args)
-    if found.name == "complex":
+    if element.name == "complex":
         return e.op("complex.div", *args)
     ones = integer_constant(e, -1, args[0])
-    if found.name == "signed":
+    if element.name == "signed":
         quotient, zero, minus = _signed_division(e, args, "arith.divsi")
         negated = e.op("arith.subi", integer_constant(e, 0, args[0]), args[0])
         return e.select(zero, ones, e.select(minus, negated, quotient))
@@ -103,12 +103,12 @@ def _divide(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @scalar_rule("stablehlo.remainder")
 def _remainder(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
-    if found.name == "float":
+    element = operand_kind(op)
+    if element.name == "float":
         return e.op("arith.remf", *args)
-    if found.name == "complex":
+    if element.name == "complex":
         raise OperationError(op, "is not defined on complex numbers")
-    if found.name == "signed":
+    if element.name == "signed":
         rest, zero, minus = _signed_division(e, args, "arith.remsi")
         none = integer_constant(e, 0, args[0])
         return e.select(zero, args[0], e.select(minus, none, rest))
@@ -149,20 +149,20 @@ def _extremum(name: str, suffix: str, logic: str, before: str) -> None:
 
 
 def extremum(
-    e: Emitter, found: Kind, args: Scalars, suffix: str, logic: str, before: str
+    e: Emitter, element: Kind, args: Scalars, suffix: str, logic: str, before: str
 ) -> SSAValue:
     """Emit the maximum or minimum of two numbers, as `suffix` ("max" or "min") says.
 
     NaN propagates. Complex numbers are ordered by the real, then the imaginary part, with the
     comparison predicate `before`. `logic` is the op for booleans.
     """
-    if found.name == "float":
+    if element.name == "float":
         return e.op(f"arith.{suffix}imumf", *args)
-    if found.name == "bool":
+    if element.name == "bool":
         return e.op(logic, *args)
-    if found.name == "complex":
+    if element.name == "complex":
         return e.select(complex_order(e, args, before), *args)
-    return e.op(f"arith.{suffix}{'u' if found.name == 'unsigned' else 's'}i", *args)
+    return e.op(f"arith.{suffix}{'u' if element.name == 'unsigned' else 's'}i", *args)
 
 
 _extremum("maximum", "max", "arith.ori", "ogt")
@@ -186,9 +186,9 @@ def complex_order(e: Emitter, args: Scalars, predicate: str) -> SSAValue:
 @scalar_rule("stablehlo.clamp")
 def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     low, value, high = args
-    found = operand_kind(op, 1)
-    bounded = extremum(e, found, (low, value), "max", "arith.ori", "ogt")
-    return extremum(e, found, (bounded, high), "min", "arith.andi", "olt")
+    element = operand_kind(op, 1)
+    bounded = extremum(e, element, (low, value), "max", "arith.ori", "ogt")
+    return extremum(e, element, (bounded, high), "min", "arith.andi", "olt")
 
 
 @scalar_rule("stablehlo.select")
@@ -201,13 +201,13 @@ def _select(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @scalar_rule("stablehlo.abs")
 def _abs(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
+    element = operand_kind(op)
     (value,) = args
-    if found.name == "float":
+    if element.name == "float":
         return e.op("math.absf", value)
-    if found.name == "complex":
+    if element.name == "complex":
         return e.op("complex.abs", value, to=result_kind(op).type)
-    if found.name != "signed":
+    if element.name != "signed":
         return value
     none = integer_constant(e, 0, value)
     negative = e.compare_integers("slt", value, none)
@@ -216,26 +216,26 @@ def _abs(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @scalar_rule("stablehlo.negate")
 def _negate(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
-    if found.name == "float":
+    element = operand_kind(op)
+    if element.name == "float":
         return e.op("arith.negf", *args)
-    if found.name == "complex":
+    if element.name == "complex":
         return e.op("complex.neg", *args)
     return e.op("arith.subi", integer_constant(e, 0, args[0]), args[0])
 
 
 @scalar_rule("stablehlo.sign")
 def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
+    element = operand_kind(op)
     (value,) = args
-    if found.name == "complex":
+    if element.name == "complex":
         return _complex_sign(e, value)
-    if found.name == "float":
+    if element.name == "float":
         signed = e.op("math.copysign", e.constant(1.0, value.type), value)
         # Zeros keep their sign, and NaN stays NaN.
         return e.select(e.compare_with_zero("one", value), signed, value)
     none, one = integer_constant(e, 0, value), integer_constant(e, 1, value)
-    if found.name != "signed":
+    if element.name != "signed":
         return e.select(_is_zero(e, value), none, one)
     negative = e.compare_integers("slt", value, none)
     nonzero = e.select(negative, integer_constant(e, -1, value), one)
@@ -278,17 +278,17 @@ Compute = Callable[[Emitter, Scalars], SSAValue]
 
 def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
     """Emit `compute` in f32 for floats narrower than f32, rounding the result once."""
-    found = kind(args[0].type)
-    if not found.is_narrow_float:
+    element = kind(args[0].type)
+    if not element.is_narrow_float:
         return compute(e, args)
     wide = [e.op("arith.extf", value, to=f32) for value in args]
-    return e.op("arith.truncf", compute(e, wide), to=found.type)
+    return e.op("arith.truncf", compute(e, wide), to=element.type)
 
 
 def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
     """Emit `compute` in complex of f64 for complex of f32, rounding the result once."""
-    found = kind(args[0].type)
-    if found.part.width != 32:
+    element = kind(args[0].type)
+    if element.part.width != 32:
         return compute(e, args)
     double: Any = ComplexType(f64)
 
@@ -297,7 +297,7 @@ def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
         return e.op("complex.create", *pair, to=whole)
 
     wide = [moved(value, "arith.extf", f64, double) for value in args]
-    return moved(compute(e, wide), "arith.truncf", found.part.type, found.type)
+    return moved(compute(e, wide), "arith.truncf", element.part.type, element.type)
 
 
 def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -> None:
@@ -308,11 +308,11 @@ def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -
 
     @scalar_rule(name)
     def convert(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        found = operand_kind(op)
-        if found.name == "complex" and of_complex is not None:
+        element = operand_kind(op)
+        if element.name == "complex" and of_complex is not None:
             return of_complex(e, args)
-        if found.name != "float":
-            raise OperationError(op, f"is not defined on elements of type {found.type}")
+        if element.name != "float":
+            raise OperationError(op, f"is not defined on elements of type {element.type}")
         return in_single(e, args, real)
 
 
@@ -363,17 +363,17 @@ def _logistic(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @scalar_rule("stablehlo.power")
 def _power(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    found = operand_kind(op)
-    if found.name == "float":
+    element = operand_kind(op)
+    if element.name == "float":
         return in_single(e, args, lambda inner, values: inner.op("math.powf", *values))
-    if found.name == "complex":
+    if element.name == "complex":
         return in_double(e, args, lambda inner, values: inner.op("complex.pow", *values))
-    if found.name == "bool":
+    if element.name == "bool":
         return e.either(args[0], e.op("arith.xori", args[1], integer_constant(e, 1, args[1])))
-    return _integer_power(e, found, args)
+    return _integer_power(e, element, args)
 
 
-def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
+def _integer_power(e: Emitter, element: Kind, args: Scalars) -> SSAValue:
     """Emit the power by repeated squaring, one step for each bit of the exponent.
 
     For negative exponents, only the bases 1 and -1 have a nonzero result.
@@ -381,12 +381,12 @@ def _integer_power(e: Emitter, found: Kind, args: Scalars) -> SSAValue:
     base, exponent = args
     one, none = integer_constant(e, 1, base), integer_constant(e, 0, base)
     total, square = one, base
-    for bit in range(found.width):
+    for bit in range(element.width):
         mask = integer_constant(e, 1 << bit, exponent)
         is_set = e.compare_integers("ne", e.op("arith.andi", exponent, mask), none)
         total = e.select(is_set, e.op("arith.muli", total, square), total)
         square = e.op("arith.muli", square, square)
-    if found.name != "signed":
+    if element.name != "signed":
         return total
     negative = e.compare_integers("slt", exponent, none)
     unit = e.either(
@@ -403,18 +403,18 @@ _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 @scalar_rule("stablehlo.reduce_precision")
 def _reduce_precision(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Round to fewer mantissa bits, then clamp to the exponent range: to infinity or to zero."""
-    (value,), found = args, operand_kind(op)
-    if found.name != "float":
-        raise OperationError(op, f"is not defined on elements of type {found.type}")
-    if found.width < 16:
+    (value,), element = args, operand_kind(op)
+    if element.name != "float":
+        raise OperationError(op, f"is not defined on elements of type {element.type}")
+    if element.width < 16:
         wide = _reduced_precision(e, op, e.op("arith.extf", value, to=f32), kind(f32))
-        return e.op("arith.truncf", wide, to=found.type)
-    return _reduced_precision(e, op, value, found)
+        return e.op("arith.truncf", wide, to=element.type)
+    return _reduced_precision(e, op, value, element)
 
 
-def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, found: Kind) -> SSAValue:
+def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, element: Kind) -> SSAValue:
     exponent, mantissa = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
-    source, width = _MANTISSAS[str(found.type)], found.width
+    source, width = _MANTISSAS[str(element.type)], element.width
     bits = e.op("arith.bitcast", value, to=IntegerType(width))
     number = partial(e.constant, element=bits.type)
     if mantissa < source:
@@ -431,5 +431,5 @@ def _reduced_precision(e: Emitter, op: Operation, value: SSAValue, found: Kind) 
         too_small = e.compare_integers("ule", own, number((middle - reduced) << source))
         bits = e.select(too_large, e.op("arith.ori", zero, number(mask)), bits)
         bits = e.select(too_small, zero, bits)
-    rounded = e.op("arith.bitcast", bits, to=found.type)
+    rounded = e.op("arith.bitcast", bits, to=element.type)
     return e.select(e.compare_floats("uno", value, value), value, rounded)

@@ -30,8 +30,8 @@ def total_order(e: Emitter, value: SSAValue) -> SSAValue:
     In formats without -0, the only NaN has the bits of -0. It is ordered as a negative NaN, below
     all numbers.
     """
-    found = kind(value.type)
-    width, name = found.width, str(found.type)
+    element = kind(value.type)
+    width, name = element.width, str(element.type)
     bits = e.op("arith.bitcast", value, to=IntegerType(width))
     smallest = e.constant(-1 << (width - 1), bits.type)
     if name.startswith("f8E8M0"):  # It has no sign.
@@ -51,16 +51,16 @@ def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     Raises OperationError if operands are not numbers, or if the direction is missing.
     """
     direction = word(op, "comparison_direction")
-    found = operand_kind(op)
+    element = operand_kind(op)
     totally = is_total_order(op)
     integers, floats = _DIRECTIONS[direction]
-    if found.name == "complex":
+    if element.name == "complex":
         return _compare_complex(e, args, direction, floats)
-    if found.name == "float" and not totally:
+    if element.name == "float" and not totally:
         return e.compare_floats(floats, *args)
-    if found.name == "float":
+    if element.name == "float":
         args = [total_order(e, value) for value in args]
-    sign = "" if integers in ("eq", "ne") else ("s" if found.name in ("float", "signed") else "u")
+    sign = "" if integers in ("eq", "ne") else ("s" if element.name in ("float", "signed") else "u")
     return e.compare_integers(f"{sign}{integers}", *args)
 
 

@@ -36,10 +36,10 @@ def _register(name: str, real: Formula, complex_formula: ComplexFormula | None =
 
 def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
     """Emit a formula on complex numbers, in f64."""
-    found = kind(value.type)
+    element = kind(value.type)
     pair = [FloatExpr(e, part).as_type(f64) for part in parts(e, value)]
-    real, imaginary = (part.as_type(found.part.type) for part in formula((pair[0], pair[1])))
-    return e.op("complex.create", real.value, imaginary.value, to=ComplexType(found.part.type))  # pyright: ignore
+    real, imaginary = (part.as_type(element.part.type) for part in formula((pair[0], pair[1])))
+    return e.op("complex.create", real.value, imaginary.value, to=ComplexType(element.part.type))  # pyright: ignore
 
 
 def _largest(x: FloatExpr) -> float:

@@ -49,25 +49,25 @@ def random_bits(
     if shape(state) not in [(count,) for count in words] or kind(state.type).width != 64:
         expected = " or ".join(f"tensor<{count}xui64>" for count in words)
         raise OperationError(op, f"has a state of type {op.operand_types[0]}, expected {expected}")
-    found = kind(op.result_types[1])
-    if found.name == "complex" or found.width not in (8, 16, 32, 64):
+    element = kind(op.result_types[1])
+    if element.name == "complex" or element.width not in (8, 16, 32, 64):
         expected = "integers or floats of 8, 16, 32 or 64 bits"
-        raise OperationError(op, f"makes bits of type {found.type}, expected {expected}")
+        raise OperationError(op, f"makes bits of type {element.type}, expected {expected}")
     key, low, *high = (e.element(state, [index]) for index in range(shape(state)[0]))
-    split = _split_dimension(e, sizes) if threefry and found.width < 64 else [0] * len(sizes)
+    split = _split_dimension(e, sizes) if threefry and element.width < 64 else [0] * len(sizes)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         if threefry:
-            bits = _threefry_element(inner, key, low, sizes, split, found.width)
+            bits = _threefry_element(inner, key, low, sizes, split, element.width)
         else:
             counter = (low, high[0] if high else key)
-            bits = _philox_element(inner, key, counter, sizes, found.width)
-        return [bits if found.is_integer else inner.op("arith.bitcast", bits, to=found.type)]
+            bits = _philox_element(inner, key, counter, sizes, element.width)
+        return [bits if element.is_integer else inner.op("arith.bitcast", bits, to=element.type)]
 
-    bits = e.loops([], [], [e.empty(sizes, found.type)], None, body)[0]
+    bits = e.loops([], [], [e.empty(sizes, element.type)], None, body)[0]
     count = reduce(e.multiply, _without_halves(e, sizes, split), 1)
     if not threefry:
-        in_block = 2 if found.width == 64 else 4
+        in_block = 2 if element.width == 64 else 4
         count = e.divide(e.add(count, in_block - 1), in_block)
     moved = _moved(e, (low, *high), e.from_index(e.index(count), i64))
     for index, counter in enumerate(moved, start=1):
@@ -232,10 +232,10 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     deviation of a normal one.
     """
     e = lowering.emit
-    found = result_kind(op)
+    element = result_kind(op)
     normal = word(op, "rng_distribution") == "NORMAL"
-    if found.name != "float" and (normal or found.name == "complex"):
-        raise OperationError(op, f"draws numbers of type {found.type}, expected floats")
+    if element.name != "float" and (normal or element.name == "complex"):
+        raise OperationError(op, f"draws numbers of type {element.type}, expected floats")
     sizes: list[IndexOrInt] = list(result_sizes(op))
     if min(result_sizes(op), default=0) < 0:
         sizes = list(index_values(e, operands[2], len(sizes)))
@@ -246,32 +246,32 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         bits = _philox_element(inner, key, (none, key), sizes, 64 if normal else 32)
         if normal:
             return [_normal(inner, bits, first, second)]
-        if found.is_integer:
-            return [_uniform_integer(inner, bits, first, second, found)]
-        return [_uniform_float(inner, bits, first, second, found)]
+        if element.is_integer:
+            return [_uniform_integer(inner, bits, first, second, element)]
+        return [_uniform_float(inner, bits, first, second, element)]
 
-    return [e.loops([], [], [e.empty(sizes, found.type)], None, body)[0]]
+    return [e.loops([], [], [e.empty(sizes, element.type)], None, body)[0]]
 
 
 def _uniform_integer(
-    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, found: Kind
+    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, element: Kind
 ) -> SSAValue:
     span = e.op("arith.subi", high, low)
     wide = e.op("arith.extui", bits, to=i64)
-    name = "arith.extsi" if found.name == "signed" else "arith.extui"
-    room = span if found.width == 64 else e.op(name, span, to=i64)
+    name = "arith.extsi" if element.name == "signed" else "arith.extui"
+    room = span if element.width == 64 else e.op(name, span, to=i64)
     rest = e.op("arith.remui", wide, room)
-    rest = rest if found.width == 64 else e.op("arith.trunci", rest, to=found.type)
+    rest = rest if element.width == 64 else e.op("arith.trunci", rest, to=element.type)
     return e.op("arith.addi", low, rest)
 
 
 def _uniform_float(
-    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, found: Kind
+    e: Emitter, bits: SSAValue, low: SSAValue, high: SSAValue, element: Kind
 ) -> SSAValue:
-    mantissa = {"bf16": 7, "f16": 10}.get(str(found.type), 23)
+    mantissa = {"bf16": 7, "f16": 10}.get(str(element.type), 23)
     kept = e.op("arith.shrui", bits, e.constant(32 - mantissa, i32))
-    part = e.op("arith.uitofp", kept, to=found.type)
-    part = e.op("arith.mulf", part, e.constant(2.0**-mantissa, found.type))
+    part = e.op("arith.uitofp", kept, to=element.type)
+    part = e.op("arith.mulf", part, e.constant(2.0**-mantissa, element.type))
     span = e.op("arith.subf", high, low)
     return e.op("arith.addf", low, e.op("arith.mulf", part, span))
 

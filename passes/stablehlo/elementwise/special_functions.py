@@ -278,16 +278,16 @@ def _is_infinite(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 @scalar_rule("chlo.mulhi")
 def _mulhi(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Emit the upper half of a product of integers."""
-    found = operand_kind(op)
-    if found.width > 32:
-        signed = found.name == "signed"
+    element = operand_kind(op)
+    if element.width > 32:
+        signed = element.name == "signed"
         return _wide_high(e, args, signed)
-    wide = IntegerType(2 * found.width)
-    extend = "arith.extsi" if found.name == "signed" else "arith.extui"
+    wide = IntegerType(2 * element.width)
+    extend = "arith.extsi" if element.name == "signed" else "arith.extui"
     first, second = (e.op(extend, each, to=wide) for each in args)
     product = e.op("arith.muli", first, second)
-    shifted = e.op("arith.shrui", product, e.constant(found.width, wide))
-    return e.op("arith.trunci", shifted, to=found.type)
+    shifted = e.op("arith.shrui", product, e.constant(element.width, wide))
+    return e.op("arith.trunci", shifted, to=element.type)
 
 
 def _wide_high(e: Emitter, args: Sequence[SSAValue], signed: bool) -> SSAValue:

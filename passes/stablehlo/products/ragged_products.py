@@ -54,21 +54,21 @@ class _Dimensions:
 def _ragged_dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     left, right, sizes = operands
-    found = _dimensions(op)
+    roles = _dimensions(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
-    if found.ragged in found.batch[0]:
-        lists = (*found.batch, *found.summed)
+    if roles.ragged in roles.batch[0]:
+        lists = (*roles.batch, *roles.summed)
         return [contract(e, (left, right), lists, kinds)]
-    numbers = _group_numbers(lowering, op, sizes, found)
-    by_group = found.ragged in found.summed[0]
-    if by_group == bool(found.group):
+    numbers = _group_numbers(lowering, op, sizes, roles)
+    by_group = roles.ragged in roles.summed[0]
+    if by_group == bool(roles.group):
         raise OperationError(
             op,
-            f"has {len(found.group)} group dimensions, expected {int(not by_group)} where its"
+            f"has {len(roles.group)} group dimensions, expected {int(not by_group)} where its"
             f" ragged dimension is {'' if by_group else 'not '}summed",
         )
     groups = e.size(sizes, len(shape(sizes)) - 1)
-    return [_product(e, (left, right, numbers), found, kinds, groups if by_group else None)]
+    return [_product(e, (left, right, numbers), roles, kinds, groups if by_group else None)]
 
 
 def _dimensions(op: Operation) -> _Dimensions:
@@ -101,7 +101,7 @@ def _dimensions(op: Operation) -> _Dimensions:
 
 
 def _group_numbers(
-    lowering: Lowering, op: Operation, sizes: SSAValue, found: _Dimensions
+    lowering: Lowering, op: Operation, sizes: SSAValue, roles: _Dimensions
 ) -> SSAValue:
     """Return the group number of each position along the ragged dimension.
 
@@ -111,7 +111,7 @@ def _group_numbers(
     e = lowering.emit
     left = lowering.value(op.operands[0])
     outer = len(shape(sizes)) - 1
-    expected = found.outer(len(shape(left)))
+    expected = roles.outer(len(shape(left)))
     if outer not in (0, len(expected)):
         raise OperationError(
             op,
@@ -121,7 +121,7 @@ def _group_numbers(
     own = operand_kind(op, 2)
     loops = outer + 2
     over = [e.size(sizes, dimension) for dimension in range(outer)]
-    groups, rows = e.size(sizes, outer), e.size(left, found.ragged)
+    groups, rows = e.size(sizes, outer), e.size(left, roles.ragged)
 
     def summed(values: SSAValue, extent: IndexOrInt, body: Body) -> SSAValue:
         """Reduce the last dimension of `values` for each of `extent` positions."""
@@ -156,27 +156,27 @@ def _group_numbers(
 def _product(
     e: Emitter,
     operands: Tensors,
-    found: _Dimensions,
+    roles: _Dimensions,
     kinds: tuple[Kind, Kind, Kind],
     groups: IndexOrInt | None,
 ) -> SSAValue:
     """Emit the contraction. With `groups`, the result has a leading dimension of one sum per group;
     else each row is multiplied by the slice of the right side that belongs to its group."""
     left, right, numbers = operands
-    rows = found.free(0, len(shape(left)))
-    columns = found.free(1, len(shape(right)))
+    rows = roles.free(0, len(shape(left)))
+    columns = roles.free(1, len(shape(right)))
     ahead = 0 if groups is None else 1
-    names = [*found.batch[0], *rows]
+    names = [*roles.batch[0], *rows]
     left_loops = {dimension: ahead + index for index, dimension in enumerate(names)}
     outer = ahead + len(names) + len(columns)
-    left_loops |= {dimension: outer + index for index, dimension in enumerate(found.summed[0])}
-    right_loops = {dimension: ahead + index for index, dimension in enumerate(found.batch[1])}
+    left_loops |= {dimension: outer + index for index, dimension in enumerate(roles.summed[0])}
+    right_loops = {dimension: ahead + index for index, dimension in enumerate(roles.batch[1])}
     right_loops |= {
         dimension: ahead + len(names) + index for index, dimension in enumerate(columns)
     }
-    right_loops |= {dimension: outer + index for index, dimension in enumerate(found.summed[1])}
-    loops = outer + len(found.summed[0])
-    sized = found.outer(len(shape(left))) if len(shape(numbers)) > 1 else []
+    right_loops |= {dimension: outer + index for index, dimension in enumerate(roles.summed[1])}
+    loops = outer + len(roles.summed[0])
+    sized = roles.outer(len(shape(left))) if len(shape(numbers)) > 1 else []
     total = accumulator(kinds)
     sizes = [
         *([] if groups is None else [groups]),
@@ -187,7 +187,7 @@ def _product(
         [left, numbers],
         [
             dims(*(left_loops[dimension] for dimension in range(len(left_loops))), loops=loops),
-            dims(*(left_loops[dimension] for dimension in (*sized, found.ragged)), loops=loops),
+            dims(*(left_loops[dimension] for dimension in (*sized, roles.ragged)), loops=loops),
         ],
     )
     if groups is not None:
@@ -200,8 +200,8 @@ def _product(
         maps,
         [e.fill(e.constant(0, total.type), sizes)],
         [dims(*range(outer), loops=loops)],
-        _body(e, right, right_loops, found, kinds),
-        [*[PARALLEL] * outer, *[REDUCTION] * len(found.summed[0])],
+        _body(e, right, right_loops, roles, kinds),
+        [*[PARALLEL] * outer, *[REDUCTION] * len(roles.summed[0])],
     )
     return rounded(e, results[0], total, kinds[2])
 
@@ -210,12 +210,12 @@ def _body(
     e: Emitter,
     right: SSAValue,
     right_loops: dict[int, int],
-    found: _Dimensions,
+    roles: _Dimensions,
     kinds: tuple[Kind, Kind, Kind],
 ) -> Body:
     """Return the body that adds a product if the left element belongs to the group."""
     total = accumulator(kinds)
-    extent = e.size(right, found.group[0]) if found.group else None
+    extent = e.size(right, roles.group[0]) if roles.group else None
 
     def body(inner: Emitter, args: Tensors) -> Tensors:
         if extent is None:
@@ -226,7 +226,7 @@ def _body(
             first, number, carried = args
             hit, group = inner.clamp_to_dimension(inner.to_index(number), extent)
             indices = [
-                group if dimension in found.group else inner.loop_index(right_loops[dimension])
+                group if dimension in roles.group else inner.loop_index(right_loops[dimension])
                 for dimension in range(len(shape(right)))
             ]
             second = inner.element(right, indices)

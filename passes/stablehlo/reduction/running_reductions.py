@@ -72,19 +72,19 @@ def _has_identity(op: Operation) -> bool:
     )
 
 
-def _identities(body: str, found: Kind) -> Sequence[float]:
+def _identities(body: str, element: Kind) -> Sequence[float]:
     """Return the identity of a body of one op that is associative; empty for other bodies.
 
     An integer is given both as signed and as unsigned number.
     """
     if body in ("stablehlo.add", "stablehlo.multiply"):
-        return [0] if body == "stablehlo.add" else [1, -1] if found.name == "bool" else [1]
-    if body not in ("stablehlo.maximum", "stablehlo.minimum") or found.name == "complex":
+        return [0] if body == "stablehlo.add" else [1, -1] if element.name == "bool" else [1]
+    if body not in ("stablehlo.maximum", "stablehlo.minimum") or element.name == "complex":
         return []
-    if found.name == "float":
+    if element.name == "float":
         return [float("inf" if body == "stablehlo.minimum" else "-inf")]
-    values = 1 << found.width
-    least = values // 2 if found.name == "signed" else 0
+    values = 1 << element.width
+    least = values // 2 if element.name == "signed" else 0
     identity = least if body == "stablehlo.maximum" else (least - 1) % values
     return [identity, identity - values]
 
@@ -94,25 +94,25 @@ def running_reduction(
     combined: Combiner,
     value: SSAValue,
     initial: SSAValue,
-    found: tuple[Kind, Kind],
+    kinds: tuple[Kind, Kind],
     dimension: int,
 ) -> SSAValue:
     """Return the running reduction of a tensor along `dimension`, in the accumulator's type.
 
-    `found` are the kinds of the elements and of the initial value. Recurses on the totals of
+    `kinds` are the kinds of the elements and of the initial value. Recurses on the totals of
     blocks. Raises OperationError if the body does not work element by element.
     """
-    (start,) = combined.start(e, [initial], [found[1]])
+    (start,) = combined.start(e, [initial], [kinds[1]])
     extent = shape(value)[dimension]
     if extent <= 2 * BLOCK:
-        return _in_windows(e, combined, value, (initial, start), found[0], dimension)
+        return _in_windows(e, combined, value, (initial, start), kinds[0], dimension)
     rank, blocks = len(shape(value)), -(-extent // BLOCK)
     sizes = e.sizes(value)
     none = [0] * rank
     value = pad(e, value, initial, none, _at(dimension, blocks * BLOCK - extent, rank), none)
     split = [*sizes[:dimension], blocks, BLOCK, *sizes[dimension + 1 :]]
     value = e.reshape(value, split)
-    within = _in_windows(e, combined, value, (initial, start), found[0], dimension + 1)
+    within = _in_windows(e, combined, value, (initial, start), kinds[0], dimension + 1)
     last = [*split[: dimension + 1], 1, *split[dimension + 2 :]]
     totals = e.extract_slice(
         within, _at(dimension + 1, BLOCK - 1, rank + 1), last, [1] * (rank + 1)
@@ -143,7 +143,7 @@ def _in_windows(
     combined: Combiner,
     value: SSAValue,
     starts: tuple[SSAValue, SSAValue],
-    found: Kind,
+    element: Kind,
     dimension: int,
 ) -> SSAValue:
     """Compute one window per element; `starts` are the initial value as given and as carried."""
@@ -151,5 +151,5 @@ def _in_windows(
     extent, none = shape(value)[dimension], [0] * len(shape(value))
     padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none, none)
     windows = [Window(extent if each == dimension else 1) for each in range(len(none))]
-    (result,) = combine_windows(e, combined, [padded], windows, [start], [found])
+    (result,) = combine_windows(e, combined, [padded], windows, [start], [element])
     return result

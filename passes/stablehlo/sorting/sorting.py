@@ -122,13 +122,13 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     """
     e = lowering.emit
     rank = len(shape(source))
-    found = operand_kind(op)
+    element = operand_kind(op)
     keys = source
-    if found.name == "float":
+    if element.name == "float":
         keys = e.pointwise(
-            [source], IntegerType(found.width), lambda inner, args: [total_order(inner, args[0])]
+            [source], IntegerType(element.width), lambda inner, args: [total_order(inner, args[0])]
         )
-    order = Keys(keys, found.width, found.name in ("unsigned", "bool"), descends=True)
+    order = Keys(keys, element.width, element.name in ("unsigned", "bool"), descends=True)
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
     both = [source, positions]
     if shape(source)[-1] > MAX_RANK_SORTED and isinstance(count, int) and count <= MAX_SELECTED_K:
