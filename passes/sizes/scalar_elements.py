@@ -71,9 +71,9 @@ class ScalarElements:
         """Return an element as a scalar; emit a `tensor.extract` if it is not known as one."""
         found = self.element(tensor, indices)
         if found is None:
-            places = [self.sizes.constant(index, tensor) for index in indices]
+            positions = [self.sizes.constant(index, tensor) for index in indices]
             builder = self.sizes.builder_after(tensor)
-            read = ExtractOp(tensor, places, element_type(tensor.type))
+            read = ExtractOp(tensor, positions, element_type(tensor.type))
             found = builder.insert(read).result
             self._elements[tensor, indices] = found
         return found
@@ -176,15 +176,15 @@ def _same_order(elements: ScalarElements, tensor: OpResult, indices: Indices) ->
 @element_rule("tensor.concat")
 def _concatenated(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
     dimension = cast(IntegerAttr, attribute(tensor.op, "dim")).value.data
-    place = indices[dimension]
+    index = indices[dimension]
     for part in tensor.op.operands:
         length = _shape(part)[dimension]
         if length < 0:
             return None
-        if place < length:
-            own = (*indices[:dimension], place, *indices[dimension + 1 :])
+        if index < length:
+            own = (*indices[:dimension], index, *indices[dimension + 1 :])
             return elements.element_or_read(part, own) if _is_small(part) else None
-        place -= length
+        index -= length
     return None
 
 
@@ -212,7 +212,7 @@ def _of_loops(
     elements: ScalarElements, view: StructuredView, tensor: OpResult, indices: Indices
 ) -> SSAValue | None:
     """Evaluate one point of a structured op whose body computes with integers only."""
-    places = [
+    loop_of_dimension = [
         each.position
         for each in view.output_maps[tensor.index].results
         if isinstance(each, AffineDimExpr)
@@ -221,13 +221,13 @@ def _of_loops(
     steps = list(view.body.ops)
     used = [argument for argument in view.body.args if argument.uses]
     if (
-        sorted(places) != list(range(loops))
+        sorted(loop_of_dimension) != list(range(loops))
         or any(argument.index >= len(view.inputs) for argument in used)
         or not all(_is_small_or_scalar(view.inputs[argument.index]) for argument in used)
         or not all(_is_scalar_step(each) for each in steps[:-1])
     ):
         return None
-    point = [indices[places.index(loop)] for loop in range(loops)]
+    point = [indices[loop_of_dimension.index(loop)] for loop in range(loops)]
     values: dict[SSAValue, SSAValue] = {}
     for argument in used:
         operand = view.inputs[argument.index]

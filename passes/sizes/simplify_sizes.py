@@ -188,9 +188,9 @@ class _Simplifier:
         for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             if ranked(operand) is None:
                 continue
-            for place, result in enumerate(map_.results):
+            for dimension, result in enumerate(map_.results):
                 if isinstance(result, AffineDimExpr) and extents[result.position] is None:
-                    extents[result.position] = self._sizes.size(operand, place)
+                    extents[result.position] = self._sizes.size(operand, dimension)
         return extents
 
     def _loop_indices(
@@ -205,8 +205,8 @@ class _Simplifier:
         if block_with(tensor) is body:
             return None
         found: list[AffineExpr] = []
-        for place, index in enumerate(indices):
-            size = self._sizes.size(tensor, place)
+        for dimension, index in enumerate(indices):
+            size = self._sizes.size(tensor, dimension)
             loop, number = self._loop_of(index, extents, size), constant_integer(index)
             if loop is not None:
                 found.append(AffineExpr.dimension(loop))
@@ -247,8 +247,8 @@ def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]
     """Replace a `linalg.generic` by one with additional inputs instead of reads in its body."""
     body = generic.body.block
     count = len(generic.inputs)
-    for place, (read, _) in enumerate(added):
-        argument = body.insert_arg(read.results[0].type, count + place)
+    for index, (read, _) in enumerate(added):
+        argument = body.insert_arg(read.results[0].type, count + index)
         read.results[0].replace_all_uses_with(argument)
         Rewriter.erase_op(read)
     maps = [each.data for each in generic.indexing_maps]
@@ -305,8 +305,10 @@ def _joined(
     old: Sequence[Size], new: Sequence[Size], taken: Sequence[int], made: Sequence[int]
 ) -> int:
     """Return the size of a collapsed group, dynamic if it is not known."""
-    for sizes, places in ((old, taken), (new, made)):
-        known = [size for size in (sizes[place] for place in places) if isinstance(size, int)]
-        if len(known) == len(places):
+    for sizes, dimensions in ((old, taken), (new, made)):
+        known = [
+            size for size in (sizes[dimension] for dimension in dimensions) if isinstance(size, int)
+        ]
+        if len(known) == len(dimensions):
             return prod(known)
     return DYNAMIC_INDEX

@@ -93,7 +93,7 @@ def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     result = value.type
     if not isinstance(result, TensorType):
         return None
-    others = [extent for place, extent in enumerate(result.get_shape()) if place != index]
+    others = [extent for other, extent in enumerate(result.get_shape()) if other != index]
     before = sizes.sizes(value.op.operands[0])
     if DYNAMIC_INDEX in others or sum(isinstance(size, SSAValue) for size in before) > 1:
         return None
