@@ -45,7 +45,7 @@ from ...sharding.device_groups import Digits, digits_of
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
-MAXIMAL_DEVICES = 1 << 20
+MAX_DEVICES = 1 << 20
 """The maximum number of devices of an assignment: the parser expands it to a list of devices."""
 
 _ASSIGNMENT = re.compile(
@@ -91,8 +91,8 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
         )
     tiles = _numbers(found["tiles"])
     count = prod(tiles)
-    if not 0 < count <= MAXIMAL_DEVICES:
-        raise ValueError(f"it is for {count} devices, expected 1 to {MAXIMAL_DEVICES}")
+    if not 0 < count <= MAX_DEVICES:
+        raise ValueError(f"it is for {count} devices, expected 1 to {MAX_DEVICES}")
     kinds = re.split(", ?", found["kinds"]) if found["kinds"] else []
     for kind in kinds:
         if kind not in _KINDS:

@@ -19,11 +19,12 @@ from ...ir.index import IndexOrInt
 from ...ir.rules import Rules
 from ..stablehlo.data_movement.scatter import scattered
 from ..stablehlo.data_movement.shapes import iota
+from ..stablehlo.elementwise.conversions import convert_tensor
 from ..stablehlo.lowering.element_types import Kind, kind
 from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering
 from ..stablehlo.lowering.rules import Tensors
-from ..stablehlo.products.dot_products import accumulator, contract, rounded
+from ..stablehlo.products.dot_products import accumulator, contract
 from ..stablehlo.reduction.combiners import combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
 from ..stablehlo.sorting.rank_sort import Less
@@ -268,7 +269,7 @@ def _attention(lowering: Lowering, op: Operation) -> Tensors:
     total, batch = accumulator((element, element, element)), tuple(range(rank - 2))
     lists = (batch, batch, (rank - 1,), (rank - 1,))
     weights = contract(e, (query, key), lists, (element, element, total))
-    mask = [rounded(e, each, element, total) for each in mask]
+    mask = [convert_tensor(e, each, element, total) for each in mask]
     weights = _masked(e, weights, mask, e.size(query, rank - 1))
     empty = e.empty(e.sizes(weights), total.type)
     softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]

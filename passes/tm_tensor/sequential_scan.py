@@ -6,7 +6,7 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Region, SSAValue
 
 from ...ir.index import IndexOrInt
-from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.elementwise.conversions import convert_tensor
 from ..stablehlo.lowering.emitter import INDEX, Emitter, shape
 from ..stablehlo.reduction.combiners import Combiner
 
@@ -18,11 +18,7 @@ def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: 
     """
     given, carried = combined.kinds[0], combined.carried_kinds[0]
     rank, sizes = len(shape(value)), e.sizes(value)
-    first = value
-    if given != carried:
-        first = e.pointwise(
-            [value], carried.type, lambda inner, args: [convert(inner, args[0], given, carried)]
-        )
+    first = convert_tensor(e, value, given, carried)
     row: list[IndexOrInt] = [1 if each == dimension else sizes[each] for each in range(rank)]
     strides = [1] * rank
     block = Block(arg_types=[INDEX, first.type])

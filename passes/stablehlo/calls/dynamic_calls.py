@@ -46,7 +46,7 @@ def _dynamic_reduce_window(lowering: Lowering, op: Operation, operands: Tensors)
     )
     combined = combiner(lowering, op, _called(lowering, op).body, half)
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
-    starts = combined.start(e, [e.element(v) for v in operands[half : 2 * half]], of_initial)
+    starts = combined.to_carried(e, [e.element(v) for v in operands[half : 2 * half]], of_initial)
     own = [e.index(size) for size in e.common_sizes(inputs)]
     counts: list[IndexOrInt] = []
     for dimension, size in enumerate(shape(op.results[0])):

@@ -13,14 +13,14 @@ from math import prod
 
 from xdsl.dialects import scf
 from xdsl.dialects.tensor import InsertOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....dialects.stablehlo.attributes import ScatterAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ..elementwise.conversions import convert
-from ..lowering.element_types import Kind, element_kinds, kind
+from ..elementwise.conversions import convert_tensor
+from ..lowering.element_types import Kind, element_kinds
 from ..lowering.emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
@@ -143,7 +143,7 @@ class _ScatterLowering:
         tensor: then a device that holds a shard of the updates reduces only these.
         """
         e, combined = self.emit, self.combined
-        inputs = self._promoted(e, combined.carried)
+        inputs = self._promoted()
         given = self.kinds[self.count + 1 :]
         own = [number for number in range(len(self.batch)) if number not in self.shared]
         sizes = [e.size(self.updates[0], self.batch[number]) for number in own]
@@ -217,7 +217,7 @@ class _ScatterLowering:
         """Emit a sequential loop over index vectors; each updates its window inside the tensor."""
         update = self._updated_element if self._has_single_elements() else self._updated
         e = self.emit
-        inputs = self._promoted(e, self.combined.carried)
+        inputs = self._promoted()
         sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
         total = reduce(e.multiply, sizes, 1)
         block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
@@ -363,23 +363,13 @@ class _ScatterLowering:
             starts[dimension] = e.index(batch[number])
         return starts
 
-    def _promoted(self, e: Emitter, carried: Sequence[Attribute]) -> list[SSAValue]:
+    def _promoted(self) -> list[SSAValue]:
         """Return the inputs converted to the types that the combiner carries."""
-        made: list[SSAValue] = []
-        for value, type_, found in zip(self.inputs, carried, self.kinds[: self.count], strict=True):
-            target = kind(type_)
-
-            def body(
-                inner: Emitter,
-                args: Sequence[SSAValue],
-                source: Kind = found,
-                target: Kind = target,
-            ) -> Sequence[SSAValue]:
-                return [convert(inner, args[0], source, target)]
-
-            same = found.type == target.type
-            made.append(value if same else e.pointwise([value], target.type, body))
-        return made
+        given = self.kinds[: self.count]
+        return [
+            convert_tensor(self.emit, *each)
+            for each in zip(self.inputs, given, self.combined.carried_kinds, strict=True)
+        ]
 
     def _source(
         self, e: Emitter, batch: Sequence[SSAValue], starts: Sequence[IndexOrInt]

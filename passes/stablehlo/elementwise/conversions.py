@@ -58,6 +58,15 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
     return e.op("arith.extsi" if source.name == "signed" else "arith.extui", value, to=target.type)
 
 
+def convert_tensor(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
+    """Emit the conversion of a tensor's elements; return the tensor if its type stays the same."""
+    if source.type == target.type:
+        return value
+    return e.pointwise(
+        [value], target.type, lambda inner, args: [convert(inner, args[0], source, target)]
+    )
+
+
 def _is_not_zero(e: Emitter, value: SSAValue, source: Kind) -> SSAValue:
     if source.name == "float":
         return e.compare_with_zero("une", value)

@@ -25,19 +25,19 @@ Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]
 """Emits the scale and the zero point, as floats, at a point of the loops."""
 
 
-def _parameters(e: Emitter, found: Quantization) -> Parameters:
-    if found.axis is None:
-        scale, zero = found.scales[0], float(found.zero_points[0])
+def _parameters(e: Emitter, quantized: Quantization) -> Parameters:
+    if quantized.axis is None:
+        scale, zero = quantized.scales[0], float(quantized.zero_points[0])
         return lambda inner: (
-            inner.constant(scale, found.expressed),
-            inner.constant(zero, found.expressed),
+            inner.constant(scale, quantized.expressed),
+            inner.constant(zero, quantized.expressed),
         )
-    type_ = TensorType(found.expressed, [len(found.scales)])
+    type_ = TensorType(quantized.expressed, [len(quantized.scales)])
     tensors = [
         e.insert(ConstantOp(cast(Any, DenseIntOrFPElementsAttr.from_list)(type_, numbers), type_))
-        for numbers in (found.scales, [float(each) for each in found.zero_points])
+        for numbers in (quantized.scales, [float(each) for each in quantized.zero_points])
     ]
-    axis = found.axis
+    axis = quantized.axis
 
     def along(inner: Emitter) -> tuple[SSAValue, SSAValue]:
         index = inner.loop_index(axis)
@@ -47,43 +47,43 @@ def _parameters(e: Emitter, found: Quantization) -> Parameters:
     return along
 
 
-def dequantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
+def dequantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
     """Emit scale * (stored - zero point)."""
-    parameters = _parameters(e, found)
-    name = "arith.sitofp" if found.is_signed else "arith.uitofp"
+    parameters = _parameters(e, quantized)
+    name = "arith.sitofp" if quantized.is_signed else "arith.uitofp"
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         scale, zero = parameters(inner)
-        number = inner.op(name, args[0], to=found.expressed)
+        number = inner.op(name, args[0], to=quantized.expressed)
         return [inner.op("arith.mulf", inner.op("arith.subf", number, zero), scale)]
 
-    return e.pointwise([value], found.expressed, body)
+    return e.pointwise([value], quantized.expressed, body)
 
 
-def quantised(e: Emitter, value: SSAValue, found: Quantization) -> SSAValue:
+def quantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
     """Emit round_to_even(clamp(real / scale + zero point)); NaN becomes 0."""
-    parameters = _parameters(e, found)
-    name = "arith.fptosi" if found.is_signed else "arith.fptoui"
+    parameters = _parameters(e, quantized)
+    name = "arith.fptosi" if quantized.is_signed else "arith.fptoui"
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         scale, zero = parameters(inner)
         number = inner.op("arith.addf", inner.op("arith.divf", args[0], scale), zero)
-        least = inner.constant(float(found.minimum), found.expressed)
-        most = inner.constant(_largest(found), found.expressed)
+        least = inner.constant(float(quantized.minimum), quantized.expressed)
+        most = inner.constant(_largest(quantized), quantized.expressed)
         number = inner.op("arith.maximumf", number, least)
         number = inner.op("math.roundeven", inner.op("arith.minimumf", number, most))
         nan = inner.compare_floats("uno", number, number)
-        safe = inner.select(nan, inner.constant(0.0, found.expressed), number)
-        return [inner.op(name, safe, to=found.storage)]
+        safe = inner.select(nan, inner.constant(0.0, quantized.expressed), number)
+        return [inner.op(name, safe, to=quantized.storage)]
 
-    return e.pointwise([value], found.storage, body)
+    return e.pointwise([value], quantized.storage, body)
 
 
-def _largest(found: Quantization) -> float:
+def _largest(quantized: Quantization) -> float:
     """Return the largest stored number that the float type represents exactly."""
-    mantissa = {16: 10, 32: 23, 64: 52}.get(kind(found.expressed).width, 23)
-    extra = max(found.maximum.bit_length() - mantissa - 1, 0)
-    return float(found.maximum >> extra << extra)
+    mantissa = {16: 10, 32: 23, 64: 52}.get(kind(quantized.expressed).width, 23)
+    extra = max(quantized.maximum.bit_length() - mantissa - 1, 0)
+    return float(quantized.maximum >> extra << extra)
 
 
 @tensor_rule("stablehlo.uniform_quantize")
@@ -107,19 +107,19 @@ def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> li
     """Convert an op on quantised numbers: dequantise its operands, and quantise its results."""
     e = lowering.emit
     reals = [
-        value if found is None else dequantised(e, value, found)
-        for value, found in zip(operands, map(quantization_of, op.operand_types), strict=True)
+        value if quantized is None else dequantised(e, value, quantized)
+        for value, quantized in zip(operands, map(quantization_of, op.operand_types), strict=True)
     ]
     stand_in = _with_real_types(op)
     for inner, outer in zip(stand_in.operands, op.operands, strict=True):
         lowering.values[inner] = lowering.value(outer)
     results = lowering.with_origin(stand_in).results(stand_in, reals)
-    found = [
+    quantized = [
         value if stored is None else quantised(e, value, stored)
         for value, stored in zip(results, map(quantization_of, op.result_types), strict=True)
     ]
     stand_in.drop_all_references()
-    return found
+    return quantized
 
 
 def _with_real_types(op: Operation) -> Operation:
@@ -138,5 +138,5 @@ def _with_real_types(op: Operation) -> Operation:
 
 
 def _real_type(value_type: Attribute) -> Attribute:
-    found = quantization_of(value_type)
-    return value_type if found is None else with_element(value_type, found.expressed)
+    quantized = quantization_of(value_type)
+    return value_type if quantized is None else with_element(value_type, quantized.expressed)

@@ -46,7 +46,7 @@ from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
 """Emits a loop body: takes an emitter and the block arguments, and returns the yielded scalars."""
 
-LARGEST_SPLAT = 1 << 10
+MAX_SPLAT_SIZE = 1 << 10
 """The maximum number of elements of a splat constant: xDSL stores every repeated element."""
 
 PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
@@ -108,13 +108,13 @@ class Emitter(ScalarEmitter):
         """Emit a rank-0 constant repeated to `sizes` as one dense constant.
 
         Return `None` if `value` is not a constant of rank 0, if a size is dynamic, or if there are
-        more than `LARGEST_SPLAT` elements.
+        more than `MAX_SPLAT_SIZE` elements.
         """
         found = dense_constant(value)
         extents = [size for size in sizes if isinstance(size, int)]
         if found is None or shape(value) or len(extents) != len(sizes):
             return None
-        if prod(extents) > LARGEST_SPLAT:
+        if prod(extents) > MAX_SPLAT_SIZE:
             return None
         result = cast("TensorType[Any]", TensorType(element_type(value.type), extents))
         stored = BytesAttr(found.data.data * prod(extents))

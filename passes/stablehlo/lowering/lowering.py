@@ -26,7 +26,7 @@ from .emitter import Emitter, number_of, shape
 from .folding import folded
 from .rules import scalar_rule, tensor_rule
 
-MAXIMUM_INLINED = 64
+MAX_INLINE_DEPTH = 64
 """The maximum nesting depth of calls and branches in a scalar body; limits recursive inlining."""
 
 
@@ -243,7 +243,7 @@ class Lowering:
         if name in ("func.call", "stablehlo.composite"):
             which = "callee" if name == "func.call" else "decomposition"
             callee = self.function(root_symbol(operation, which))
-            if callee is None or depth > MAXIMUM_INLINED:
+            if callee is None or depth > MAX_INLINE_DEPTH:
                 raise OperationError(operation, "calls what is not defined, or itself")
             return self.inline_on_scalars(callee.body, operands, here, depth=depth + 1)
         if name in ("stablehlo.if", "stablehlo.case"):

@@ -14,12 +14,13 @@ from ....dialects.stablehlo.windows import Window, convolution_numbers, convolut
 from ....ir.attribute_access import integer
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import pad, result_sizes, reverse, transpose
+from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.window_loops import window_count, windows_of
-from .dot_products import accumulator, multiply_add, rounded
+from .dot_products import accumulator, multiply_add
 
 
 @tensor_rule("stablehlo.convolution")
@@ -114,7 +115,7 @@ def _sums_of_windows(
         multiply_add(kinds[0], kinds[1], total),
         [PARALLEL if name in result_names else REDUCTION for name in loops],
     )
-    return rounded(e, sums, total, kinds[2])
+    return convert_tensor(e, sums, total, kinds[2])
 
 
 MAX_CONVOLUTION_PHASES = 16

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.stablehlo.attributes import DotAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ..elementwise.conversions import convert
+from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
@@ -54,15 +54,6 @@ def multiply(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAV
     """Emit the product of two numbers of a kind."""
     names = {"float": "arith.mulf", "complex": "complex.mul", "bool": "arith.andi"}
     return e.op(names.get(element.name, "arith.muli"), left, right)
-
-
-def rounded(e: Emitter, value: SSAValue, total: Kind, result: Kind) -> SSAValue:
-    """Convert a tensor of sums to the result's elements."""
-    if total == result:
-        return value
-    return e.pointwise(
-        [value], result.type, lambda inner, args: [convert(inner, args[0], total, result)]
-    )
 
 
 @tensor_rule("stablehlo.dot_general")
@@ -124,7 +115,7 @@ def contract(
         multiply_add(kinds[0], kinds[1], total),
         [*[PARALLEL] * outer, *[REDUCTION] * len(summed)],
     )
-    return rounded(e, results[0], total, kinds[2])
+    return convert_tensor(e, results[0], total, kinds[2])
 
 
 @tensor_rule("stablehlo.einsum")
@@ -153,4 +144,4 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         multiply_add(kinds[0], kinds[1], total),
         [PARALLEL if name in result else REDUCTION for name in names],
     )
-    return [rounded(e, results[0], total, kinds[2])]
+    return [convert_tensor(e, results[0], total, kinds[2])]

@@ -15,12 +15,12 @@ from ....dialects.chlo.dialect import RaggedDotAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ..elementwise.conversions import convert
+from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
-from .dot_products import accumulator, add, contract, multiply, rounded
+from .dot_products import accumulator, add, contract, multiply
 
 _I64 = kind(i64)
 
@@ -203,7 +203,7 @@ def _product(
         _body(e, right, right_loops, roles, kinds),
         [*[PARALLEL] * outer, *[REDUCTION] * len(roles.summed[0])],
     )
-    return rounded(e, results[0], total, kinds[2])
+    return convert_tensor(e, results[0], total, kinds[2])
 
 
 def _body(

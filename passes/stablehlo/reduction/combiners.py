@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ..elementwise.conversions import convert
+from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Lowering
@@ -46,15 +46,10 @@ class Combiner:
         """The kinds of the accumulators."""
         return [_F32] if self.widened else self.kinds
 
-    def start(
-        self, e: Emitter, initial: Sequence[SSAValue], given: Sequence[Kind]
-    ) -> list[SSAValue]:
-        """Return initial values, of the given kinds, converted to the accumulators' types."""
-        return self._taken(e, initial, given)
-
-    def _taken(
+    def to_carried(
         self, e: Emitter, values: Sequence[SSAValue], given: Sequence[Kind]
     ) -> list[SSAValue]:
+        """Return scalars, of the given kinds, converted to the accumulators' types."""
         return [
             convert(e, value, source, target)
             for value, source, target in zip(values, given, self.carried_kinds, strict=True)
@@ -71,7 +66,7 @@ class Combiner:
 
         Raises OperationError if the body does not work element by element.
         """
-        values = self._taken(e, elements, given)
+        values = self.to_carried(e, elements, given)
         if self.widened:
             return [e.op(self.widened, carried[0], values[0])]
         arguments = [*values, *carried] if self.elements_first else [*carried, *values]
@@ -79,14 +74,9 @@ class Combiner:
 
     def finish(self, e: Emitter, results: Sequence[SSAValue]) -> list[SSAValue]:
         """Return tensors of accumulators converted to the body's element types."""
-        if not self.widened:
-            return list(results)
-        (target,) = self.kinds
         return [
-            e.pointwise(
-                [result], target.type, lambda inner, args: [convert(inner, args[0], _F32, target)]
-            )
-            for result in results
+            convert_tensor(e, result, source, target)
+            for result, source, target in zip(results, self.carried_kinds, self.kinds, strict=True)
         ]
 
 

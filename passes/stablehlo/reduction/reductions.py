@@ -45,7 +45,7 @@ def reduce(
     half = len(operands) // 2
     inputs, given = operands[:half], element_kinds(op, 0, half)
     initial = [e.element(value) for value in operands[half:]]
-    starts = combined.start(e, initial, element_kinds(op, half, half))
+    starts = combined.to_carried(e, initial, element_kinds(op, half, half))
     rank = len(shape(inputs[0]))
     kept = [dimension for dimension in range(rank) if dimension not in reduced]
     sizes = e.common_sizes(inputs)
@@ -102,7 +102,7 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         found = given[0], of_initial[0]
         value = running_reduction(e, combined, value, initial[0], found, dimension)
         return combined.finish(e, [reverse(e, value, [dimension]) if from_behind else value])
-    starts = combined.start(e, initial, of_initial)
+    starts = combined.to_carried(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]
     padded = [

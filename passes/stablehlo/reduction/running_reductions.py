@@ -102,7 +102,7 @@ def running_reduction(
     `kinds` are the kinds of the elements and of the initial value. Recurses on the totals of
     blocks. Raises OperationError if the body does not work element by element.
     """
-    (start,) = combined.start(e, [initial], [kinds[1]])
+    (start,) = combined.to_carried(e, [initial], [kinds[1]])
     extent = shape(value)[dimension]
     if extent <= 2 * BLOCK:
         return _in_windows(e, combined, value, (initial, start), kinds[0], dimension)

@@ -31,7 +31,7 @@ def _select_and_scatter(lowering: Lowering, op: Operation, operands: Tensors) ->
     """Compute the selected position of each window, then what is scattered to each element."""
     e = lowering.emit
     combined = combiner(lowering, op, op.regions[1], 1, widen=False)
-    (start,) = combined.start(e, [e.element(operands[2])], element_kinds(op, 2, 1))
+    (start,) = combined.to_carried(e, [e.element(operands[2])], element_kinds(op, 2, 1))
     if 0 in (*shape(operands[0]), *shape(operands[1])):
         return [e.fill(start, e.sizes(operands[0]))]
     windows = windows_of(op, reduction_windows)
