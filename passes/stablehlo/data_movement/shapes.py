@@ -71,13 +71,13 @@ def broadcast(
     extents = shape(source)
     if not extents:
         return e.splat(source, sizes) or e.fill(e.element(source), sizes)
-    open_ = [
+    repeatable = [
         dimension
         for dimension, (size, target) in enumerate(zip(extents, dimensions, strict=True))
         if size < 0 and not (isinstance(sizes[target], int) and sizes[target] == 1)
     ]
     empty = e.empty(sizes, element)
-    if not open_:
+    if not repeatable:
         results: list[int | AffineExpr] = [
             AffineExpr.constant(0) if size == 1 else dimension
             for size, dimension in zip(extents, dimensions, strict=True)
@@ -87,7 +87,8 @@ def broadcast(
     own = [e.size(source, dimension) for dimension in range(len(extents))]
     one = e.index(1)
     repeated = {
-        dimension: e.compare_integers("eq", e.index(own[dimension]), one) for dimension in open_
+        dimension: e.compare_integers("eq", e.index(own[dimension]), one)
+        for dimension in repeatable
     }
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -154,18 +155,20 @@ def _reverse(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     return [reverse(lowering.emit, operands[0], number_list(attribute(op, "dimensions")))]
 
 
-def reverse(e: Emitter, source: SSAValue, turned: Sequence[int]) -> SSAValue:
+def reverse(e: Emitter, source: SSAValue, dimensions: Sequence[int]) -> SSAValue:
     """Return a tensor with the elements along some dimensions in reverse order."""
     extents = shape(source)
     empty = e.empty(e.sizes(source), element_type(source.type))
-    if all(extents[each] >= 0 for each in turned):
+    if all(extents[each] >= 0 for each in dimensions):
         results: list[int | AffineExpr] = [
-            AffineExpr.dimension(dimension) * -1 + (size - 1) if dimension in turned else dimension
+            AffineExpr.dimension(dimension) * -1 + (size - 1)
+            if dimension in dimensions
+            else dimension
             for dimension, size in enumerate(extents)
         ]
         maps = [dims(*results, loops=len(extents))]
         return e.loops([source], maps, [empty], None, lambda _, args: [args[0]])[0]
-    last = {dimension: e.index(e.add(e.size(source, dimension), -1)) for dimension in turned}
+    last = {dimension: e.index(e.add(e.size(source, dimension), -1)) for dimension in dimensions}
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         indices = [inner.loop_index(dimension) for dimension in range(len(extents))]
@@ -293,7 +296,7 @@ def pad(
 ) -> SSAValue:
     """Return a tensor with interior padding, then edge padding; negative edges remove elements."""
     if any(interior):
-        source = spread(e, source, value, [each + 1 for each in interior])
+        source = dilate(e, source, value, [each + 1 for each in interior])
     source = e.pad(source, [max(each, 0) for each in low], [max(each, 0) for each in high], value)
     if min((*low, *high), default=0) >= 0:
         return source
@@ -305,7 +308,7 @@ def pad(
     return e.extract_slice(source, offsets, sizes, [1] * len(sizes))
 
 
-def spread(e: Emitter, source: SSAValue, value: SSAValue, distances: Sequence[int]) -> SSAValue:
+def dilate(e: Emitter, source: SSAValue, value: SSAValue, distances: Sequence[int]) -> SSAValue:
     """Return a tensor whose elements are `distances` apart, with a value in between."""
     sizes: list[IndexOrInt] = []
     for size, distance in zip(e.sizes(source), distances, strict=True):

@@ -192,13 +192,12 @@ def mesh_groups(
     members = [0]
     for stride, size in digits:
         members = [base + place * stride for base in members for place in range(size)]
-    spread = set(members)
     starts = [
         number
         for number in range(count)
         if all(number // stride % size == 0 for stride, size in digits)
     ]
-    assert len(spread) * len(starts) == count
+    assert len(set(members)) * len(starts) == count
     return [[start + member for member in members] for start in starts]
 
 
@@ -341,7 +340,9 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
                     operands[0], grid, [axis], shift_axis=axis, offset=offset, rotate=True
                 )
                 return [lowering.emit.insert(made)]
-    return [_chosen(lowering, operands[0], (grid, axes), count, {t: s for s, t in pairs})]
+    return [
+        _gather_and_select(lowering, operands[0], (grid, axes), count, {t: s for s, t in pairs})
+    ]
 
 
 def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int]]:
@@ -352,7 +353,7 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
     )
 
 
-def _chosen(
+def _gather_and_select(
     lowering: Lowering, value: SSAValue, along: GridAxes, count: int, sources: dict[int, int]
 ) -> SSAValue:
     """Emit an all-gather, and read the row of this device's source.

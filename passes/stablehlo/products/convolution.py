@@ -42,9 +42,11 @@ def convolve(
     numbers = convolution_numbers(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     image, kernel = operands
-    turned = [numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse]
-    if turned:
-        kernel = reverse(e, kernel, turned)
+    reversed_dimensions = [
+        numbers.data[1].index(n) for n, window in enumerate(windows) if window.reverse
+    ]
+    if reversed_dimensions:
+        kernel = reverse(e, kernel, reversed_dimensions)
         windows = [replace(window, reverse=False) for window in windows]
     if _has_phases(op, windows) and not padded:
         return _convolve_phases(e, op, (image, kernel), windows)

@@ -97,11 +97,11 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     given, of_initial = element_kinds(op, 0, half), element_kinds(op, half, half)
     initial = [e.element(value) for value in operands[half:]]
     if running is not None:
-        dimension, from_behind = running
-        value = reverse(e, operands[0], [dimension]) if from_behind else operands[0]
+        dimension, is_reversed = running
+        value = reverse(e, operands[0], [dimension]) if is_reversed else operands[0]
         found = given[0], of_initial[0]
         value = running_reduction(e, combined, value, initial[0], found, dimension)
-        return combined.finish(e, [reverse(e, value, [dimension]) if from_behind else value])
+        return combined.finish(e, [reverse(e, value, [dimension]) if is_reversed else value])
     starts = combined.to_carried(e, initial, of_initial)
     low, high = [w.low for w in windows], [w.high for w in windows]
     between = [w.base_dilation - 1 for w in windows]

@@ -44,10 +44,10 @@ def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bo
     window, extent = windows[dimension], shape(op.operands[0])[dimension]
     if window.size != extent or extent <= 2 * BLOCK:
         return None
-    for from_behind in (False, True):
-        low, high = (0, extent - 1) if from_behind else (extent - 1, 0)
+    for is_reversed in (False, True):
+        low, high = (0, extent - 1) if is_reversed else (extent - 1, 0)
         if window == Window(extent, low=low, high=high):
-            return dimension, from_behind
+            return dimension, is_reversed
     return None
 
 

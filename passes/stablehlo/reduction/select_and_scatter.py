@@ -23,7 +23,7 @@ from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
 from .combiners import Combiner, combiner
-from .window_loops import windows_of
+from .window_loops import window_map, windows_of
 
 
 @tensor_rule("stablehlo.select_and_scatter")
@@ -59,9 +59,6 @@ def _choose(
     zero = e.constant(0, element)
     low, high = [each.low for each in windows], [each.high for each in windows]
     padded = pad(e, operand, zero, low, high, [0] * rank)
-    slid = [AffineExpr.dimension(dimension) * each.stride for dimension, each in enumerate(windows)]
-    for loop, dimension in enumerate(wide, rank):
-        slid[dimension] += AffineExpr.dimension(loop)
     loops = rank + len(wide)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -83,7 +80,7 @@ def _choose(
 
     return e.loops(
         [padded, e.empty([windows[dimension].size for dimension in wide], BOOL)],
-        [dims(*slid, loops=loops), dims(*range(rank, loops), loops=loops)],
+        [window_map(windows, wide), dims(*range(rank, loops), loops=loops)],
         [e.fill(zero, counts), e.fill(e.constant(-1, position_type), counts)],
         [dims(*range(rank), loops=loops)] * 2,
         body,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.stablehlo.windows import Window
@@ -32,6 +32,15 @@ def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window
     return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
 
 
+def window_map(windows: Sequence[Window], wide: Sequence[int]) -> AffineMap:
+    """Return where loops over windows, then over their `wide` dimensions, read a padded tensor."""
+    rank = len(windows)
+    positions = [AffineExpr.dimension(n) * window.stride for n, window in enumerate(windows)]
+    for loop, dimension in enumerate(wide, rank):
+        positions[dimension] += AffineExpr.dimension(loop) * windows[dimension].dilation
+    return dims(*positions, loops=rank + len(wide))
+
+
 def combine_windows(
     e: Emitter,
     combined: Combiner,
@@ -54,12 +63,9 @@ def combine_windows(
     wide = [dimension for dimension, window in enumerate(windows) if window.size != 1]
     window = e.empty([windows[dimension].size for dimension in wide], BOOL)
     loops = rank + len(wide)
-    slid = [AffineExpr.dimension(dimension) * each.stride for dimension, each in enumerate(windows)]
-    for loop, dimension in enumerate(wide, rank):
-        slid[dimension] += AffineExpr.dimension(loop) * windows[dimension].dilation
     return e.loops(
         [*padded, window],
-        [*[dims(*slid, loops=loops)] * half, dims(*range(rank, loops), loops=loops)],
+        [*[window_map(windows, wide)] * half, dims(*range(rank, loops), loops=loops)],
         [e.fill(start, sizes) for start in starts],
         [dims(*range(rank), loops=loops)] * half,
         lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
