@@ -11,6 +11,8 @@ from xdsl.ir import Data, OpaqueSyntaxAttribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
+from ..attribute_access import attribute
+from ..diagnostics import OperationError
 from .assembly_format import Parsed, PrintsProperty, directive
 
 WordT = TypeVar("WordT", bound=str)
@@ -71,6 +73,14 @@ class Choice(PrintsProperty):
         places = range(self.first, self.first + len(self.words))
         number = operation.get_attr_or_prop(self.name)
         return number in [IntegerAttr(place, i32) for place in places]
+
+
+def word(op: Operation, name: str) -> str:
+    """The word of an attribute of an operation. Raises OperationError where there is none."""
+    found = attribute(op, name)
+    if not isinstance(found, OpaqueWordAttribute):
+        raise OperationError(op, f"needs the attribute '{name}', found {found}")
+    return found.data
 
 
 @directive("bool")

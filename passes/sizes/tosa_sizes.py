@@ -58,8 +58,8 @@ BINARY = (
 )
 REDUCTIONS = "all any max min product sum"
 
-ELEMENTWISE_UNARY = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
-size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(like(0))
+SAME_SHAPE_AS_OPERAND = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
+size_rule(*(f"tosa.{name}" for name in SAME_SHAPE_AS_OPERAND))(like(0))
 size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
 size_rule("tosa.select")(_broadcast(3))
 size_rule("tosa.scatter", "tosa.table")(like(0))
@@ -93,7 +93,7 @@ def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     result = value.type
     if not isinstance(result, TensorType):
         return None
-    others = [extent for place, extent in enumerate(result.get_shape()) if place != index]
+    others = [extent for other, extent in enumerate(result.get_shape()) if other != index]
     before = sizes.sizes(value.op.operands[0])
     if DYNAMIC_INDEX in others or sum(isinstance(size, SSAValue) for size in before) > 1:
         return None

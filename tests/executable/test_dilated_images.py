@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.passes.stablehlo import products
+from mesh_opt.passes.stablehlo.products import convolution
 
 
 def convolved(
@@ -95,6 +95,6 @@ func.func @main(%a: tensor<1x4x4x3xf32>, %k: tensor<3x3x3x5xf32>) -> tensor<1x7x
         (found,) = main.run([image, kernel], backend=backend)
         assert not np.isnan(found).any()
         assert np.isinf(found).sum() == np.isinf(found[0, 1::2, 1::2, 0]).sum() == 9
-    monkeypatch.setattr(products, "MOST_PHASES", 3)
+    monkeypatch.setattr(convolution, "MAX_CONVOLUTION_PHASES", 3)
     (whole,) = api.compile(text, "spmd", stages=False)["main"](image, np.ones_like(kernel))
     np.testing.assert_array_equal(main(image, np.ones_like(kernel))[0], whole)

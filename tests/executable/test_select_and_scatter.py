@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from breadth import cases
 from mesh_opt import api
-from mesh_opt.passes.stablehlo import select_and_scatter
+from mesh_opt.passes.stablehlo.reduction import select_and_scatter
 
 Window = tuple[int, int, int, int]
 """Size, stride, and padding before and behind."""
@@ -74,7 +74,7 @@ def test_random(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     operand = rng.integers(-9, 9, shape).astype(np.int32)
     source = rng.integers(-9, 9, counts).astype(np.int32)
     if case % 4 == 3:
-        monkeypatch.setattr(select_and_scatter, "MOST_PHASES", 0)
+        monkeypatch.setattr(select_and_scatter, "MAX_SCATTER_PHASES", 0)
     text = program(
         shape, tuple(counts), windows, f"[{', '.join([axes, *['{}'] * (rank - 1)])}]", grid
     )
