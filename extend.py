@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .passes.data_tile import DataTilePass
     from .passes.registry import OWN_PASSES
     from .passes.sharding.partition.by_rule import run_whole, spread_by_rule
-    from .passes.sharding.partition.op_sharding import OpSharding
+    from .passes.sharding.partition.chosen_sharding import OpSharding
     from .passes.sharding.partition.partitioner import Partitioner
     from .passes.sharding.partition.registry import partition
     from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
@@ -63,7 +63,7 @@ _HOMES = {
     "passes.data_tile": ("DataTilePass",),
     "passes.registry": ("OWN_PASSES",),
     "passes.sharding.partition.by_rule": ("run_whole", "spread_by_rule"),
-    "passes.sharding.partition.op_sharding": ("OpSharding",),
+    "passes.sharding.partition.chosen_sharding": ("OpSharding",),
     "passes.sharding.partition.partitioner": ("Partitioner",),
     "passes.sharding.partition.registry": ("partition",),
     "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),

@@ -30,8 +30,8 @@ from ..annotations.access import drop_annotations
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
+from .chosen_sharding import OpSharding
 from .local_types import local_type
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import carried_partials, finish_result
 from .registry import ANY, partition

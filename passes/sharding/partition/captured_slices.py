@@ -14,11 +14,11 @@ from ....ir.index import IndexOrInt
 from ....sharding.local_shape import shard_offsets
 from ....sharding.op_sharding import tensor_sharding
 from ..rules.captured_reads import Along, loop_index, reads_along_loops
-from .gather_partition import Lookup, where_split
-from .op_sharding import OpSharding
+from .chosen_sharding import OpSharding
 from .partitioner import Partitioner, shape
+from .section_fetch import Interval, Section
 from .sections import fetch_sections
-from .slice_exchange import Interval, Section
+from .table_lookup import Lookup, where_split
 
 HERE = "here"
 """Marks a dimension whose part begins where this process's part of the loop begins."""

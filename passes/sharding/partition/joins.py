@@ -18,16 +18,16 @@ from ....sharding.slice_exchange import MOST_PARTS, best_way, plan_joined_exchan
 from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
+from .chosen_sharding import OpSharding
 from .emit_reshard import emit_exchange, shard_interval
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
+from .section_fetch import Interval, Section, cut_out
 from .sections import cut_from, fetch_sections
 from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
-from .slice_exchange import Interval, Section, cut_out
 from .slice_numbers import slice_lists, slice_with
 
 

@@ -24,10 +24,10 @@ from ....sharding.local_shape import explicit_offsets, halo
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
+from .chosen_sharding import OpSharding
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
 from .local_types import tensor_type_of
-from .op_sharding import OpSharding
 from .registry import Handler, find_handler
 from .rematerializable import Creation, emit_creation
 from .signatures import Signature, Signatures

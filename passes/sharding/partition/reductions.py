@@ -38,9 +38,9 @@ from ....sharding.op_sharding import pending_reductions
 from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding, without_new_partials
 from ..rules.combiners import JOINT, Combiner
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
+from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .rematerializable import splat_of
 

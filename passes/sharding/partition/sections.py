@@ -26,7 +26,7 @@ from .by_rule import copy_with
 from .emit_reshard import shift_index
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
-from .slice_exchange import Section, fetch_held_sections
+from .section_fetch import Section, fetch_held_sections
 from .slice_numbers import slice_lists, slice_with
 
 PADDING = ("static_low", "static_high")

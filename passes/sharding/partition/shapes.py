@@ -20,8 +20,8 @@ from ....ir.attribute_access import constant_integer
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
 from .by_rule import by_rule, copy_local, copy_with, local_part, run_whole, spread_by_rule
+from .chosen_sharding import OpSharding
 from .local_types import local_type, tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .registry import partition
 from .rematerializable import Creation

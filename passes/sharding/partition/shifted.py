@@ -13,12 +13,12 @@ from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from .by_rule import choose, record_sizes, run_whole
-from .op_sharding import OpSharding
+from .chosen_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
 from .registry import partition
+from .section_fetch import Interval, Padding, Section
 from .sections import fetch_sections
-from .slice_exchange import Interval, Padding, Section
 
 Read = Callable[[int, int, int], Interval]
 """Return the operand interval that result interval [start, end) of a dimension needs.

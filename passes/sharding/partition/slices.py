@@ -20,9 +20,9 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from ..rules.builder import integers
 from .by_rule import copy_local, copy_with, local_part
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of

@@ -17,10 +17,9 @@ from ....sharding.sharding import Partial, ReductionKind
 from ..rules.combiners import Combiner
 from .by_rule import choose, copy_local, run_whole
 from .captured_slices import captured_parts, followed_part, local_reads
+from .chosen_sharding import OpSharding
 from .emit_reshard import shift_index
-from .gather_partition import Lookup, find_lookup, mask_reads, pays
 from .local_types import local_type, tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import (
     combine,
@@ -31,6 +30,7 @@ from .reductions import (
     splat_like,
 )
 from .registry import ANY_STRUCTURED, partition
+from .table_lookup import Lookup, find_lookup, mask_reads, pays
 from .windows import fetch_windows, local_maps, loop_start, windows_of
 
 

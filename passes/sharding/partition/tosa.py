@@ -17,14 +17,14 @@ from ..rules.builder import integers
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
 from .by_rule import copy_local, copy_with
+from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import bits, is_splat_of, scalar_constant, splat_like
 from .registry import partition
+from .section_fetch import Interval, Padding, cut_out, padded
 from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
-from .slice_exchange import Interval, Padding, cut_out, padded
 
 
 @with_sections_of("tosa.slice")

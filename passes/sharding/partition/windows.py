@@ -19,12 +19,12 @@ from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size, shard_offsets
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
+from .section_fetch import Interval, Section
 from .sections import fetch_sections
 from .shifted import windows_by_dimension
-from .slice_exchange import Interval, Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from ..annotations.access import GET_SHARDING, SHARD, SHARDING, Annotation, Grid
 from ..rules.captured_reads import read_rule, reads_along_loops
 from ..rules.rule_cache import RuleCache, body_matters
 from ..rules.shared_outputs import IN_PARALLEL, shared_outputs
-from .call_graph import CallGraph
+from .annotated_functions import CallGraph
 
 
 class EntryKind(Enum):

@@ -26,9 +26,9 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import scalar_attribute
 
