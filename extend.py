@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
     from .passes.sharding.rules.registry import dialect_rule, sharding_rule
     from .passes.sharding.spmd import SpmdPass
-    from .sharding.factors import FactorKind, FactorRule, Shards
+    from .sharding.factors import FactorKind, FactorRule, ShardRequirement
     from .sharding.sharding import ReductionKind
     from .tiling.packed_layouts import IDENTITY, PackedLayout
     from .tiling.tiled_layouts import tiled_layout
@@ -69,7 +69,7 @@ _HOMES = {
     "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),
     "passes.sharding.rules.registry": ("dialect_rule", "sharding_rule"),
     "passes.sharding.spmd": ("SpmdPass",),
-    "sharding.factors": ("FactorKind", "FactorRule", "Shards"),
+    "sharding.factors": ("FactorKind", "FactorRule", "ShardRequirement"),
     "sharding.sharding": ("ReductionKind",),
     "tiling.packed_layouts": ("IDENTITY", "PackedLayout"),
     "tiling.tiled_layouts": ("tiled_layout",),
@@ -100,8 +100,8 @@ __all__ = [
     "ReductionKind",
     "RuleBuilder",
     "ShardOp",
+    "ShardRequirement",
     "ShardingOp",
-    "Shards",
     "SpmdPass",
     "Tensor",
     "Tile",

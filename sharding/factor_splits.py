@@ -13,14 +13,14 @@ from itertools import pairwise
 from math import prod
 
 from .cost import known_extents
-from .factors import FactorKind, FactorRule, Shards
+from .factors import FactorKind, FactorRule, ShardRequirement
 from .grid import Grid
 from .local_shape import divides
 from .sharding import Axes, DimensionAxes, Offsets, ReductionKind
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedTensor:
+class TensorState:
     """The sharding in which an operand is available, or in which a result is wanted.
 
     - `axes` is `None` for a tensor that is available in any sharding at no cost;
@@ -46,8 +46,8 @@ class FactorSplits:
     def __init__(
         self,
         rule: FactorRule,
-        operands: Sequence[PlannedTensor],
-        results: Sequence[PlannedTensor],
+        operands: Sequence[TensorState],
+        results: Sequence[TensorState],
         grid: Grid,
     ) -> None:
         self._rule = rule
@@ -72,7 +72,7 @@ class FactorSplits:
             return False
         if factor in self._evenly:
             return offsets is None and divides(row.size, parts)
-        if row.shards is Shards.FILLED:
+        if row.shards is ShardRequirement.FILLED:
             if offsets is not None:
                 return all(start < end for start, end in pairwise(offsets))
             return row.size is not None and parts is not None and 0 < parts <= row.size
@@ -113,13 +113,13 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
     even = {
         index
         for index, row in enumerate(rule.factors)
-        if row.shards is Shards.EVEN or ReductionKind.AVERAGE in row.reductions
+        if row.shards is ShardRequirement.EVEN or ReductionKind.AVERAGE in row.reductions
     }
     return frozenset(chained | backward | even)
 
 
 def _given_offsets(
-    rule: FactorRule, tensors: Sequence[PlannedTensor]
+    rule: FactorRule, tensors: Sequence[TensorState]
 ) -> Mapping[tuple[int, Axes], Offsets]:
     """Return the explicit offsets of the tensors, by factor and axes.
 

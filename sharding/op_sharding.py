@@ -19,16 +19,26 @@ from .cost import (
     BYTES_PER_POINT,
     CollectivePrice,
     known_extents,
-    local_size,
+    local_bytes,
     reshard_bytes,
     reshard_price,
     sent_bytes,
 )
-from .factor_splits import FactorSplits, PlannedTensor
+from .factor_splits import FactorSplits, TensorState
 from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
-from .projection import back, project
-from .sharding import Axes, DimensionAxes, Offsets, Partial, ReductionKind, Sharding, Split, extends
+from .projection import project, unproject_all
+from .sharding import (
+    Axes,
+    DimensionAxes,
+    Offsets,
+    Partial,
+    ReductionKind,
+    Sharding,
+    Split,
+    dimension_of_axis,
+    is_finer_split,
+)
 from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
@@ -84,8 +94,8 @@ DEFAULT_PREFERENCE = Preference()
 
 def annotated_op_sharding(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     grid: Grid,
     reserved: frozenset[int] = frozenset(),
 ) -> FactorSharding | None:
@@ -120,8 +130,8 @@ def annotated_op_sharding(
 
 def choose_op_sharding(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     grid: Grid,
     preference: Preference = DEFAULT_PREFERENCE,
     reserved: frozenset[int] = frozenset(),
@@ -154,8 +164,8 @@ def choose_op_sharding(
 
 def _proposals(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     extents: Sequence[int],
 ) -> list[dict[Axes, None]]:
     """Return for each factor the axes that tensors propose, without duplicates.
@@ -178,7 +188,7 @@ def _proposals(
 
 def _propose_moved_axes(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
     proposals: Sequence[dict[Axes, None]],
     extents: Sequence[int],
 ) -> None:
@@ -189,7 +199,7 @@ def _propose_moved_axes(
             moving |= found
     for tensor, known in zip(rule.operands, operands, strict=True):
         if known.axes is not None:
-            moving |= _stuck(rule, tensor, known.axes, extents)
+            moving |= _unusable_axes(rule, tensor, known.axes, extents)
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind is FactorKind.PASS_THROUGH:
             for axes in moving:
@@ -198,7 +208,7 @@ def _propose_moved_axes(
                         found.setdefault((*before, *axes))
 
 
-def _stuck(
+def _unusable_axes(
     rule: FactorRule, tensor: TensorFactors, axes: DimensionAxes, extents: Sequence[int]
 ) -> dict[Axes, None]:
     """Return the axes of an operand that cannot split the operation where they are."""
@@ -237,20 +247,16 @@ def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ..
 def _sharding(
     rule: FactorRule,
     assignment: tuple[Axes, ...],
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     splits: FactorSplits,
 ) -> FactorSharding | None:
     """Compute the shardings and costs of an assignment; `None` if a tensor cannot be split so."""
     extents = splits.extents
-    placed: list[DimensionAxes] = []
-    for tensor in (*rule.operands, *rule.results):
-        axes = back(tensor, assignment, rule, extents)
-        present = {factor for dimension in tensor for factor in dimension}
-        if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
-            return None
-        placed.append(axes)
-    needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
+    tensor_axes = unproject_all(assignment, rule, extents)
+    if tensor_axes is None:
+        return None
+    needed, made = tensor_axes
     sent = 0.0
     for index, (known, axes) in enumerate(zip(operands, needed, strict=True)):
         if known.axes is not None and known.axes != axes and axes not in known.copies:
@@ -259,11 +265,10 @@ def _sharding(
     fetched = 0.0
     for window in rule.windows:
         (factor,) = rule.operands[window.operand][window.dimension]
-        size, parts = rule.factors[factor].size, prod(extents[a] for a in assignment[factor])
-        if size is not None and parts > 1:
-            whole = _operand_bytes(rule, window.operand, operands[window.operand])
-            share = parts * local_size(whole, needed[window.operand], extents)
-            fetched += window_bytes(window, size, parts, share)
+        parts = prod(extents[axis] for axis in assignment[factor])
+        whole = _operand_bytes(rule, window.operand, operands[window.operand])
+        held = local_bytes(whole, needed[window.operand], extents)
+        fetched += window_bytes(window, rule.factors[factor].size, parts, held)
     sent += fetched
     reduced = _reduced_axes(rule, assignment)
     before, price = sent, sent_bytes(extents)
@@ -273,12 +278,12 @@ def _sharding(
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
-                sent += local_size(size, axes, extents) * BROADCAST.sent(parts)
+                sent += local_bytes(size, axes, extents) * BROADCAST.sent(parts)
     offsets = tuple(splits.offsets(factor, axes) for factor, axes in enumerate(assignment))
     return FactorSharding(assignment, needed, made, reduced, offsets, sent, before, fetched)
 
 
-def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
+def _operand_bytes(rule: FactorRule, index: int, known: TensorState) -> float:
     """Return the size of a whole operand; along a window its extent differs from the factor's."""
     size = tensor_bytes(rule.operands[index], known.width, rule)
     for window in rule.windows:
@@ -308,11 +313,11 @@ def result_price(
 
     `size` is that of the whole result in bytes. If `wanted` is `None`, only the reduction counts.
     """
-    held = local_size(size, made, extents)
+    held = local_bytes(size, made, extents)
     if wanted is None:
-        return finishing_price(rule, assignment, index, held, frozenset(), extents, price)
-    splits = {axis: dimension for dimension, axes in enumerate(wanted) for axis in axes}
-    found = finishing_price(rule, assignment, index, held, frozenset(splits), extents, price)
+        return reduction_price(rule, assignment, index, held, frozenset(), extents, price)
+    splits = dimension_of_axis(wanted)
+    found = reduction_price(rule, assignment, index, held, frozenset(splits), extents, price)
     reached = [list(axes) for axes in made]
     for axis in _reduced_axes(rule, assignment):
         if axis in splits:
@@ -332,19 +337,7 @@ def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
     )
 
 
-def finishing_bytes(
-    rule: FactorRule,
-    assignment: Sequence[Axes],
-    index: int,
-    held: float,
-    scattered: frozenset[int],
-    extents: Sequence[int],
-) -> float:
-    """Return the bytes that each process sends to reduce a result; see `finishing_price`."""
-    return finishing_price(rule, assignment, index, held, scattered, extents, sent_bytes(extents))
-
-
-def finishing_price(
+def reduction_price(
     rule: FactorRule,
     assignment: Sequence[Axes],
     index: int,
@@ -375,8 +368,8 @@ def finishing_price(
 
 def _rank(
     sharding: FactorSharding,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     rule: FactorRule,
     extents: Sequence[int],
     preference: Preference,
@@ -388,7 +381,7 @@ def _rank(
     )
     # A result that only has to be sliced further, or scattered by its reduction, is as requested.
     broken += sum(
-        known.explicit and known.axes is not None and not extends(known.axes, axes)
+        known.explicit and known.axes is not None and not is_finer_split(known.axes, axes)
         for known, axes in zip(results, sharding.results, strict=True)
     )
     parts = prod(
@@ -398,7 +391,7 @@ def _rank(
         for axis in axes
     )
     memory = sum(
-        local_size(tensor_bytes(tensor, known.width, rule), axes, extents)
+        local_bytes(tensor_bytes(tensor, known.width, rule), axes, extents)
         for tensor, known, axes in zip(
             (*rule.operands, *rule.results),
             (*operands, *results),

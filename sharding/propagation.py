@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
 from .factors import FactorKind, FactorRule
-from .sharding import DimensionAxes, extends
+from .sharding import DimensionAxes, is_finer_split
 
 
 class Stage(IntEnum):
@@ -268,7 +268,7 @@ class Propagation:
             before = tensor.axes
             # A tensor may be at two slots with different factors: take only axes that extend its
             # own.
-            if axes != before and extends(axes, before):
+            if axes != before and is_finer_split(axes, before):
                 tensor.axes = axes
                 changed.append(slot)
                 if self._explain:

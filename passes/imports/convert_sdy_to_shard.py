@@ -58,7 +58,7 @@ from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name
 from ...ir.tensor_types import ranked
-from ...sharding.axis_names import names_of_parts
+from ...sharding.axis_names import sub_axis_names
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
@@ -205,7 +205,7 @@ class _Conversion:
             raise OperationError(place, f"is used in parts that do not nest: {error}") from error
         made = GridOp(name, refinement.fine.shape)
         names = [name for name, _ in mesh.axes]
-        names = names_of_parts(names, grid.shape, refinement.fine.shape) if names else []
+        names = sub_axis_names(names, grid.shape, refinement.fine.shape) if names else []
         made.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(text) for text in names])
         if operation is not None and DEVICES in operation.attributes:
             made.attributes[DEVICES] = operation.attributes[DEVICES]

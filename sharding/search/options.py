@@ -16,12 +16,12 @@ from itertools import product
 from math import prod
 
 from ..collectives import SEND
-from ..cost import local_size
-from ..factor_splits import FactorSplits, PlannedTensor
+from ..cost import known_extents, local_bytes
+from ..factor_splits import FactorSplits, TensorState
 from ..factors import FactorKind, FactorRule, TensorFactors
 from ..grid import Grid
 from ..op_sharding import result_price
-from ..projection import back
+from ..projection import unproject_all
 from ..sharding import Axes, DimensionAxes
 from ..slice_exchange import window_bytes
 from ..time_model import Price
@@ -80,7 +80,7 @@ class Decisions:
 
     def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
         self.problem, self.grid, self.price = problem, grid, price
-        self.extents = tuple(extent or 1 for extent in grid.shape)
+        self.extents = known_extents(grid.shape)
         self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
         """The price of all work when spread evenly: a lower bound that option prices leave out."""
         regions = Regions(problem)
@@ -94,12 +94,10 @@ class Decisions:
             if index not in inside
         ]
         self.all += [
-            self._alone(index)
+            self._operation_decision(index)
             for index in range(len(problem.operations))
             if index not in regions.taken
         ]
-
-    # Options of a single tensor.
 
     def _tensor_options(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
         if tensor.pinned is not None:
@@ -123,9 +121,7 @@ class Decisions:
         parts = prod(self.extents[axis] for axis in axes)
         return not axes or (size is not None and size % parts == 0 and size >= parts)
 
-    # Options of a single operation.
-
-    def _alone(self, index: int) -> Decision:
+    def _operation_decision(self, index: int) -> Decision:
         operation = self.problem.operations[index]
         rule = operation.rule
         splits = self._factor_splits(operation)
@@ -144,7 +140,7 @@ class Decisions:
         return Decision(tuple(options), (index,), operation.times)
 
     def _factor_splits(self, operation: SearchOperation) -> FactorSplits:
-        unknown = PlannedTensor(None)
+        unknown = TensorState(None)
         return FactorSplits(
             operation.rule,
             [unknown] * len(operation.operands),
@@ -160,10 +156,10 @@ class Decisions:
         )
 
     def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
-        placed = self._placed(operation.rule, assignment)
-        if placed is None:
+        tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+        if tensor_axes is None:
             return None
-        needed, made = placed
+        needed, made = tensor_axes
         return Option(
             self._kernel(operation, assignment, needed, made),
             wants=tuple(
@@ -178,19 +174,6 @@ class Decisions:
             ),
         )
 
-    def _placed(
-        self, rule: FactorRule, assignment: tuple[Axes, ...]
-    ) -> tuple[list[DimensionAxes], list[DimensionAxes]] | None:
-        """Return the axes of operands and of results; `None` if one of them cannot be split so."""
-        placed: list[DimensionAxes] = []
-        for tensor in (*rule.operands, *rule.results):
-            axes = back(tensor, assignment, rule, self.extents)
-            present = {factor for dimension in tensor for factor in dimension}
-            if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
-                return None
-            placed.append(axes)
-        return placed[: len(rule.operands)], placed[len(rule.operands) :]
-
     def _kernel(
         self,
         operation: SearchOperation,
@@ -201,11 +184,11 @@ class Decisions:
         """Return the price of an operation and of fetching its windows, beyond the ideal."""
         parts = prod(self.extents[axis] for axes in assignment for axis in axes)
         traffic = 0.0
-        for slots, placed, kept in (
+        for slots, tensor_axes, kept in (
             (operation.operands, needed, operation.read),
             (operation.results, made, operation.written),
         ):
-            for index, (slot, axes) in enumerate(zip(slots, placed, strict=True)):
+            for index, (slot, axes) in enumerate(zip(slots, tensor_axes, strict=True)):
                 if index in kept and slot:
                     traffic += self._local(slot[0], axes)
         found = -self._ideal(operation)
@@ -218,10 +201,9 @@ class Decisions:
             (factor,) = operation.rule.operands[window.operand][window.dimension]
             size, axes = operation.rule.factors[factor].size, assignment[factor]
             pieces = prod(self.extents[axis] for axis in axes)
-            if slot and size is not None and pieces > 1:
-                share = pieces * self._local(slot[0], needed[window.operand])
-                fetched = window_bytes(window, size, pieces, share)
-                found += self.price.collective(SEND, fetched, axes) if fetched else 0.0
+            held = self._local(slot[0], needed[window.operand]) if slot else 0.0
+            if fetched := window_bytes(window, size, pieces, held):
+                found += self.price.collective(SEND, fetched, axes)
         return found
 
     def _ideal(self, operation: SearchOperation) -> float:
@@ -231,9 +213,7 @@ class Decisions:
         return self.price.kernel(work, operation.element, 0.0) - launch if work else 0.0
 
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
-        return local_size(self.problem.tensors[tensor].size, axes, self.extents)
-
-    # Options of a region.
+        return local_bytes(self.problem.tensors[tensor].size, axes, self.extents)
 
     def _region(
         self, regions: Regions, tensors: Sequence[int], operations: Sequence[int]
@@ -275,20 +255,21 @@ class Decisions:
             operation = self.problem.operations[index]
             assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
             key = index, assignment
-            placed = self._placed(operation.rule, assignment)
-            if placed is None:
+            tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+            if tensor_axes is None:
                 return None
+            needed, made = tensor_axes
             if key not in known:
                 if not self._can_split(splits, assignment):
                     return None
                 known[key] = operation.times * (
-                    self._kernel(operation, assignment, *placed)
-                    + self._finishing(operation, assignment, placed[1], homes)
+                    self._kernel(operation, assignment, needed, made)
+                    + self._finishing(operation, assignment, made, homes)
                 )
             total += known[key]
-            for slot, axes in zip(operation.operands, placed[0], strict=True):
+            for slot, axes in zip(operation.operands, needed, strict=True):
                 wants += [(tensor, axes) for tensor in slot if tensor not in homes]
-            for result, (slot, axes) in enumerate(zip(operation.results, placed[1], strict=True)):
+            for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
                 makes += [
                     (tensor, _made(operation.rule, assignment, result, axes))
                     for tensor in slot
@@ -445,8 +426,6 @@ class Regions:
             for each in slot
             for position, dimension in enumerate(tensor)
         )
-
-    # Results.
 
     def merged(self) -> Iterator[tuple[list[int], list[int]]]:
         """Yield the tensors and operations of each region that has operations."""

@@ -16,7 +16,7 @@ from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
 from ....ir.regions import captured
 from ....ir.tensor_types import element_bytes, ranked
-from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factor_splits import TensorState
 from ....sharding.factors import FactorKind
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
@@ -143,11 +143,11 @@ def _decide(
     reduces = any(factor.kind is FactorKind.REDUCTION for factor in rule.factors)
     carried, carriers = ((), ()) if reduces else carried_partials(operation, held)
     operands = [
-        PlannedTensor(None) if is_free else _planned(value, sharding, grid)
+        TensorState(None) if is_free else _planned(value, sharding, grid)
         for value, sharding, is_free in zip(operation.operands, held, free, strict=True)
     ]
     results = [
-        PlannedTensor(None, width=element_bytes(value))
+        TensorState(None, width=element_bytes(value))
         if sharding is None
         else _planned(value, sharding, grid)
         for value, sharding in zip(operation.results, wanted, strict=True)
@@ -187,14 +187,14 @@ def _decide(
     )
 
 
-def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedTensor:
+def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> TensorState:
     """Return a tensor as input of the choice; tensors on other grids count as replicated."""
     if (value_type := ranked(value)) is None:
-        return PlannedTensor(None)
+        return TensorState(None)
     if sharding is None or sharding.grid != grid:
         sharding = Sharding.replicated(grid, value_type.get_num_dims())
     width = element_bytes(value)
-    return PlannedTensor(sharding.dimension_axes, width=width, offsets=sharding.offsets)
+    return TensorState(sharding.dimension_axes, width=width, offsets=sharding.offsets)
 
 
 def copy_local(

@@ -14,7 +14,7 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
-from ....sharding.slice_exchange import MOST_PARTS, best_way, plan_joined_exchange
+from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
 from ..rules.builder import integer, integers
 from ..rules.tensor import fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
@@ -116,9 +116,11 @@ def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAV
         for intervals in zip(*parts, strict=True)
     ]
     owned = list(pairwise(shard_offsets(size, sharding, dimension)))
-    exchange = plan_joined_exchange(owned, wanted) if len(owned) <= MOST_PARTS else None
+    exchange = plan_joined_exchange(owned, wanted)
     apart = sum(
-        best_way(owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals])[1]
+        cheapest_exchange(
+            owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals]
+        )[1]
         for (_, first), intervals in zip(found, parts, strict=True)
     )
     if exchange is None or exchange.sent >= apart:

@@ -37,9 +37,9 @@ SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_
 """Operations that access a slice of a tensor, with the operand number of that tensor."""
 
 INDEX_BITS = 64
-DEEPEST = 16
+MOST_DEPTH = 16
 """Maximum depth of the chain of operations that is analysed."""
-FEW = 16
+MOST_ELEMENTS = 16
 """Maximum number of elements of a constant that is analysed."""
 
 
@@ -86,7 +86,7 @@ def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> R
         return known[value]
     bits = value_type.bitwidth if isinstance(value_type := value.type, IntegerType) else INDEX_BITS
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    if isinstance(value, OpResult) and depth < DEEPEST:
+    if isinstance(value, OpResult) and depth < MOST_DEPTH:
         found = _found(value.op, known, depth)
         if found is not None and low <= found[0] and found[1] <= high:
             low, high = found
@@ -118,7 +118,7 @@ def _ends(constant: Attribute | None) -> Range | None:
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         return None
     dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
-    numbers = number_list(dense) if len(dense) <= FEW else ()
+    numbers = number_list(dense) if len(dense) <= MOST_ELEMENTS else ()
     return (min(numbers), max(numbers)) if numbers else None
 
 

@@ -275,7 +275,7 @@ class Partitioner:
             lambda: emitter.sum_over(sharding.grid, axes, emitter.index(local)),
         )
 
-    def local_size(
+    def local_extent(
         self,
         original: SSAValue,
         dimension: int,

@@ -41,7 +41,7 @@ class LocalValues(Protocol):
         """Return the local value of a scalar of the source program."""
         ...
 
-    def local_size(
+    def local_extent(
         self,
         original: SSAValue,
         dimension: int,
@@ -122,7 +122,7 @@ def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> l
     whole = tensor_type_of(creation.result)
     sizes: list[IndexOrInt] = []
     for dimension in range(whole.get_num_dims()):
-        size = local.local_size(creation.result, dimension, target, emitter)
+        size = local.local_extent(creation.result, dimension, target, emitter)
         width = 0 if target is None else sum(halo(target, dimension))
         sizes.append(emitter.add(size, width))
     return sizes

@@ -19,7 +19,7 @@ from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, shard_offsets
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, best_way
+from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, cheapest_exchange
 from .emit_reshard import emit_exchange, exchange_halo
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -90,7 +90,7 @@ def _way(
     if size is None or section.intervals is None:
         return None
     owned = list(pairwise(shard_offsets(size, sharding, section.dimension)))
-    return best_way(owned, section.intervals)[0]
+    return cheapest_exchange(owned, section.intervals)[0]
 
 
 def _cut(

@@ -140,7 +140,7 @@ def _neutral(
         like = emitter.empty(found, list(found.get_shape()))
     else:
         sizes: list[IndexOrInt] = [
-            partitioner.local_size(value, d, sharding) for d in range(found.get_num_dims())
+            partitioner.local_extent(value, d, sharding) for d in range(found.get_num_dims())
         ]
         like = emitter.empty(found, sizes)
     return splat_like(emitter, like, combiner.neutral(tensor_type.element_type))

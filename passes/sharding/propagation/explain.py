@@ -11,7 +11,7 @@ from xdsl.ir import OpResult, SSAValue
 from ....ir.diagnostics import Note, remark
 from ....ir.locations import maker_of
 from ....sharding.propagation import OperationNode, Origin
-from ....sharding.sharding import Sharding, extends
+from ....sharding.sharding import Sharding, is_finer_split
 from ..annotations.access import SHARD
 from .graph import ShardingGraph
 from .tensor_shardings import TensorShardings
@@ -45,7 +45,7 @@ def explain_resharding(shardings: TensorShardings) -> None:
         ):
             found = shardings.definitions.get(value)
             if found is None or (
-                found.grid == planned.grid and extends(wanted, found.dimension_axes)
+                found.grid == planned.grid and is_finer_split(wanted, found.dimension_axes)
             ):
                 continue
             remark(

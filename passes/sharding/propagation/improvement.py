@@ -15,14 +15,14 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ....ir.tensor_types import tensor_bytes
-from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
+from ....sharding.cost import BYTES_PER_POINT, known_extents, local_bytes, reshard_bytes, sent_bytes
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
-from ....sharding.op_sharding import Preference, finishing_bytes
+from ....sharding.op_sharding import Preference, reduction_price
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import DimensionAxes, Sharding, extends
+from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
 from .graph import ShardingGraph
-from .tensor_shardings import PlannedOperation, ShardedUse, ShardingAssigner, TensorShardings
+from .tensor_shardings import ShardedOperation, ShardedUse, ShardingAssigner, TensorShardings
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
@@ -144,7 +144,11 @@ def _moved_results(
         results = planned.entry.operation.results
         for value, axes in zip(results, planned.sharding.results, strict=True):
             node = graph.values.get(value)
-            if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
+            if (
+                node is None
+                or node in graph.pinned
+                or is_finer_split(graph.tensors[node].axes, axes)
+            ):
                 continue
             if graph.grids[node] in (None, planned.grid) and (
                 classify(_rule(planned)) is RuleClass.OTHER
@@ -180,19 +184,19 @@ def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> 
     )
 
 
-def _work(planned: PlannedOperation) -> float:
+def _work(planned: ShardedOperation) -> float:
     rule = _rule(planned)
     extents = known_extents(planned.grid.shape)
     parts = prod(extents[axis] for axes in planned.sharding.factor_axes for axis in axes)
     return prod(known_extents([factor.size for factor in rule.factors])) / parts
 
 
-def _rule(planned: PlannedOperation) -> FactorRule:
+def _rule(planned: ShardedOperation) -> FactorRule:
     assert planned.entry.rule is not None
     return planned.entry.rule
 
 
-def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
+def _finishing(planned: ShardedOperation, shardings: TensorShardings) -> float:
     """Return the bytes sent to finish an operation's reductions."""
     chosen = planned.sharding
     if not chosen.reduced:
@@ -208,8 +212,14 @@ def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
         scattered = set[int]()
         if split_by_all:
             scattered = set(chosen.reduced).intersection(*split_by_all)
-        held = local_size(tensor_bytes(value), chosen.results[index], extents)
-        sent += finishing_bytes(
-            _rule(planned), chosen.factor_axes, index, held, frozenset(scattered), extents
+        held = local_bytes(tensor_bytes(value), chosen.results[index], extents)
+        sent += reduction_price(
+            _rule(planned),
+            chosen.factor_axes,
+            index,
+            held,
+            frozenset(scattered),
+            extents,
+            sent_bytes(extents),
         )
     return sent

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
-from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factor_splits import TensorState
 from ....sharding.factors import FactorRule, TensorFactors
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
@@ -25,7 +25,7 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     tensor_sharding,
 )
-from ....sharding.projection import back, project
+from ....sharding.projection import project, unproject
 from ....sharding.sharding import DimensionAxes, Sharding
 from ..rules.shared_outputs import INSERTION, seen_through
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
@@ -45,7 +45,7 @@ class ShardedUse:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedOperation:
+class ShardedOperation:
     """An operation with a rule, and the sharding chosen for it on a grid."""
 
     entry: Entry
@@ -65,7 +65,7 @@ class TensorShardings:
     """The producers of free values, in program order."""
     whole: list[Operation] = field(default_factory=list[Operation])
     """Operations without a rule, which are replicated."""
-    planned: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
+    planned: list[ShardedOperation] = field(default_factory=list[ShardedOperation])
     """The shardings chosen for operations with a rule, in program order."""
 
 
@@ -225,7 +225,7 @@ class ShardingAssigner:
         if grid is None:
             return
         chosen = self._chosen(entry, rule, grid)
-        self._assigned.planned.append(PlannedOperation(entry, chosen, grid))
+        self._assigned.planned.append(ShardedOperation(entry, chosen, grid))
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 axes = chosen.operands[index]
@@ -290,31 +290,31 @@ class ShardingAssigner:
         graph = self._graph
         return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
 
-    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
+    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> TensorState:
         """Return the state of an operand that `sharers` operations of this rule read."""
         sharding = self._assigned.definitions.get(value)
         if not is_tensor(value) or value not in self._graph.values:
-            return PlannedTensor(None)
+            return TensorState(None)
         width = element_bytes(value)
         if sharding is None or sharding.grid != grid:
-            return PlannedTensor(((),) * rank_of(value), False, width)
+            return TensorState(((),) * rank_of(value), False, width)
         copies = self._copies.get(value, ())
         demanded = self._is_demanded(value)
-        return PlannedTensor(
+        return TensorState(
             sharding.dimension_axes, demanded, width, copies, sharers, sharding.offsets
         )
 
-    def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
+    def _outgoing(self, value: SSAValue, grid: Grid) -> TensorState:
         """Return the sharding in which a result is wanted."""
         node = self._graph.values.get(value)
         if node is None:
-            return PlannedTensor(None)
+            return TensorState(None)
         width = element_bytes(value)
         if self._graph.grids[node] != grid:
             # No sharding is requested; any split counts as a deviation from replication, which
             # costs bytes.
-            return PlannedTensor(((),) * rank_of(value), False, width)
-        return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
+            return TensorState(((),) * rank_of(value), False, width)
+        return TensorState(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
     def _planned(
         self,
@@ -398,7 +398,7 @@ class ShardingAssigner:
             extents = known_extents(wanted.grid.shape)
             factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
             found = [
-                self.sharding(wanted.grid, back(operand, factor_axes, rule, extents))
+                self.sharding(wanted.grid, unproject(operand, factor_axes, rule, extents))
                 for operand in rule.operands
             ]
             self._free_operands[id(rule), id(wanted)] = found

@@ -14,7 +14,7 @@ from ....sharding.factors import (
     Factor,
     FactorKind,
     FactorRule,
-    Shards,
+    ShardRequirement,
     TensorFactors,
     Window,
 )
@@ -58,7 +58,7 @@ class RuleBuilder:
         size: int | None,
         kind: FactorKind = FactorKind.PASS_THROUGH,
         reductions: tuple[ReductionKind | None, ...] = (),
-        shards: Shards | None = None,
+        shards: ShardRequirement | None = None,
     ) -> int:
         """Add a factor and return its index.
 
@@ -66,7 +66,9 @@ class RuleBuilder:
         pass-through factor may be empty, and those of other factors may not.
         """
         if shards is None:
-            shards = Shards.ANY if kind is FactorKind.PASS_THROUGH else Shards.FILLED
+            shards = (
+                ShardRequirement.ANY if kind is FactorKind.PASS_THROUGH else ShardRequirement.FILLED
+            )
         size = None if size is not None and size < 0 else size
         self._factors.append(Factor(size, kind, reductions, shards))
         return len(self._factors) - 1
@@ -91,7 +93,7 @@ class RuleBuilder:
         *,
         operand: int = 0,
         result: int | None = None,
-        shards: Shards | None = None,
+        shards: ShardRequirement | None = None,
     ) -> None:
         """Add a factor for a dimension of an operand and, by default, the same of the result."""
         factor = self.factor(size, kind, shards=shards)

@@ -13,7 +13,7 @@ from math import gcd
 from xdsl.ir import Operation
 
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, Shards
+from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, ShardRequirement
 from .builder import RuleBuilder
 
 
@@ -102,7 +102,7 @@ def reshape_rule(operation: Operation) -> FactorRule | None:
     for index, size in enumerate(sizes):
         whole = index in misaligned
         kind = FactorKind.NEED_REPLICATION if whole else FactorKind.PASS_THROUGH
-        builder.factor(size, kind, shards=Shards.EVEN)
+        builder.factor(size, kind, shards=ShardRequirement.EVEN)
     builder.operand_dimensions(0, left)
     builder.result_dimensions(0, right)
     return builder.build()
@@ -116,7 +116,7 @@ def _dynamic(builder: RuleBuilder, before: Shape, after: Shape) -> None:
         new = after[dimension] if dimension < len(after) else None
         passing = passing and old is not None and old == new
         if passing:
-            builder.shared(dimension, old, shards=Shards.EVEN)
+            builder.shared(dimension, old, shards=ShardRequirement.EVEN)
             continue
         whole = FactorKind.NEED_REPLICATION
         if dimension < len(before):

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from ....sharding.projection import back, project
+from ....sharding.projection import project, unproject
 from ....sharding.sharding import Sharding
 from .builder import integers
 from .tensor import kept_dimensions, whole_dimensions
@@ -70,7 +70,7 @@ def seen_through(rule: FactorRule, target: Sharding) -> Sharding:
     """Return the sharding of a rule's operand that corresponds to a sharding of its result."""
     extents = known_extents(target.grid.shape)
     axes = project(rule.results[0], target.dimension_axes, rule, extents).axes
-    return Sharding(target.grid, back(rule.operands[0], axes, rule, extents))
+    return Sharding(target.grid, unproject(rule.operands[0], axes, rule, extents))
 
 
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:

@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from ....ir.attribute_access import attribute, number_list
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorRule, Shards
+from ....sharding.factors import FactorRule, ShardRequirement
 from .builder import RuleBuilder
 from .registry import sharding_rule
 
@@ -47,7 +47,7 @@ def _batched(operation: Operation, count: int) -> FactorRule | None:
         return None
     rule = RuleBuilder(operation)
     for dimension, extent in enumerate(shapes[0]):
-        factor = rule.factor(extent, shards=Shards.FILLED)
+        factor = rule.factor(extent, shards=ShardRequirement.FILLED)
         for index in range(len(operation.operands)):
             rule.operand(index, dimension, factor)
         for index in range(len(operation.results)):

@@ -22,7 +22,7 @@ from ....ir.diagnostics import OperationError
 from ....sharding.grid import Grid
 from ....sharding.search.integer_program import IntegerProgram, Solution
 from ....sharding.search.options import Decisions
-from ....sharding.sharding import DimensionAxes, extends
+from ....sharding.sharding import DimensionAxes, is_finer_split
 from ....sharding.time_model import BytesPrice, TimePrice
 from ..cost_report import Cost
 from ..propagation.graph import ShardingGraph
@@ -193,7 +193,7 @@ class GridSearch:
         """
         for option in solution.options:
             for tensor, made in option.makes:
-                if not made.pending and not extends(homes[tensor], made.axes):
+                if not made.pending and not is_finer_split(homes[tensor], made.axes):
                     yield tensor, made.axes
 
     def _wants(
