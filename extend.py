@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .passes.compile import CompilePass
     from .passes.data_tile import DataTilePass
     from .passes.registry import OWN_PASSES
-    from .passes.sharding.partition.by_rule import run_whole, spread_by_rule
+    from .passes.sharding.partition.by_rule import partition_by_rule, run_replicated
     from .passes.sharding.partition.chosen_sharding import OpSharding
     from .passes.sharding.partition.partitioner import Partitioner
     from .passes.sharding.partition.registry import partition
@@ -62,7 +62,7 @@ _HOMES = {
     "passes.compile": ("CompilePass",),
     "passes.data_tile": ("DataTilePass",),
     "passes.registry": ("OWN_PASSES",),
-    "passes.sharding.partition.by_rule": ("run_whole", "spread_by_rule"),
+    "passes.sharding.partition.by_rule": ("run_replicated", "partition_by_rule"),
     "passes.sharding.partition.chosen_sharding": ("OpSharding",),
     "passes.sharding.partition.partitioner": ("Partitioner",),
     "passes.sharding.partition.registry": ("partition",),
@@ -114,14 +114,14 @@ __all__ = [
     "impl_with_regions",
     "packed_layout_of",
     "partition",
+    "partition_by_rule",
     "register_dialects",
     "remark",
     "run",
     "run_partitioned",
+    "run_replicated",
     "run_spmd",
-    "run_whole",
     "sharding_rule",
-    "spread_by_rule",
     "tiled_layout",
 ]
 

@@ -270,7 +270,7 @@ def _sharding(
         held = local_bytes(whole, needed[window.operand], extents)
         fetched += window_bytes(window, rule.factors[factor].size, parts, held)
     sent += fetched
-    reduced = _reduced_axes(rule, assignment)
+    reduced = reduced_axes(rule, assignment)
     before, price = sent, sent_bytes(extents)
     for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
         size = tensor_bytes(tensor, known.width, rule)
@@ -319,7 +319,7 @@ def result_price(
     splits = dimension_of_axis(wanted)
     found = reduction_price(rule, assignment, index, held, frozenset(splits), extents, price)
     reached = [list(axes) for axes in made]
-    for axis in _reduced_axes(rule, assignment):
+    for axis in reduced_axes(rule, assignment):
         if axis in splits:
             reached[splits[axis]].append(axis)
     source = tuple(map(tuple, reached))
@@ -328,7 +328,8 @@ def result_price(
     return found + reshard_price(source, wanted, size, extents, price)
 
 
-def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+    """Return the axes along which reductions are split."""
     return tuple(
         axis
         for factor, axes in zip(rule.factors, assignment, strict=True)

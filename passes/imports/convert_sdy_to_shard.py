@@ -57,7 +57,7 @@ from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name
-from ...ir.tensor_types import ranked
+from ...ir.tensor_types import integer_width, ranked
 from ...sharding.axis_names import sub_axis_names
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
@@ -69,7 +69,6 @@ from ..sharding.annotations.access import (
     read_annotated,
     stated_lists,
 )
-from ..sharding.partition.reductions import bits
 from .manual_computation import inline_manual_calls, inline_manual_computation, nothing_manual
 from .mhlo_shardings import import_mhlo_shardings
 
@@ -380,7 +379,7 @@ class _Conversion:
 
 
 def _width(scalar: Attribute) -> int | None:
-    return bits(scalar) if scalar.name == IntegerType.name else None
+    return integer_width(scalar) if scalar.name == IntegerType.name else None
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:

@@ -22,7 +22,7 @@ from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_resu
 from ...ir.regions import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
-from .partition.control_flow import local_of
+from .partition.control_flow import local_type_of
 from .partition.emitter import Emitter
 from .partition.known_offsets import fold_known_offsets
 from .partition.local_types import local_type
@@ -84,7 +84,7 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
         for index, argument in enumerate(source.args):
             own = partitioner.signature.arguments[index] if is_entry else None
             sharding = normal(own) if is_entry else partitioner.wanted(argument)
-            new = block.insert_arg(local_of(argument, sharding), index)
+            new = block.insert_arg(local_type_of(argument, sharding), index)
             partitioner.set_value(argument, new, sharding)
     for source in order:
         partitioner.emitter = emitters[source]

@@ -60,7 +60,7 @@ def fetch_held_sections(
         ):
             offsets[section.dimension] = explicit_offsets(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
-    ways = {section.dimension: _way(original, sharding, section) for section in sections}
+    ways = {section.dimension: _exchange_for(original, sharding, section) for section in sections}
     present = _gathered(sharding, {d for d, way in ways.items() if way is None})
     whole = _gathered(sharding, set(ways))
     if whole != present and partitioner.is_known(original, whole):
@@ -68,7 +68,9 @@ def fetch_held_sections(
         ways, present = dict.fromkeys(ways), whole
     value = partitioner.demand(original, present)
     for section in sections:
-        value = _cut(partitioner, original, value, present, section, ways[section.dimension])
+        value = _fetch_section(
+            partitioner, original, value, present, section, ways[section.dimension]
+        )
     return value
 
 
@@ -82,7 +84,7 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(
+def _exchange_for(
     original: SSAValue, sharding: Sharding, section: Section
 ) -> HaloWidths | SliceExchange | None:
     """Return what to exchange for a section; `None` if the dimension is to be gathered."""
@@ -93,7 +95,7 @@ def _way(
     return cheapest_exchange(owned, section.intervals)[0]
 
 
-def _cut(
+def _fetch_section(
     partitioner: Partitioner,
     original: SSAValue,
     value: SSAValue,
@@ -131,10 +133,10 @@ def _cut(
         ]
         first = emitter.element(starts, position)
         length = emitter.element([max(end - start, 0) for start, end in intervals], position)
-    return cut_out(emitter, value, dimension, first, length)
+    return slice_dimension(emitter, value, dimension, first, length)
 
 
-def cut_out(
+def slice_dimension(
     emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
 ) -> SSAValue:
     """Slice one dimension of a local tensor."""
@@ -159,7 +161,7 @@ class Padding:
     """The extents including padding; `None` if known only at run time."""
 
 
-def padded(
+def pad_with(
     emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
 ) -> SSAValue:
     """Pad a local tensor with a scalar."""

@@ -153,8 +153,8 @@ class _Builder:
             "scf.if": self._branches,
             "scf.index_switch": self._branches,
             "scf.execute_region": self._branches,
-            "scf.yield": self._hand,
-            "scf.condition": self._hand,
+            "scf.yield": self._forward_operands,
+            "scf.condition": self._forward_operands,
         }
 
     def build(self) -> ShardingGraph:
@@ -214,7 +214,7 @@ class _Builder:
             handler(operation)
             return
         if operation.successors:
-            self._hand(operation)
+            self._forward_operands(operation)
             return
         rule = self._rules.rule_of(operation)
         if rule is None:
@@ -293,7 +293,7 @@ class _Builder:
     def _sources(self, operation: Operation, sources: Iterable[Source]) -> None:
         self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
 
-    def _hand(self, operation: Operation) -> None:
+    def _forward_operands(self, operation: Operation) -> None:
         """Add edges for forwarded operands. A loop's results share the nodes of its arguments."""
         targets = {
             first + index: value
@@ -305,7 +305,7 @@ class _Builder:
     def _loop(self, operation: Operation) -> None:
         for argument, result in zip(loop_inputs(operation), operation.results, strict=True):
             self._share_node(result, argument)
-        self._hand(operation)
+        self._forward_operands(operation)
         for region in operation.regions:
             self._region(region)
 

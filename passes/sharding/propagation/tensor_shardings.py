@@ -27,7 +27,7 @@ from ....sharding.op_sharding import (
 )
 from ....sharding.projection import project, unproject
 from ....sharding.sharding import DimensionAxes, Sharding
-from ..rules.shared_outputs import INSERTION, seen_through
+from ..rules.shared_outputs import INSERTION, operand_sharding
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
@@ -372,7 +372,7 @@ class ShardingAssigner:
             if sharding is None and target in self._graph.values:
                 sharding = self._by_table(self._graph.values[target])
             if sharding is not None and source.rule is not None:
-                seen = seen_through(source.rule, sharding)
+                seen = operand_sharding(source.rule, sharding)
                 sharding = self.sharding(seen.grid, seen.dimension_axes)
                 if operation.name != INSERTION:
                     # A loop's output has the shape of the incoming value, and keeps its sharding.

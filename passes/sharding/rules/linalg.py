@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
@@ -26,7 +27,7 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
-from .builder import RuleBuilder, integer, integers
+from .builder import RuleBuilder
 from .combiners import combiner_of
 from .registry import dialect_rule, sharding_rule
 
@@ -221,7 +222,8 @@ def structured_rule(operation: Operation) -> FactorRule | None:
 @sharding_rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
     """Return the rule of a softmax: the normalised dimension is needed whole."""
-    shape, normalised = tensor_shape(operation.operands[0]), integer(operation, "dimension")
+    shape = tensor_shape(operation.operands[0])
+    normalised = optional_integer(operation, "dimension")
     if shape is None or normalised is None or not operation.results:
         return None
     builder = RuleBuilder(operation)
@@ -245,13 +247,13 @@ def _packing_rule(
     split, so shards of the plain tensor consist of whole tiles. Otherwise the dimension needs
     replication.
     """
-    positions = integers(operation, "inner_dims_pos")
-    tiles = integers(operation, "static_inner_tiles")
+    positions = optional_integers(operation, "inner_dims_pos")
+    tiles = optional_integers(operation, "static_inner_tiles")
     if plain is None or packed is None or positions is None or tiles is None:
         return None
     if not operation.results:
         return None
-    permutation = integers(operation, "outer_dims_perm") or tuple(range(len(plain)))
+    permutation = optional_integers(operation, "outer_dims_perm") or tuple(range(len(plain)))
     builder = RuleBuilder(operation)
     whole, passes = FactorKind.NEED_REPLICATION, FactorKind.PASS_THROUGH
     plain_side: list[tuple[int, ...]] = []
