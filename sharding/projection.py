@@ -99,6 +99,14 @@ def unproject_all(
     return tuple(found[:count]), tuple(found[count:])
 
 
+def operand_axes(
+    rule: FactorRule, result_axes: DimensionAxes, extents: Sequence[int]
+) -> list[DimensionAxes]:
+    """Return how operands are split like the first result, given the axes of its dimensions."""
+    factor_axes = project(rule.results[0], result_axes, rule, extents).axes
+    return [unproject(operand, factor_axes, rule, extents) for operand in rule.operands]
+
+
 def is_minor_most(tensor: TensorFactors, factor: int) -> bool:
     """Return whether a factor is the last of its dimension, where uneven shards are possible."""
     return all(factors[-1] == factor for factors in tensor if factor in factors)

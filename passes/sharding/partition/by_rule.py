@@ -158,8 +158,10 @@ def _decide(
     reduces = any(factor.kind is FactorKind.REDUCTION for factor in rule.factors)
     partials, partial_operands = ((), ()) if reduces else inheritable_partials(operation, held)
     operands = [
-        TensorState(None) if is_free else _tensor_state(value, sharding, grid)
-        for value, sharding, is_free in zip(operation.operands, held, rematerializable, strict=True)
+        TensorState(None) if is_made_here else _tensor_state(value, sharding, grid)
+        for value, sharding, is_made_here in zip(
+            operation.operands, held, rematerializable, strict=True
+        )
     ]
     results = [
         TensorState(None, width=element_bytes(value))

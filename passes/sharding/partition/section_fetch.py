@@ -161,6 +161,15 @@ class Padding:
     """The extents including padding; `None` if known only at run time."""
 
 
+def local_widths(
+    emitter: Emitter, grid: Grid, axes: Axes, widths: Sequence[tuple[int, int]]
+) -> tuple[IndexOrInt, IndexOrInt]:
+    """Emit the (low, high) padding of this process, given that of each process along `axes`."""
+    position = emitter.position(grid, axes)
+    low, high = zip(*widths, strict=True)
+    return emitter.element(low, position), emitter.element(high, position)
+
+
 def pad_with(
     emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
 ) -> SSAValue:
@@ -172,11 +181,10 @@ def pad_with(
     low: list[IndexOrInt] = [0] * len(extents)
     high: list[IndexOrInt] = [0] * len(extents)
     for padding in paddings:
-        position = emitter.position(grid, padding.axes)
-        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
-        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+        dimension = padding.dimension
+        low[dimension], high[dimension] = local_widths(emitter, grid, padding.axes, padding.widths)
         sizes = set(padding.sizes)
-        extents[padding.dimension] = sizes.pop() if len(sizes) == 1 else None
+        extents[dimension] = sizes.pop() if len(sizes) == 1 else None
     body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
     return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 

@@ -26,7 +26,7 @@ from .by_rule import copy_with
 from .emit_reshard import shift_index
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
-from .section_fetch import Section, fetch_held_sections
+from .section_fetch import Section, fetch_held_sections, local_widths
 from .slice_numbers import slice_lists, slice_with
 
 PADDING = ("static_low", "static_high")
@@ -153,10 +153,9 @@ def _pad_sections(
     starts = [partitioner.shard_start(result, d, sharding) for d in range(sharding.rank)]
     for section in sections:
         dimension, intervals = section.dimension, section.intervals or ()
-        position = emitter.position(sharding.grid, section.axes)
         widths = [windows[dimension].beyond(*each) for each in intervals]
-        low[dimension] = emitter.element([below for below, _ in widths], position)
-        high[dimension] = emitter.element([above for _, above in widths], position)
+        low[dimension], high[dimension] = local_widths(emitter, sharding.grid, section.axes, widths)
+        position = emitter.position(sharding.grid, section.axes)
         starts[dimension] = emitter.element([start for start, _ in intervals], position)
     extents = _local_shape(result, sharding, sections)
     return emit_padding(partitioner, operation, source, (low, high), starts, extents)

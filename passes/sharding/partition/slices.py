@@ -24,6 +24,7 @@ from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
 from .partitioner import Partitioner, shape
+from .section_fetch import local_widths
 from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
 from .slice_numbers import slice_lists, slice_with
@@ -83,9 +84,8 @@ def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAVal
     emitter, operation = partitioner.emitter, op_sharding.operation
     low, high = slice_lists(operation, operands[1:], PADDING)
     for padding in paddings_of(op_sharding):
-        position = emitter.position(op_sharding.grid, padding.axes)
-        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
-        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+        widths = local_widths(emitter, op_sharding.grid, padding.axes, padding.widths)
+        low[padding.dimension], high[padding.dimension] = widths
     starts: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
         zip(

@@ -66,7 +66,7 @@ class _Loops:
     iterators: tuple[IteratorType, ...]
     extents: Shape
     windowed: set[int]
-    whole: set[int]
+    replicated: set[int]
     combines: bool
     """Whether partial results of all reductions can be combined."""
 
@@ -82,27 +82,27 @@ class _Loops:
             return (expression.position,)
         terms = linear_terms(expression)
         if terms is None:
-            self.whole |= expression.used_dims()
+            self.replicated |= expression.used_dims()
             return ()
         moving = {d: c for d, c in terms.items() if c != 0 and self.extents[d] != 1}
         if not moving:
             # Each of these loops reads at most one element along the dimension: there is nothing to
             # split.
-            self.whole |= {d for d in terms if self.extents[d] != 1}
+            self.replicated |= {d for d in terms if self.extents[d] != 1}
             return ()
         if len(moving) == 1:
             ((loop, coefficient),) = moving.items()
             if coefficient == 1 and extent is not None and extent == self.extents[loop]:
                 return (loop,)
         leading = self._leading(moving)
-        self.whole |= moving.keys() - {leading}
+        self.replicated |= moving.keys() - {leading}
         if (
             leading is None
             or is_written
             or any(moving[d] < 0 and self.extents[d] is None for d in moving)
         ):
             # The start of a window with an unknown extent would be known only at run time.
-            self.whole |= moving.keys()
+            self.replicated |= moving.keys()
             return ()
         self.windowed.add(leading)
         return (leading,)
@@ -131,7 +131,7 @@ def _factor(
 ) -> Factor:
     """Return the factor of one loop; `written` has the loops in each result's indexing map."""
     size = loops.extents[loop]
-    if loop in loops.whole:
+    if loop in loops.replicated:
         return Factor(size, FactorKind.NEED_REPLICATION)
     missing = [loop not in mentioned for mentioned in written]
     if loops.iterators[loop] is IteratorType.PARALLEL:
@@ -160,7 +160,7 @@ def _dimensions(
     seen: set[int] = set()
     for factors in dimensions:
         # A diagonal: one process cannot hold the same block of both dimensions.
-        loops.whole |= seen & set(factors)
+        loops.replicated |= seen & set(factors)
         seen |= set(factors)
     return dimensions
 

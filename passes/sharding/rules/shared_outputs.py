@@ -15,7 +15,7 @@ from ....ir.attribute_access import integers, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from ....sharding.projection import project, unproject
+from ....sharding.projection import operand_axes
 from ....sharding.sharding import Sharding
 from .tensor import covered_dimensions, slice_positions
 
@@ -69,8 +69,7 @@ def shared_outputs(loop: Operation) -> list[SharedOutput]:
 def operand_sharding(rule: FactorRule, target: Sharding) -> Sharding:
     """Return the sharding of a rule's operand that corresponds to a sharding of its result."""
     extents = known_extents(target.grid.shape)
-    axes = project(rule.results[0], target.dimension_axes, rule, extents).axes
-    return Sharding(target.grid, unproject(rule.operands[0], axes, rule, extents))
+    return Sharding(target.grid, operand_axes(rule, target.dimension_axes, extents)[0])
 
 
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:

@@ -119,7 +119,7 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
     yield from later
     for entry in graph.entries:
         captured = [inner.operands[index] for inner, index in entry.captures]
-        if entry.kind is EntryKind.WHOLE:
+        if entry.kind is EntryKind.REPLICATED:
             captured += entry.operation.operands
             made = list(entry.operation.results)
         else:
@@ -127,7 +127,9 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
         known = [value for value in dict.fromkeys(captured) if value in graph.values]
         results = [value for value in made if value in graph.values]
         if known or results:
-            rule = FactorRule((), tuple(map(_whole, known)), tuple(map(_whole, results)))
+            rule = FactorRule(
+                (), tuple(map(_without_factors, known)), tuple(map(_without_factors, results))
+            )
             nodes = OperationNode(
                 rule,
                 tuple(graph.values[value] for value in known),
@@ -140,7 +142,7 @@ def _moving(origin: Operation, node: OperationNode) -> Relation:
     return Relation(origin, node, 0.0, frozenset(), frozenset(), _times(origin))
 
 
-def _whole(value: SSAValue) -> tuple[tuple[int, ...], ...]:
+def _without_factors(value: SSAValue) -> tuple[tuple[int, ...], ...]:
     """Return the factors of a tensor none of whose dimensions can be split."""
     return ((),) * len(tensor_shape(value) or ())
 
