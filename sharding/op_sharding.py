@@ -104,12 +104,12 @@ def annotated_op_sharding(
     There is a choice if a result has no sharding, two tensors split a factor differently, a factor
     cannot be split as requested, or a split uses one of the `reserved` axes.
     """
-    extents = known_extents(grid.shape)
+    splits = FactorSplits(rule, operands, results, grid)
     found: dict[int, Axes] = {}
-    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+    for tensor, known in splits.tensors:
         if known.axes is None:
             continue
-        projection = project(tensor, known.axes, rule, extents)
+        projection = project(tensor, known.axes, rule, splits.extents)
         if projection.overflow:
             return None
         for factor, axes in enumerate(projection.axes):
@@ -122,10 +122,9 @@ def annotated_op_sharding(
     used = [axis for axes in assignment for axis in axes]
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
-    splits = FactorSplits(rule, operands, results, grid)
     if not all(splits.can_split(factor, axes) for factor, axes in enumerate(assignment)):
         return None
-    return _sharding(rule, assignment, operands, results, splits)
+    return _sharding(splits, assignment)
 
 
 def choose_op_sharding(
@@ -140,21 +139,20 @@ def choose_op_sharding(
 
     No factor is split along `reserved` axes. Raises ValueError if no assignment is possible.
     """
-    extents = known_extents(grid.shape)
-    proposals = _proposals(rule, operands, results, extents)
-    if preference.move_axes:
-        _propose_moved_axes(rule, operands, proposals, extents)
     splits = FactorSplits(rule, operands, results, grid)
+    proposals = _proposals(splits)
+    if preference.move_axes:
+        _propose_moved_axes(splits, proposals)
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
             if not (reserved.isdisjoint(axes) and splits.can_split_nonempty(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):
-        sharding = _sharding(rule, assignment, operands, results, splits)
+        sharding = _sharding(splits, assignment)
         if sharding is None:
             continue
-        key = _rank(sharding, operands, results, rule, extents, preference)
+        key = _rank(splits, sharding, preference)
         if best is None or key < best[0]:
             best = (key, sharding)
     if best is None:
@@ -162,21 +160,17 @@ def choose_op_sharding(
     return best[1]
 
 
-def _proposals(
-    rule: FactorRule,
-    operands: Sequence[TensorState],
-    results: Sequence[TensorState],
-    extents: Sequence[int],
-) -> list[dict[Axes, None]]:
+def _proposals(splits: FactorSplits) -> list[dict[Axes, None]]:
     """Return for each factor the axes that tensors propose, without duplicates.
 
     Proper prefixes of proposed axes are added at the end, since other factors may need the rest.
     """
+    rule = splits.rule
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
-    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+    for tensor, known in splits.tensors:
         if known.axes is None:
             continue
-        for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
+        for factor, axes in enumerate(project(tensor, known.axes, rule, splits.extents).axes):
             if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
                 proposals[factor].setdefault(axes)
     for found in proposals:
@@ -186,20 +180,16 @@ def _proposals(
     return proposals
 
 
-def _propose_moved_axes(
-    rule: FactorRule,
-    operands: Sequence[TensorState],
-    proposals: Sequence[dict[Axes, None]],
-    extents: Sequence[int],
-) -> None:
+def _propose_moved_axes(splits: FactorSplits, proposals: Sequence[dict[Axes, None]]) -> None:
     """Append proposals that move axes to pass-through factors; see `Preference.move_axes`."""
+    rule = splits.rule
     moving: dict[Axes, None] = {}
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind in (FactorKind.REDUCTION, FactorKind.PERMUTATION):
             moving |= found
-    for tensor, known in zip(rule.operands, operands, strict=True):
+    for tensor, known in zip(rule.operands, splits.operands, strict=True):
         if known.axes is not None:
-            moving |= _unusable_axes(rule, tensor, known.axes, extents)
+            moving |= _unusable_axes(rule, tensor, known.axes, splits.extents)
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind is FactorKind.PASS_THROUGH:
             for axes in moving:
@@ -244,21 +234,15 @@ def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ..
     return extend([], frozenset())
 
 
-def _sharding(
-    rule: FactorRule,
-    assignment: tuple[Axes, ...],
-    operands: Sequence[TensorState],
-    results: Sequence[TensorState],
-    splits: FactorSplits,
-) -> FactorSharding | None:
+def _sharding(splits: FactorSplits, assignment: tuple[Axes, ...]) -> FactorSharding | None:
     """Compute the shardings and costs of an assignment; `None` if a tensor cannot be split so."""
-    extents = splits.extents
+    rule, extents = splits.rule, splits.extents
     tensor_axes = unproject_all(assignment, rule, extents)
     if tensor_axes is None:
         return None
     needed, made = tensor_axes
     sent = 0.0
-    for index, (known, axes) in enumerate(zip(operands, needed, strict=True)):
+    for index, (known, axes) in enumerate(zip(splits.operands, needed, strict=True)):
         if known.axes is not None and known.axes != axes and axes not in known.copies:
             size = _operand_bytes(rule, index, known)
             sent += reshard_bytes(known.axes, axes, size, extents) / known.sharers
@@ -266,13 +250,15 @@ def _sharding(
     for window in rule.windows:
         (factor,) = rule.operands[window.operand][window.dimension]
         parts = prod(extents[axis] for axis in assignment[factor])
-        whole = _operand_bytes(rule, window.operand, operands[window.operand])
+        whole = _operand_bytes(rule, window.operand, splits.operands[window.operand])
         held = local_bytes(whole, needed[window.operand], extents)
         fetched += window_bytes(window, rule.factors[factor].size, parts, held)
     sent += fetched
     reduced = reduced_axes(rule, assignment)
     before, price = sent, sent_bytes(extents)
-    for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
+    for index, (tensor, known, axes) in enumerate(
+        zip(rule.results, splits.results, made, strict=True)
+    ):
         size = tensor_bytes(tensor, known.width, rule)
         sent += result_price(rule, assignment, index, axes, known.axes, size, extents, price)
         for row, split in zip(rule.factors, assignment, strict=True):
@@ -368,22 +354,18 @@ def reduction_price(
 
 
 def _rank(
-    sharding: FactorSharding,
-    operands: Sequence[TensorState],
-    results: Sequence[TensorState],
-    rule: FactorRule,
-    extents: Sequence[int],
-    preference: Preference,
+    splits: FactorSplits, sharding: FactorSharding, preference: Preference
 ) -> tuple[float, ...]:
     """Return the sort key of a sharding; the smallest is best."""
+    rule, extents = splits.rule, splits.extents
     broken = sum(
         known.explicit and known.axes is not None and known.axes != axes
-        for known, axes in zip(operands, sharding.operands, strict=True)
+        for known, axes in zip(splits.operands, sharding.operands, strict=True)
     )
     # A result that only has to be sliced further, or scattered by its reduction, is as requested.
     broken += sum(
         known.explicit and known.axes is not None and not is_finer_split(known.axes, axes)
-        for known, axes in zip(results, sharding.results, strict=True)
+        for known, axes in zip(splits.results, sharding.results, strict=True)
     )
     parts = prod(
         extents[axis]
@@ -393,11 +375,8 @@ def _rank(
     )
     memory = sum(
         local_bytes(tensor_bytes(tensor, known.width, rule), axes, extents)
-        for tensor, known, axes in zip(
-            (*rule.operands, *rule.results),
-            (*operands, *results),
-            (*sharding.operands, *sharding.results),
-            strict=True,
+        for (tensor, known), axes in zip(
+            splits.tensors, (*sharding.operands, *sharding.results), strict=True
         )
     )
     first: float = -parts

@@ -333,8 +333,6 @@ def read_annotated(annotation: ShardOp) -> None:
     )
 
 
-# Attributes of collectives.
-
 PURE_QUERIES = frozenset(
     {
         "shard.grid_shape",

@@ -106,8 +106,6 @@ class Emitter(ProcessArithmetic):
             yield scope
             scope = scope._around
 
-    # Sizes.
-
     def index(self, number: IndexOrInt) -> SSAValue:
         """Return a number as an SSA value."""
         if isinstance(number, SSAValue):
@@ -120,8 +118,6 @@ class Emitter(ProcessArithmetic):
         """Emit an operation on two numbers that are not both known; cached."""
         key = (make, self.index(left), self.index(right))
         return self.once(key, lambda: super(Emitter, self).binary(make, left, right))
-
-    # The process.
 
     def finer_grid(self, coarse: Grid, fine: Grid) -> Grid:
         """Define a finer grid of the same processes in the program, and return it with its name.
@@ -196,8 +192,6 @@ class Emitter(ProcessArithmetic):
             ("at least", at, start),
             lambda: self.insert(arith.CmpiOp(at, self.index(start), "uge")),
         )
-
-    # Tensors.
 
     def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
         """Return the size of a dimension of a tensor of the emitted program.

@@ -29,8 +29,12 @@ def _transforms(operation: Operation) -> FactorRule | None:
 @sharding_rule("stablehlo.custom_call")
 def _call(operation: Operation) -> FactorRule | None:
     """Return the rule of a LAPACK call, for which JAX gives the number of batch dimensions."""
-    told = operation.attributes.get("mhlo.frontend_attributes")
-    count = told.data.get("num_batch_dims") if isinstance(told, DictionaryAttr) else None
+    frontend_attributes = operation.attributes.get("mhlo.frontend_attributes")
+    count = (
+        frontend_attributes.data.get("num_batch_dims")
+        if isinstance(frontend_attributes, DictionaryAttr)
+        else None
+    )
     if not isinstance(count, StringAttr) or not count.data.isdecimal():
         return None
     return _batched(operation, int(count.data))

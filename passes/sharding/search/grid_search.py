@@ -130,8 +130,6 @@ class GridSearch:
             savings,
         )
 
-    # Integer program.
-
     def _solve(self, before: Cost) -> tuple[Plan, Cost, Solution | None]:
         """Return the best proposal of the integer program, with less memory until it fits."""
         best: Plan = {}
@@ -224,8 +222,6 @@ class GridSearch:
                 break
         return best, cost
 
-    # Local search.
-
     def _try_arguments(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
         """Try all combinations of argument shardings, if they are within the budget."""
         tensors = [
@@ -282,8 +278,6 @@ class GridSearch:
             else:
                 savings[key] = found
         return plan, cost, savings
-
-    # Helpers.
 
     def _cost(self, plan: Plan) -> Cost | None:
         return self._evaluator.cost(list(annotations_of(self._program, plan)))

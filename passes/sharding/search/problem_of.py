@@ -294,7 +294,7 @@ def _live_points(
     for node, index in begin.items():
         if not is_argument[node]:
             starting.setdefault(index, []).append(node)
-    live = Counter(classes[node] for node, told in enumerate(is_argument) if told)
+    live = Counter(classes[node] for node, argument in enumerate(is_argument) if argument)
     ending: dict[int, list[int]] = {}
     known: set[LivePoint] = set()
     for index in range(len(relations)):
