@@ -31,7 +31,7 @@ from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
 from .chosen_sharding import OpSharding
-from .local_types import local_type
+from .local_types import local_type_of
 from .partitioner import Partitioner, shape
 from .reductions import finish_result, inheritable_partials
 from .registry import ANY, partition
@@ -189,9 +189,7 @@ def _decide(
         ),
         result_shardings=result_shardings,
         result_types=tuple(
-            result.type
-            if (value_type := ranked(result)) is None
-            else local_type(value_type, sharding)
+            local_type_of(result.type, sharding)
             for result, sharding in zip(operation.results, result_shardings, strict=True)
         ),
         combiners=tuple(

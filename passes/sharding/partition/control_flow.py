@@ -15,7 +15,7 @@ from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, operand_sharding, shared_outputs
 from .by_rule import copy_with, run_replicated
-from .local_types import local_type
+from .local_types import local_type_of
 from .partitioner import Partitioner, normal
 from .registry import partition
 from .slice_numbers import slice_with
@@ -114,17 +114,12 @@ def loop_carried_shardings(
     return shardings
 
 
-def local_type_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
-    """Return the local type of a value."""
-    value_type = ranked(value)
-    return value.type if value_type is None else local_type(value_type, sharding)
-
-
 def local_types(
     values: Sequence[SSAValue], shardings: Sequence[Sharding | None]
 ) -> list[Attribute]:
     """Return the local types of several values."""
-    return [local_type_of(*pair) for pair in zip(values, shardings, strict=True)]
+    pairs = zip(values, shardings, strict=True)
+    return [local_type_of(value.type, sharding) for value, sharding in pairs]
 
 
 def body(

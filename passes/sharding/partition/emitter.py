@@ -63,26 +63,22 @@ class Emitter(ProcessArithmetic):
         return any(scope is other for scope in self._scopes())
 
     def append(self, operation: Operation) -> Operation:
-        """Append an operation of the source program."""
-        self._append(operation)
-        return operation
-
-    def close(self, end: Operation) -> None:
-        """Append the terminator; later operations are inserted before it."""
-        self._append(end)
-        self.end = end
-
-    def _append(self, operation: Operation) -> None:
+        """Append an operation, and return it; `insert` is for those that the partitioner adds."""
         if self.end is None:
             self.block.add_op(operation)
         else:
             self.block.insert_op_before(operation, self.end)
+        return operation
+
+    def close(self, end: Operation) -> None:
+        """Append the terminator; later operations are inserted before it."""
+        self.end = self.append(end)
 
     def insert(self, operation: Operation) -> SSAValue:
         """Append an operation that the partitioner needs; return its first result."""
         if self.location is not None:
             operation.location = self.location
-        self._append(operation)
+        self.append(operation)
         self.helpers.append(operation)
         return operation.results[0]
 

@@ -31,19 +31,10 @@ from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
 
 
-@partition("tensor.concat")
+@partition("tensor.concat", "tosa.concat")
 def concat(partitioner: Partitioner, operation: Operation) -> None:
     """Concatenate the parts of all operands that lie in this process's part of the result."""
-    _join(partitioner, operation, optional_integer(operation, "dim"))
-
-
-@partition("tosa.concat")
-def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
-    """Partition a `tosa.concat` like a `tensor.concat`."""
-    _join(partitioner, operation, optional_integer(operation, "axis"))
-
-
-def _join(partitioner: Partitioner, operation: Operation, joined: int | None) -> None:
+    joined = optional_integer(operation, "axis" if operation.name == "tosa.concat" else "dim")
     op_sharding = choose(partitioner, operation)
     if op_sharding is None or not op_sharding.is_split or joined is None:
         run_replicated(partitioner, operation)

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, ShardRequirement
 from .builder import RuleBuilder
+from .registry import sharding_rule
 
 
 def common_factors(
@@ -83,6 +84,7 @@ def _close(
     return added
 
 
+@sharding_rule("tensor.reshape", "tosa.reshape")
 def reshape_rule(operation: Operation) -> FactorRule | None:
     """Return the rule of an operation that reshapes its first operand into its first result.
 

@@ -18,18 +18,14 @@ from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
 from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .registry import sharding_rule
-from .reshapes import reshape_rule
 
 _REPLICATED = FactorKind.NEED_REPLICATION
 
 
-@sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
-def made(operation: Operation) -> FactorRule | None:
-    """Return the elementwise rule: each dimension of the result is one factor.
-
-    A tensor to copy, if there is one, has the same factors.
-    """
-    return elementwise_rule(operation)
+# Each dimension of the result is one factor. A tensor to copy, if there is one, has the same ones.
+sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")(
+    elementwise_rule
+)
 
 
 @sharding_rule("tensor.cast", "tensor.bitcast")
@@ -152,12 +148,6 @@ def regrouped(operation: Operation) -> FactorRule | None:
     builder.operand_dimensions(0, each if collapses else grouped)
     builder.result_dimensions(0, grouped if collapses else each)
     return builder.build()
-
-
-@sharding_rule("tensor.reshape")
-def reshape(operation: Operation) -> FactorRule | None:
-    """Return the rule that follows from the two shapes."""
-    return reshape_rule(operation)
 
 
 _Numbers = tuple[int, ...]

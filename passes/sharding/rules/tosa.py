@@ -13,7 +13,6 @@ from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .combiners import combiner_of
 from .registry import sharding_rule
-from .reshapes import reshape_rule
 from .tensor import concat_rule
 
 ELEMENTWISE = """
@@ -29,10 +28,7 @@ points, tables) are needed whole.
 REDUCTIONS = "all any max min prod product sum".split()
 
 
-@sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))
-def elementwise(operation: Operation) -> FactorRule | None:
-    """Return the elementwise rule; operands of extent 1 are broadcast."""
-    return elementwise_rule(operation)
+sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))(elementwise_rule)
 
 
 @sharding_rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
@@ -94,12 +90,6 @@ def transpose(operation: Operation) -> FactorRule | None:
     builder.operand_dimensions(0, [(factor,) for factor in factors])
     builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
     return builder.build()
-
-
-@sharding_rule("tosa.reshape")
-def reshape(operation: Operation) -> FactorRule | None:
-    """Return the rule that follows from the two shapes."""
-    return reshape_rule(operation)
 
 
 @sharding_rule("tosa.concat")
