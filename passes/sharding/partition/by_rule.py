@@ -31,9 +31,10 @@ from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
 from .chosen_sharding import OpSharding
+from .inherited_partials import inheritable_partials
 from .local_types import local_type_of
 from .partitioner import Partitioner, shape
-from .reductions import finish_result, inheritable_partials
+from .reductions import finish_result
 from .registry import ANY, partition
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]

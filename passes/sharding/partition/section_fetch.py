@@ -60,16 +60,18 @@ def fetch_held_sections(
         ):
             offsets[section.dimension] = explicit_offsets(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
-    ways = {section.dimension: _exchange_for(original, sharding, section) for section in sections}
-    present = _gathered(sharding, {d for d, way in ways.items() if way is None})
-    whole = _gathered(sharding, set(ways))
+    exchanges = {
+        section.dimension: _exchange_for(original, sharding, section) for section in sections
+    }
+    present = _gathered(sharding, {d for d, exchange in exchanges.items() if exchange is None})
+    whole = _gathered(sharding, set(exchanges))
     if whole != present and partitioner.is_known(original, whole):
         # The gathered tensor is available already, since another user needs it.
-        ways, present = dict.fromkeys(ways), whole
+        exchanges, present = dict.fromkeys(exchanges), whole
     value = partitioner.demand(original, present)
     for section in sections:
         value = _fetch_section(
-            partitioner, original, value, present, section, ways[section.dimension]
+            partitioner, original, value, present, section, exchanges[section.dimension]
         )
     return value
 
@@ -101,17 +103,17 @@ def _fetch_section(
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: HaloWidths | SliceExchange | None,
+    exchange: HaloWidths | SliceExchange | None,
 ) -> SSAValue:
     """Fetch missing elements along one split dimension, and slice out the section."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
-    if isinstance(way, SliceExchange):
+    if isinstance(exchange, SliceExchange):
         held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emitter.once(
-            ("exchange", value, dimension, present.grid, axes, way),
-            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, way),
+            ("exchange", value, dimension, present.grid, axes, exchange),
+            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, exchange),
         )
     if intervals is None:
         assert section.at_run_time is not None
@@ -119,14 +121,16 @@ def _fetch_section(
     else:
         position = emitter.position(present.grid, section.axes)
         origins = [0] * len(intervals)
-        if way is not None:
+        if exchange is not None:
             size = shape(original)[dimension]
             assert size is not None
             value = emitter.once(
-                ("halo", value, dimension, present, way),
-                lambda held=value: _with_halos(partitioner, held, present, dimension, way),
+                ("halo", value, dimension, present, exchange),
+                lambda held=value: _with_halos(partitioner, held, present, dimension, exchange),
             )
-            origins = [start - way[0] for start in shard_offsets(size, present, dimension)[:-1]]
+            origins = [
+                start - exchange[0] for start in shard_offsets(size, present, dimension)[:-1]
+            ]
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)
