@@ -75,6 +75,11 @@ def tensor_bytes(value: SSAValue) -> int:
     return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
+def integer_width(scalar: Attribute) -> int:
+    """The bits of an integer type; those of an index for other types."""
+    return scalar.bitwidth if isinstance(scalar, IntegerType) else 64
+
+
 StaticShape = tuple[int, ...]
 
 
@@ -92,6 +97,12 @@ def static_shape(value: SSAValue) -> StaticShape:
     Raises VerifyException for a value of another type.
     """
     return tuple(ranked_type(value).get_shape())
+
+
+def static_shape_or_none(value: SSAValue) -> StaticShape | None:
+    """The sizes of a ranked tensor, `None` if one is dynamic, or for another value."""
+    shape = tensor_shape(value)
+    return None if shape is None or None in shape else static_shape(value)
 
 
 def sizes_agree(left: int, right: int) -> bool:

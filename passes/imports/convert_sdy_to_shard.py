@@ -57,8 +57,8 @@ from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name
-from ...ir.tensor_types import ranked
-from ...sharding.axis_names import names_of_parts
+from ...ir.tensor_types import integer_width, ranked
+from ...sharding.axis_names import sub_axis_names
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
@@ -69,7 +69,6 @@ from ..sharding.annotations.access import (
     read_annotated,
     stated_lists,
 )
-from ..sharding.partition.reductions import bits
 from .manual_computation import (
     inline_manual_calls,
     inline_manual_computation,
@@ -211,7 +210,7 @@ class _Conversion:
             raise OperationError(origin, f"is used in parts that do not nest: {error}") from error
         made = GridOp(name, refinement.fine.shape)
         names = [name for name, _ in mesh.axes]
-        names = names_of_parts(names, grid.shape, refinement.fine.shape) if names else []
+        names = sub_axis_names(names, grid.shape, refinement.fine.shape) if names else []
         made.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(text) for text in names])
         if operation is not None and DEVICES in operation.attributes:
             made.attributes[DEVICES] = operation.attributes[DEVICES]
@@ -386,7 +385,7 @@ class _Conversion:
 
 
 def _width(scalar: Attribute) -> int | None:
-    return bits(scalar) if scalar.name == IntegerType.name else None
+    return integer_width(scalar) if scalar.name == IntegerType.name else None
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:

@@ -8,9 +8,8 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from ...ir.attribute_access import attribute, number_list
+from ...ir.attribute_access import attribute, number_list, optional_integer
 from ...ir.index_folding import known_first
-from ..sharding.rules.builder import integer
 from ..sharding.rules.tosa import constant_shape
 from ..sharding.rules.tosa_windows import sliding
 from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, size_rule
@@ -68,7 +67,7 @@ size_rule("tosa.scatter", "tosa.table")(like(0))
 @size_rule("tosa.argmax")
 def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the operand's size, without the searched dimension."""
-    axis = integer(value.op, "axis")
+    axis = optional_integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
 
 

@@ -1,6 +1,6 @@
 """Improve shardings by propagating again from the actual results of contractions.
 
-Propagation does not see sizes. When an operation is planned by cost, its result may be split
+Propagation does not see sizes. When an operation is sharded by cost, its result may be split
 differently than propagation expected, and each later operation would reshard it. Here such results
 are fixed, propagation is repeated with them, and the outcome is kept if it sends fewer bytes and
 does not do disproportionately more work.
@@ -15,21 +15,20 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ....ir.tensor_types import tensor_bytes
-from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
-from ....sharding.factors import FactorRule
+from ....sharding.cost import BYTES_PER_POINT, known_extents, local_bytes, reshard_bytes, sent_bytes
 from ....sharding.grid import Grid
-from ....sharding.op_sharding import Preference, finishing_bytes
+from ....sharding.op_sharding import Preference, reduction_price
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import DimensionAxes, Sharding, extends
+from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
 from .graph import ShardingGraph
-from .tensor_shardings import PlannedOperation, ShardedUse, ShardingAssigner, TensorShardings
+from .tensor_shardings import ShardedOperation, ShardedUse, ShardingAssigner, TensorShardings
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
     for weigh in (False, True)
     for move in (False, True)
 )
-"""The preferences with which candidates are planned, the simplest first."""
+"""The preferences with which candidates are sharded, the simplest first."""
 
 ROUNDS = 4
 """Maximum number of candidates per preference, each with more fixed results."""
@@ -98,7 +97,7 @@ def best_shardings(
     """
     assigner = ShardingAssigner(graph, complete=False)
     shardings = assigner.assign()
-    resharded = any(planned.sharding.bytes_before for planned in shardings.planned)
+    resharded = any(sharded.sharding.bytes_before for sharded in shardings.operations)
     if not resharded and not _moved_results(graph, shardings):
         return assigner, shardings
     propagated = TableState.of(graph)
@@ -138,28 +137,32 @@ def _improvements(
 def _moved_results(
     graph: ShardingGraph, shardings: TensorShardings
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
-    """Return the nodes of contraction results whose planned sharding is not that of the table."""
+    """Return the nodes of contraction results whose sharded sharding is not that of the table."""
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
-    for planned in shardings.planned:
-        results = planned.entry.operation.results
-        for value, axes in zip(results, planned.sharding.results, strict=True):
+    for sharded in shardings.operations:
+        results = sharded.entry.operation.results
+        for value, axes in zip(results, sharded.sharding.results, strict=True):
             node = graph.values.get(value)
-            if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
-                continue
-            if graph.grids[node] in (None, planned.grid) and (
-                classify(_rule(planned)) is RuleClass.OTHER
+            if (
+                node is None
+                or node in graph.pinned
+                or is_finer_split(graph.tensors[node].axes, axes)
             ):
-                moved[node] = axes, planned.grid
+                continue
+            if graph.grids[node] in (None, sharded.grid) and (
+                classify(sharded.rule) is RuleClass.OTHER
+            ):
+                moved[node] = axes, sharded.grid
     return moved
 
 
 def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     """Return the work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
-    for planned in shardings.planned:
-        work += _work(planned)
-        sent += planned.sharding.window_bytes
-        sent += _finishing(planned, shardings)
+    for sharded in shardings.operations:
+        work += _work(sharded)
+        sent += sharded.sharding.window_bytes
+        sent += _finishing(sharded, shardings)
     for value, uses in shardings.uses.items():
         held = shardings.definitions.get(value)
         if held is not None:
@@ -180,36 +183,36 @@ def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> 
     )
 
 
-def _work(planned: PlannedOperation) -> float:
-    rule = _rule(planned)
-    extents = known_extents(planned.grid.shape)
-    parts = prod(extents[axis] for axes in planned.sharding.factor_axes for axis in axes)
-    return prod(known_extents([factor.size for factor in rule.factors])) / parts
+def _work(sharded: ShardedOperation) -> float:
+    extents = known_extents(sharded.grid.shape)
+    parts = prod(extents[axis] for axes in sharded.sharding.factor_axes for axis in axes)
+    return prod(known_extents([factor.size for factor in sharded.rule.factors])) / parts
 
 
-def _rule(planned: PlannedOperation) -> FactorRule:
-    assert planned.entry.rule is not None
-    return planned.entry.rule
-
-
-def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
+def _finishing(sharded: ShardedOperation, shardings: TensorShardings) -> float:
     """Return the bytes sent to finish an operation's reductions."""
-    chosen = planned.sharding
+    chosen = sharded.sharding
     if not chosen.reduced:
         return 0.0
-    extents, sent = known_extents(planned.grid.shape), 0.0
-    for index, value in enumerate(planned.entry.operation.results):
+    extents, sent = known_extents(sharded.grid.shape), 0.0
+    for index, value in enumerate(sharded.entry.operation.results):
         split_by_all = [
             {axis for axes in use.sharding.dimension_axes for axis in axes}
-            if use.sharding.grid == planned.grid
+            if use.sharding.grid == sharded.grid
             else set[int]()
             for use in shardings.uses.get(value, [])
         ]
         scattered = set[int]()
         if split_by_all:
             scattered = set(chosen.reduced).intersection(*split_by_all)
-        held = local_size(tensor_bytes(value), chosen.results[index], extents)
-        sent += finishing_bytes(
-            _rule(planned), chosen.factor_axes, index, held, frozenset(scattered), extents
+        held = local_bytes(tensor_bytes(value), chosen.results[index], extents)
+        sent += reduction_price(
+            sharded.rule,
+            chosen.factor_axes,
+            index,
+            held,
+            frozenset(scattered),
+            extents,
+            sent_bytes(extents),
         )
     return sent

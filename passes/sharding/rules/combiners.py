@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nan
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....ir.locations import made_by
 from ....ir.regions import values_read
+from ....ir.tensor_types import integer_width
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
@@ -42,20 +43,16 @@ class Combiner:
     neutral: Neutral
 
 
-def _width(scalar: Attribute) -> int:
-    return scalar.bitwidth if isinstance(scalar, IntegerType) else 64
-
-
 def _lowest(scalar: Attribute) -> int:
-    return -(1 << (_width(scalar) - 1))
+    return -(1 << (integer_width(scalar) - 1))
 
 
 def _highest(scalar: Attribute) -> int:
-    return (1 << (_width(scalar) - 1)) - 1
+    return (1 << (integer_width(scalar) - 1)) - 1
 
 
 def _all_ones_unsigned(scalar: Attribute) -> int:
-    return (1 << _width(scalar)) - 1
+    return (1 << integer_width(scalar)) - 1
 
 
 def _always(value: int | float) -> Neutral:
@@ -181,8 +178,8 @@ def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attri
     """
     if isinstance(accumulator, AnyFloat) or all(other == accumulator for other in passed):
         return True
-    narrowest = _width(accumulator)
-    return combiner in _MODULAR and all(_width(other) >= narrowest for other in passed)
+    narrowest = integer_width(accumulator)
+    return combiner in _MODULAR and all(integer_width(other) >= narrowest for other in passed)
 
 
 def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:

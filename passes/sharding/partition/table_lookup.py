@@ -26,15 +26,15 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import scalar_attribute
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class TableLookup:
     """A table that an operation's body reads at single elements, and its sharding."""
 
     table: SSAValue
@@ -60,17 +60,19 @@ class Lookup:
         """Return whether each process needs only the part of a dimension that its loops read."""
         return bool(self.loops) and self.loops[dimension] is not None
 
-    def along(self, spread: OpSharding) -> Lookup:
+    def along(self, op_sharding: OpSharding) -> TableLookup:
         """Return the lookup with dimensions split like the loops along which they are read."""
-        found = reads_along_loops(spread.operation, spread.rule).get(self.table)
+        found = reads_along_loops(op_sharding.operation, op_sharding.rule).get(self.table)
         if found is None or self.sharding.offsets:
             return self
         loops = tuple(
-            place.loop if place is not None and place.is_exact and spread.axes(place.loop) else None
-            for place in found
+            along.loop
+            if along is not None and along.is_exact and op_sharding.axes(along.loop)
+            else None
+            for along in found
         )
         axes = tuple(
-            held if loop is None else spread.axes(loop)
+            held if loop is None else op_sharding.axes(loop)
             for loop, held in zip(loops, self.sharding.dimension_axes, strict=True)
         )
         if len({axis for own in axes for axis in own}) < sum(map(len, axes)):
@@ -78,7 +80,7 @@ class Lookup:
         return replace(self, sharding=Sharding(self.sharding.grid, axes), loops=loops)
 
 
-def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None:
+def find_table_lookup(partitioner: Partitioner, operation: Operation) -> TableLookup | None:
     """Return the lookup that computes the only result of an operation, or `None`."""
     if operation.name != "linalg.generic" or len(operation.results) != 1:
         return None
@@ -88,9 +90,9 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
     if yielded is None or yielded.parent_op() is not operation:
         return None
     table = yielded.operands[0]
-    if table not in captured(region) or partitioner.creation_of(table) is not None:
+    if table not in captured(region) or partitioner.rematerializable_of(table) is not None:
         return None
-    held = where_split(partitioner, table)
+    held = ungathered_source(partitioner, table)
     sharding = partitioner.sharding_of(held)
     if sharding is None:
         return None
@@ -101,12 +103,10 @@ def find_lookup(partitioner: Partitioner, operation: Operation) -> Lookup | None
             return None
         if any(reader.operation is not terminator for reader in inner.results[0].uses):
             return None
-    if not _is_filled(table, sharding):
-        return None
-    return Lookup(table, held, sharding)
+    return TableLookup(table, held, sharding) if _is_filled(table, sharding) else None
 
 
-def where_split(partitioner: Partitioner, table: SSAValue) -> SSAValue:
+def ungathered_source(partitioner: Partitioner, table: SSAValue) -> SSAValue:
     """Return the tensor before annotations that require it to be gathered."""
     at = table
     while partitioner.sharding_of(at) is None:
@@ -124,18 +124,18 @@ def _is_filled(table: SSAValue, sharding: Sharding) -> bool:
         return False
     if not isinstance(element.element_type, AnyFloat | IntegerType | IndexType):
         return False
-    for dimension, axes in enumerate(sharding.dimension_axes):
-        size = sizes[dimension]
-        if axes and size is None:
+    for dimension, (size, axes) in enumerate(zip(sizes, sharding.dimension_axes, strict=True)):
+        if not axes:
+            continue
+        if size is None:
             return False
-        if axes and size is not None:
-            limits = shard_offsets(size, sharding, dimension)
-            if any(start == end for start, end in pairwise(limits)):
-                return False
+        limits = shard_offsets(size, sharding, dimension)
+        if any(start == end for start, end in pairwise(limits)):
+            return False
     return True
 
 
-def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
+def is_cheaper_than_gather(lookup: TableLookup, result: SSAValue, placed: Sharding) -> bool:
     """Return whether summing the results sends less than gathering the table."""
     group = group_size(lookup.sharding.grid, lookup.axes)
     summed = tensor_bytes(result) * local_fraction(placed) * ALL_REDUCE.sent(group)
@@ -143,7 +143,9 @@ def pays(lookup: Lookup, result: SSAValue, placed: Sharding) -> bool:
     return summed < held * ALL_GATHER.sent(group)
 
 
-def mask_reads(partitioner: Partitioner, lookup: Lookup, made: Operation, local: SSAValue) -> None:
+def mask_reads(
+    partitioner: Partitioner, lookup: TableLookup, made: Operation, local: SSAValue
+) -> None:
     """Make the body read local rows, and zero for rows of other processes."""
     emitter = partitioner.emitter
     intervals: dict[int, tuple[IndexOrInt, IndexOrInt]] = {}

@@ -19,7 +19,7 @@ from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
 from ....sharding.local_shape import explicit_offsets, shard_offsets
 from ....sharding.sharding import Axes, Sharding
-from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, best_way
+from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, cheapest_exchange
 from .emit_reshard import emit_exchange, exchange_halo
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
@@ -60,15 +60,19 @@ def fetch_held_sections(
         ):
             offsets[section.dimension] = explicit_offsets(held, section.dimension)
     sharding = replace(sharding, offsets=tuple(offsets))
-    ways = {section.dimension: _way(original, sharding, section) for section in sections}
-    present = _gathered(sharding, {d for d, way in ways.items() if way is None})
-    whole = _gathered(sharding, set(ways))
+    exchanges = {
+        section.dimension: _exchange_for(original, sharding, section) for section in sections
+    }
+    present = _gathered(sharding, {d for d, exchange in exchanges.items() if exchange is None})
+    whole = _gathered(sharding, set(exchanges))
     if whole != present and partitioner.is_known(original, whole):
         # The gathered tensor is available already, since another user needs it.
-        ways, present = dict.fromkeys(ways), whole
+        exchanges, present = dict.fromkeys(exchanges), whole
     value = partitioner.demand(original, present)
     for section in sections:
-        value = _cut(partitioner, original, value, present, section, ways[section.dimension])
+        value = _fetch_section(
+            partitioner, original, value, present, section, exchanges[section.dimension]
+        )
     return value
 
 
@@ -82,7 +86,7 @@ def _gathered(sharding: Sharding, dimensions: set[int]) -> Sharding:
     return replace(sharding, dimension_axes=axes)
 
 
-def _way(
+def _exchange_for(
     original: SSAValue, sharding: Sharding, section: Section
 ) -> HaloWidths | SliceExchange | None:
     """Return what to exchange for a section; `None` if the dimension is to be gathered."""
@@ -90,26 +94,26 @@ def _way(
     if size is None or section.intervals is None:
         return None
     owned = list(pairwise(shard_offsets(size, sharding, section.dimension)))
-    return best_way(owned, section.intervals)[0]
+    return cheapest_exchange(owned, section.intervals)[0]
 
 
-def _cut(
+def _fetch_section(
     partitioner: Partitioner,
     original: SSAValue,
     value: SSAValue,
     present: Sharding,
     section: Section,
-    way: HaloWidths | SliceExchange | None,
+    exchange: HaloWidths | SliceExchange | None,
 ) -> SSAValue:
     """Fetch missing elements along one split dimension, and slice out the section."""
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
-    if isinstance(way, SliceExchange):
+    if isinstance(exchange, SliceExchange):
         held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emitter.once(
-            ("exchange", value, dimension, present.grid, axes, way),
-            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, way),
+            ("exchange", value, dimension, present.grid, axes, exchange),
+            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, exchange),
         )
     if intervals is None:
         assert section.at_run_time is not None
@@ -117,24 +121,26 @@ def _cut(
     else:
         position = emitter.position(present.grid, section.axes)
         origins = [0] * len(intervals)
-        if way is not None:
+        if exchange is not None:
             size = shape(original)[dimension]
             assert size is not None
             value = emitter.once(
-                ("halo", value, dimension, present, way),
-                lambda held=value: _with_halos(partitioner, held, present, dimension, way),
+                ("halo", value, dimension, present, exchange),
+                lambda held=value: _with_halos(partitioner, held, present, dimension, exchange),
             )
-            origins = [start - way[0] for start in shard_offsets(size, present, dimension)[:-1]]
+            origins = [
+                start - exchange[0] for start in shard_offsets(size, present, dimension)[:-1]
+            ]
         starts = [
             start - origin if start < end else 0
             for (start, end), origin in zip(intervals, origins, strict=True)
         ]
         first = emitter.element(starts, position)
         length = emitter.element([max(end - start, 0) for start, end in intervals], position)
-    return cut_out(emitter, value, dimension, first, length)
+    return slice_dimension(emitter, value, dimension, first, length)
 
 
-def cut_out(
+def slice_dimension(
     emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
 ) -> SSAValue:
     """Slice one dimension of a local tensor."""
@@ -159,7 +165,16 @@ class Padding:
     """The extents including padding; `None` if known only at run time."""
 
 
-def padded(
+def local_widths(
+    emitter: Emitter, grid: Grid, axes: Axes, widths: Sequence[tuple[int, int]]
+) -> tuple[IndexOrInt, IndexOrInt]:
+    """Emit the (low, high) padding of this process, given that of each process along `axes`."""
+    position = emitter.position(grid, axes)
+    low, high = zip(*widths, strict=True)
+    return emitter.element(low, position), emitter.element(high, position)
+
+
+def pad_with(
     emitter: Emitter, value: SSAValue, grid: Grid, paddings: Sequence[Padding], filler: SSAValue
 ) -> SSAValue:
     """Pad a local tensor with a scalar."""
@@ -170,11 +185,10 @@ def padded(
     low: list[IndexOrInt] = [0] * len(extents)
     high: list[IndexOrInt] = [0] * len(extents)
     for padding in paddings:
-        position = emitter.position(grid, padding.axes)
-        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
-        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+        dimension = padding.dimension
+        low[dimension], high[dimension] = local_widths(emitter, grid, padding.axes, padding.widths)
         sizes = set(padding.sizes)
-        extents[padding.dimension] = sizes.pop() if len(sizes) == 1 else None
+        extents[dimension] = sizes.pop() if len(sizes) == 1 else None
     body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
     return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 

@@ -9,14 +9,14 @@ from xdsl.ir import Operation
 from xdsl.utils.disjoint_set import DisjointSet
 
 from ....ir.regions import inner_blocks
-from ....ir.symbols import root_symbol
+from ....ir.symbols import find_visible_symbol
 from ..annotations.access import SHARD
 
 FUNCTION = "func.func"
 CALL = "func.call"
 
 
-class CallGraph:
+class AnnotatedFunctions:
     """The functions with bodies of a module, including those of nested modules.
 
     `active` lists those that contain an annotation, or are connected to such a function by calls,
@@ -25,10 +25,9 @@ class CallGraph:
 
     def __init__(self, module: Operation, *, everything: bool = False) -> None:
         bodies = list(_functions_in(module))
-        self._functions: dict[str, Operation] = {}
-        for function in bodies:
-            self._functions.setdefault(root_symbol(function, "sym_name"), function)
-        self._first_calls: dict[Operation, Operation] = {}
+        self._bodies = set(bodies)
+        self.first_calls: dict[Operation, Operation] = {}
+        """The first call of each function that is called."""
         annotated = set(bodies) if everything else set[Operation]()
         connected = DisjointSet(bodies)
         for function in bodies:
@@ -37,7 +36,7 @@ class CallGraph:
                     annotated.add(function)
                 elif operation.name == CALL and (callee := self.callee_of(operation)) is not None:
                     connected.union(function, callee)
-                    self._first_calls.setdefault(callee, operation)
+                    self.first_calls.setdefault(callee, operation)
         reached = set(map(connected.find, annotated))
         self.active = [function for function in bodies if connected.find(function) in reached]
 
@@ -46,11 +45,8 @@ class CallGraph:
         callee = call.properties.get("callee")
         if not isinstance(callee, SymbolRefAttr):
             return None
-        return self._functions.get(callee.string_value())
-
-    def first_call_of(self, function: Operation) -> Operation | None:
-        """Return the first call of a function; `None` if there is none."""
-        return self._first_calls.get(function)
+        found = find_visible_symbol(call, callee)
+        return found if found in self._bodies else None
 
 
 def _functions_in(operation: Operation) -> Iterator[Operation]:
