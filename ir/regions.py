@@ -43,6 +43,12 @@ def enclosing(operation: Operation | None) -> Iterator[Operation]:
         operation = operation.parent_op()
 
 
+def outermost(operation: Operation) -> Operation:
+    """Return the outermost ancestor of an operation, which may be itself."""
+    *_, root = enclosing(operation)
+    return root
+
+
 def values_read(operation: Operation) -> Iterator[SSAValue]:
     """Yield the operands of an operation and of all operations nested in it.
 

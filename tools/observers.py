@@ -15,16 +15,9 @@ from xdsl.passes import ModulePass
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError
+from ..ir.regions import outermost
 from ..ir.verification import verify
-from .pass_records import (
-    ActionLog,
-    ActionProfile,
-    IrTree,
-    PassStatistics,
-    heading,
-    root_of,
-    write_text,
-)
+from .pass_records import ActionLog, ActionProfile, IrTree, PassStatistics, heading, write_text
 from .quiet_observer import QuietObserver
 
 if TYPE_CHECKING:
@@ -118,7 +111,7 @@ class IrPrinting(QuietObserver):
             self._tree.leave()
 
     def _text(self, operation: Operation) -> str:
-        return self._print_ir(root_of(operation) if self._module_scope else operation)
+        return self._print_ir(outermost(operation) if self._module_scope else operation)
 
     def _print(
         self, when: str, current: ModulePass, operation: Operation, text: str, verdict: str = ""

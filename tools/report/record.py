@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    ModuleOp,
-    NameLoc,
-)
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError, Remark
 from ...ir.nesting_limits import deep_recursion
+from ...ir.regions import outermost
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
 from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
 from ...sharding.collectives import COLLECTIVES, RECV
-from ..diagnostics import place_of
-from ..pass_records import root_of
+from ..diagnostics import place_of, places_of_location
 from ..quiet_observer import QuietObserver
 from .graph import Node, function_graphs
 
@@ -82,7 +73,7 @@ class StageRecorder(QuietObserver):
 
     def after(self, current: ModulePass, operation: Operation) -> None:
         """Record the program after the pass."""
-        root = root_of(operation)
+        root = outermost(operation)
         if isinstance(root, ModuleOp):
             symbol = symbol_name(operation) if operation is not root else None
             name = f"{current.name} on @{symbol}" if symbol else current.name
@@ -126,7 +117,7 @@ def _recorded(name: str, module: ModuleOp) -> RecordedStage:
     places: dict[int, list[str]] = {}
     sends: dict[int, tuple[str, float | None]] = {}
     for line, operation in printer.operations:
-        found = list(dict.fromkeys(_places_in(operation.location)))
+        found = list(dict.fromkeys(map(str, places_of_location(operation.location))))
         if found:
             places[line + above] = found
         if operation.name in COLLECTIVES and operation.name != RECV.operation:
@@ -168,20 +159,3 @@ def _sent(operation: Operation) -> float | None:
         return bytes_sent(operation)
     except (OperationError, VerifyException):
         return None
-
-
-def _places_in(location: Attribute) -> Iterator[str]:
-    """Yield all file positions in a location."""
-    match location:
-        case FileLineColLoc():
-            yield f"{location.filename.data}:{location.line.data}:{location.column.data}"
-        case NameLoc():
-            yield from _places_in(location.location)
-        case CallSiteLoc():
-            yield from _places_in(location.callee)
-            yield from _places_in(location.caller)
-        case FusedLoc():
-            for part in cast("ArrayAttr[Attribute]", location.locations).data:
-                yield from _places_in(part)
-        case _:
-            pass
