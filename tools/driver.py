@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
@@ -138,7 +139,7 @@ class Driver:
             return None
         self._respell(module)
         with self._stage("Output"):
-            return self.print_ir(module) + "\n"
+            return print_as(self._options, module) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
         """Write the cost report; return whether the machine is large enough for the program."""
@@ -185,10 +186,6 @@ class Driver:
             save_program(path, program, before, texts, names, None, describe_place)
         except OSError as problem:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
-
-    def print_ir(self, operation: Operation) -> str:
-        """Return the text of an operation, printed as the options say."""
-        return print_as(self._options, operation)
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
         try:
@@ -285,7 +282,7 @@ class Driver:
     def _new_watchers(self) -> Watchers:
         from .observers import Watchers
 
-        return Watchers(self._options, self._stderr, self.print_ir)
+        return Watchers(self._options, self._stderr, partial(print_as, self._options))
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self._report(error(fault.describe(), place_of(fault.operation)))

@@ -18,11 +18,11 @@ from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, d
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
-from .command_line import option_hint, version_text
+from .command_line import information_text, option_hint
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver, new_context
-from .options import Options, help_of_options, parse_command_line
+from .options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
 from .plugins import PassesOfAll, load_dialects, loaded_passes
 
@@ -72,11 +72,7 @@ def main_console() -> None:
 
 
 def _information(options: Options, passes: PassTable) -> str | None:
-    """Return the output of options such as `--help`; `None` if there is a program to process."""
-    if options.help or options.help_list:
-        return help_of_options(options)
-    if options.version:
-        return version_text()
+    """Return the output of options such as `--list-passes`; `None` if there is none."""
     if options.list_passes or options.list_pipelines or options.help_pass is not None:
         from . import pass_help
 
@@ -91,11 +87,7 @@ def _information(options: Options, passes: PassTable) -> str | None:
         return help_dialect(options.help_dialect, context)
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
-    if options.shell_completion is not None:
-        from .completion import completion_script
-
-        return completion_script("mesh-opt", options.shell_completion, Options, passes)
-    return None
+    return information_text(options, "mesh-opt", INTRODUCTION, lambda: passes)
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
-from .command_line import option_hint, version_text
+from .command_line import information_text, option_hint
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RANK, RunOptions, check_options, help_of_options, parse_command_line
+from .run_options import INTRODUCTION, RANK, RunOptions, check_options, parse_command_line
 
 if TYPE_CHECKING:
     from ..api import Function, Program
@@ -54,7 +54,7 @@ def main(
     """
     try:
         options = parse_command_line(argv)
-        information = _information(options)
+        information = information_text(options, "mesh-run", INTRODUCTION, _all_passes)
         if information is not None:
             stdout.write(information)
             return 0
@@ -77,20 +77,6 @@ def main(
     if "--debug" in argv:
         stderr.write(traceback.format_exc())
     return 1
-
-
-def _information(options: RunOptions) -> str | None:
-    """Return the output of options such as `--help`; `None` if there is a program to run."""
-    if options.help or options.help_list:
-        return help_of_options(options)
-    if options.version:
-        return version_text()
-    if options.shell_completion is not None:
-        from ..passes.registry import all_passes
-        from .completion import completion_script
-
-        return completion_script("mesh-run", options.shell_completion, RunOptions, all_passes())
-    return None
 
 
 def main_console() -> None:

@@ -316,8 +316,17 @@ def _rows(timer: Timer, depth: int = 0) -> Iterator[tuple[int, str, float]]:
 
 
 def _listed(timer: Timer) -> list[tuple[int, str, float]]:
-    """Return the total time of each name, longest first; times include nested timers."""
+    """Return the total time of each name, longest first; times include nested timers.
+
+    A timer inside of one with the same name is a part of that one's time.
+    """
     sums: dict[str, float] = {}
-    for _, name, seconds in _rows(timer):
-        sums[name] = sums.get(name, 0.0) + seconds
+
+    def add(timer: Timer, outer: frozenset[str]) -> None:
+        for name, child in timer.children.items():
+            if name not in outer:
+                sums[name] = sums.get(name, 0.0) + child.seconds
+            add(child, outer | {name})
+
+    add(timer, frozenset())
     return sorted(((0, name, each) for name, each in sums.items()), key=lambda row: -row[2])

@@ -14,7 +14,6 @@ from .command_line import (
     Information,
     choice,
     flag,
-    help_text,
     listed,
     optional,
     parse_arguments,
@@ -208,8 +207,3 @@ def parse_command_line(
     }
     remarks = wanted_categories(options.remarks, filters)
     return dataclasses.replace(options, remarks=remarks, pass_flags=tuple(passes))
-
-
-def help_of_options(options: Options) -> str:
-    """Return the output of `--help` or `--help-list`."""
-    return help_text(Options, INTRODUCTION, grouped=options.help)

@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams, run_console
+from .console import STDOUT_CLOSED, Main, exit_code_of, open_streams, run_console
 
 MPI = "mpi"
 """The name of the backend that runs on ranks."""
@@ -111,26 +111,20 @@ def run_on_ranks(main: Main) -> int:
         return ranks.finish(run_console(main), "")
     output = sys.stdout if ranks.rank == 0 else io.StringIO()
     errors = io.StringIO()
-    try:
+
+    def run() -> int:
         if not has_output and ranks.rank == 0:
-            raise SystemExit(f"mesh-run: {STDOUT_CLOSED}")
+            errors.write(f"mesh-run: {STDOUT_CLOSED}\n")
+            return 1
         code = main(sys.argv[1:], sys.stdin, output, errors)
         output.flush()
-    except BrokenPipeError:
-        # The reader of the output closed the pipe.
-        drop_output()
-        code = 1
-    except OSError as problem:
-        code = 1
-        is_full = problem.errno in DISK_FULL
-        what = f"mesh-run: cannot write the output: {problem.strerror}\n"
-        errors.write(what if is_full else traceback.format_exc())
-        drop_output()
+        return code
+
+    try:
+        code = exit_code_of(run, "mesh-run", errors)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         errors.write(end.code + "\n" if isinstance(end.code, str) else "")
-    except KeyboardInterrupt:
-        code = 130
     except BaseException:
         code = 1
         errors.write(traceback.format_exc())

@@ -10,7 +10,6 @@ from ..ir.usage_error import UsageError
 from .command_line import (
     Information,
     flag,
-    help_text,
     integer,
     listed,
     optional,
@@ -230,18 +229,13 @@ class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, V
         return tuple(map(int, words))
 
 
-def help_of_options(options: RunOptions) -> str:
-    """Return the output of `--help` or `--help-list`."""
-    return help_text(RunOptions, INTRODUCTION, grouped=options.help)
-
-
 def parse_command_line(argv: Sequence[str]) -> RunOptions:
     """Parse the arguments after the tool's name. Raises UsageError."""
     options, _ = parse_arguments(RunOptions, argv, {})
     if len(options.written_pipelines) > 1:
         raise UsageError("passes are asked for in more than one way: use one pipeline")
     check_categories(options.remarks)
-    for name in ("devices_per_rank", "every", "ranks", "steps"):
+    for name in ("devices_per_rank", "every", "ranks", "steps", "workers"):
         number = getattr(options, name)
         if number is not None and number < 1:
             raise UsageError(f"--{name.replace('_', '-')} must be at least 1, and is {number}")
@@ -296,8 +290,6 @@ def check_options(options: RunOptions) -> None:
         if getattr(options, name) and options.backend not in ("numba", "mpi"):
             option = name.replace("_", "-")
             raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
-    if options.workers is not None and options.workers < 1:
-        raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
     if options.ranks is not None and options.backend != MPI:

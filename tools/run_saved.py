@@ -19,9 +19,11 @@ def is_saved(path: str) -> bool:
     """Return whether a file is a saved program, by its suffix or its first bytes."""
     if path == "-" or path.endswith(SUFFIX):
         return path != "-"
+    from ..runtime.saved.container import MAGIC
+
     try:
         with open(path, "rb") as file:
-            return file.read(8) == b"MESHPROG"
+            return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
 

@@ -196,11 +196,13 @@ class KnownStatements:
         self._taken.add(function)
 
 
-_BEGINS = re.compile(
+OPERATION = (
     r"%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*[ \t]*=(?!=)"
-    r"|\}|\"?[a-zA-Z_]\w*\.[\w.$]+|return\b",
-    re.ASCII,
+    r"|\"?[a-zA-Z_]\w*\.[\w.$]+"
 )
+"""The start of an operation: its results, or a name with a dialect. A regular expression."""
+
+_BEGINS = re.compile(rf"{OPERATION}|\}}|return\b", re.ASCII)
 """The start of the next statement, or the end of the block."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
 
 import mesh_opt
 import pytest
-from mesh_opt.tools import mesh_run
+from mesh_opt.tools import mesh_run, observers
 from mesh_opt.tools.mesh_opt import main
 
 ROOT = Path(__file__).parents[3]
@@ -125,6 +126,17 @@ def test_time_as_a_list_and_as_json() -> None:
         0,
     ]
     assert rows[-1]["wall"]["percentage"] == 100.0
+
+
+def test_time_of_a_pipeline_inside_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(observers.time, "perf_counter", lambda: next(seconds))
+    timing, stream = observers.Timing(), io.StringIO()
+    for step in (timing.enter, timing.enter, timing.leave, timing.leave):
+        step("builtin.module")
+    timing.report(stream, "list", "json")
+    rows = {row["name"]: row["wall"]["duration"] for row in json.loads(stream.getvalue())}
+    assert rows == {"'builtin.module' Pipeline": 3, "Rest": 2, "Total": 5}
 
 
 def test_statistics_of_passes() -> None:
