@@ -33,7 +33,7 @@ def add_checks(checks: Mapping[str, Check]) -> None:
         check(name)(function)
 
 
-TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
+VERIFIER_CRASHES = (ValueError, IndexError, KeyError, NotImplementedError)
 """Exceptions that xDSL's verifiers raise by mistake. A plain `Exception` is another one."""
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
@@ -247,7 +247,7 @@ def _said_of(failure: Exception) -> str:
     if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
         # For example a call whose callee has no function type. The callee has its own error.
         return "refers to an operation that is wrong itself"
-    if type(failure) is Exception or isinstance(failure, TRIPS):
+    if type(failure) is Exception or isinstance(failure, VERIFIER_CRASHES):
         # Some of xDSL's verifiers raise these on input that they should reject.
         return f"does not verify: {failure or type(failure).__name__}"
     raise failure
