@@ -13,7 +13,7 @@ from .attribute_access import symbol_name
 from .constraint_errors import constraint_error
 from .diagnostics import Note, OperationError
 from .dominance import Dominance
-from .foreign_code import culprit, told
+from .foreign_code import exception_text, foreign_origin
 from .nesting_limits import deep_recursion
 from .rules import Rules
 from .symbols import SymbolTables, remembered_symbols
@@ -241,9 +241,9 @@ def _said_of(failure: Exception) -> str:
 
     Raises the exception itself if it is a bug of this project.
     """
-    function = culprit(failure)
+    function = foreign_origin(failure)
     if function is not None:
-        return f"in verifier {function}: {told(failure)}"
+        return f"in verifier {function}: {exception_text(failure)}"
     if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
         # For example a call whose callee has no function type. The callee has its own error.
         return "refers to an operation that is wrong itself"

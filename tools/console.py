@@ -83,11 +83,11 @@ def _drop_output() -> None:
 
 def fault_text(tool: str, fault: Exception) -> str:
     """Return the message for an exception that no input should cause."""
-    from ..ir.foreign_code import culprit, told
+    from ..ir.foreign_code import exception_text, foreign_origin
 
-    function = culprit(fault)
+    function = foreign_origin(fault)
     if function is not None:
-        return f"{tool}: in {function}: {told(fault)}; --debug shows where\n"
+        return f"{tool}: in {function}: {exception_text(fault)}; --debug shows where\n"
     return (
         f"{tool}: internal error: this is a fault of {tool}, not of the program "
         f"({type(fault).__name__}: {fault}); --debug shows where\n"

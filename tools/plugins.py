@@ -17,7 +17,7 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.passes import ModulePass
 
-from ..ir.foreign_code import OWN_PACKAGE, told
+from ..ir.foreign_code import OWN_PACKAGE, exception_text
 from ..ir.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _named(name: str, option: str) -> Any:
     try:
         return getattr(import_module(module), attribute)
     except Exception as error:
-        raise UsageError(f"{option}: cannot load '{name}': {told(error)}") from error
+        raise UsageError(f"{option}: cannot load '{name}': {exception_text(error)}") from error
 
 
 without_plugin: set[str] = set()
@@ -138,7 +138,7 @@ def _load(entry: EntryPoint) -> Any:
     except Exception as error:
         raise UsageError(
             f"cannot load '{entry.value}', entry point '{entry.name}' of {entry.group}:"
-            f" {told(error)}"
+            f" {exception_text(error)}"
         ) from error
 
 
