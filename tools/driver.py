@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
 from ..ir.activity import activity
-from ..ir.diagnostics import Note, OperationError, remark, remarks_to, reports_to
+from ..ir.diagnostics import Note, OperationError, pass_output_to, remark, remarks_to
 from ..ir.flags import run_with
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
@@ -326,7 +326,7 @@ class Driver:
         with (
             deep_recursion(),
             self._remarks(),
-            reports_to(self._stderr.write),
+            pass_output_to(self._stderr.write),
             run_with(self._options.flags()),
         ):
             try:
