@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from .call_graph import postorder
+from .graph_orders import postorder
 
 
 def walk(operation: Operation) -> Iterator[Operation]:

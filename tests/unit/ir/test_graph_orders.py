@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mesh_opt.ir.call_graph import CallGraph
+from mesh_opt.ir.graph_orders import CallGraph
 
 Calls = dict[int, list[int]]
 

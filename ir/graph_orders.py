@@ -30,25 +30,25 @@ def postorder(roots: Iterable[F], following: Callable[[F], Iterable[F]]) -> list
     return order
 
 
-def by_needs(needs: Mapping[F, Collection[F]], number: Callable[[F], int]) -> Iterator[F]:
+def topological_order(needs: Mapping[F, Collection[F]], number: Callable[[F], int]) -> Iterator[F]:
     """Yield every node after the nodes that it needs; among ready nodes, the smallest number first.
 
-    A topological sort. `number` must be distinct for each node. Nodes on a cycle are not yielded.
+    `number` must be distinct for each node. Nodes on a cycle are not yielded.
     """
-    needed_by: dict[F, list[F]] = {each: [] for each in needs}
-    for each, others in needs.items():
+    needed_by: dict[F, list[F]] = {node: [] for node in needs}
+    for node, others in needs.items():
         for other in others:
-            needed_by[other].append(each)
-    waiting = {each: len(others) for each, others in needs.items()}
-    by_number = {number(each): each for each in needs}
-    ready = [key for key, each in by_number.items() if not waiting[each]]
+            needed_by[other].append(node)
+    missing = {node: len(others) for node, others in needs.items()}
+    by_number = {number(node): node for node in needs}
+    ready = [key for key, node in by_number.items() if not missing[node]]
     heapify(ready)
     while ready:
-        each = by_number[heappop(ready)]
-        yield each
-        for other in needed_by[each]:
-            waiting[other] -= 1
-            if not waiting[other]:
+        node = by_number[heappop(ready)]
+        yield node
+        for other in needed_by[node]:
+            missing[other] -= 1
+            if not missing[other]:
                 heappush(ready, number(other))
 
 
