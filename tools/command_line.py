@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass
 from inspect import get_annotations
 from typing import Any, TypeVar
@@ -107,24 +107,6 @@ def version_text() -> str:
     from importlib.metadata import version
 
     return f"mesh-opt {version('mesh-opt')} on xDSL {version('xdsl')}\n"
-
-
-def information_text(
-    options: Information, tool: str, introduction: str, passes: Callable[[], Iterable[str]]
-) -> str | None:
-    """Return the output of an option of `Information`; `None` if none is given.
-
-    `passes` returns the names that a completion script offers. Raises UsageError.
-    """
-    if options.help or options.help_list:
-        return help_text(type(options), introduction, grouped=options.help)
-    if options.version:
-        return version_text()
-    if options.shell_completion is not None:
-        from .completion import completion_script
-
-        return completion_script(tool, options.shell_completion, type(options), passes())
-    return None
 
 
 def option_names(table: type[Any]) -> list[str]:

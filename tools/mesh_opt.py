@@ -18,13 +18,14 @@ from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, d
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
-from .command_line import information_text, option_hint
+from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver, new_context
 from .options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
 from .plugins import PassesOfAll, load_dialects, loaded_passes
+from .shared_options import information_text
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """The environment variable that enables `--verify-each` in test suites."""

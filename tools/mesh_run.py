@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
-from .command_line import information_text, option_hint
+from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
 from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
 from .run_options import INTRODUCTION, RANK, RunOptions, check_options, parse_command_line
+from .shared_options import information_text
 
 if TYPE_CHECKING:
     from ..api import Function, Program

@@ -1,13 +1,13 @@
-"""Option groups shared by `mesh-opt` and `mesh-run`."""
+"""Option groups shared by `mesh-opt` and `mesh-run`, and what the group `Information` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.usage_error import UsageError, did_you_mean
-from .command_line import choice, flag, integer, listed, text
+from .command_line import Information, choice, flag, help_text, integer, listed, text, version_text
 
 if TYPE_CHECKING:
     from ..ir.text.print_style import PrintStyle
@@ -127,3 +127,21 @@ class Printing:
             elide_longer_resources=self.mlir_elide_resource_strings_if_larger,
             hex_larger=self.mlir_print_elementsattrs_with_hex_if_larger,
         )
+
+
+def information_text(
+    options: Information, tool: str, introduction: str, passes: Callable[[], Iterable[str]]
+) -> str | None:
+    """Return the output of an option of `Information`; `None` if none is given.
+
+    `passes` returns the names that a completion script offers. Raises UsageError.
+    """
+    if options.help or options.help_list:
+        return help_text(type(options), introduction, grouped=options.help)
+    if options.version:
+        return version_text()
+    if options.shell_completion is not None:
+        from .completion import completion_script
+
+        return completion_script(tool, options.shell_completion, type(options), passes())
+    return None
