@@ -40,12 +40,12 @@ from .diagnostics import (
     place_of,
     render,
 )
-from .iree_options import IGNORED
-from .options import Options
+from .opt.iree_options import IGNORED
+from .opt.options import Options
+from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
-from .reporter import Reporter
 from .shared_options import Printing
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Driver:
         self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str
     ) -> None:
         """Run the passes and write the HTML report, also if a pass fails."""
-        from .report.page import recorded_pipeline, render_page
+        from .html_report.page import recorded_pipeline, render_page
 
         with recorded_pipeline(module) as recorder:
             try:
@@ -295,7 +295,7 @@ class Driver:
             self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
     def _write_reproducer(self, source: Source, path: str | None) -> None:
-        from .reproducer import write_reproducer
+        from .opt.reproducer import write_reproducer
 
         program, pipeline = source.content, describe_steps(self._steps)
         if self._last_pass is not None and self._last_pass.pipeline:

@@ -22,9 +22,9 @@ from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver, new_context
-from .options import INTRODUCTION, Options, parse_command_line
+from .opt.options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
-from .plugins import PassesOfAll, load_dialects, loaded_passes
+from .plugins import PassLookup, load_dialects, loaded_passes
 from .shared_options import information_text
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
@@ -34,7 +34,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool on the arguments after its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = PassesOfAll({**all_passes(), **loaded_passes(argv)})
+        passes = PassLookup({**all_passes(), **loaded_passes(argv)})
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)
@@ -75,13 +75,13 @@ def main_console() -> None:
 def _information(options: Options, passes: PassTable) -> str | None:
     """Return the output of options such as `--list-passes`; `None` if there is none."""
     if options.list_passes or options.list_pipelines or options.help_pass is not None:
-        from . import pass_help
+        from .opt import pass_help
 
         if options.help_pass is not None:
             return pass_help.help_pass(options.help_pass, passes)
         return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
     if options.help_dialect is not None:
-        from .dialect_help import help_dialect
+        from .opt.dialect_help import help_dialect
 
         context = new_context()
         load_dialects(context, options.load_dialect_plugin)
@@ -95,7 +95,7 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
     """Return the passes to run from any of the ways to specify them. Raises UsageError."""
     pipelines = options.written_pipelines
     if options.run_reproducer:
-        from .reproducer import stored_pipeline
+        from .opt.reproducer import stored_pipeline
 
         stored = stored_pipeline(whole.content)
         if stored is None:
@@ -133,7 +133,7 @@ def _process(
         seen = len(driver.diagnostics)
         outputs.append(driver.process(piece) or "")
         if options.verify_diagnostics:
-            from .expectations import check_expectations
+            from .opt.expectations import check_expectations
 
             only = options.verify_diagnostics == "only-expected"
             for diagnostic in check_expectations(piece, driver.diagnostics[seen:], only=only):

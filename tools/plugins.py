@@ -169,7 +169,7 @@ def is_extended() -> bool:
     return bool(entry_points(group=ENTRY_POINT_GROUP)) or bool(universes())
 
 
-class PassesOfAll(Mapping[str, Factory]):
+class PassLookup(Mapping[str, Factory]):
     """Passes by name: the given ones, then those of other packages."""
 
     def __init__(self, known: Mapping[str, Factory]) -> None:
