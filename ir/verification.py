@@ -185,7 +185,7 @@ def _verify_place(operation: Operation) -> None:
     parent = region.parent if region is not None else None
     if block is None or region is None or parent is None:
         if operation.successors:
-            raise OperationError(operation, "has successors but stands in no block")
+            raise OperationError(operation, "has successors but is in no block")
         return
     is_last = block.last_op is operation
     if operation.successors and not is_last:
@@ -246,7 +246,7 @@ def _said_of(failure: Exception) -> str:
         return f"in verifier {function}: {exception_text(failure)}"
     if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
         # For example a call whose callee has no function type. The callee has its own error.
-        return "refers to an operation that is wrong itself"
+        return "refers to an invalid operation"
     if type(failure) is Exception or isinstance(failure, VERIFIER_CRASHES):
         # Some of xDSL's verifiers raise these on input that they should reject.
         return f"does not verify: {failure or type(failure).__name__}"

@@ -122,7 +122,7 @@ def run_pipeline(
                 module = original.clone()
         run_steps(context, module, steps, watching)
     if steps or conversions:
-        _verify(module, texts, Note("the passes left this behind, not the program as written"))
+        _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:
         with _located(texts):
             provide_parameters(module, parameters)

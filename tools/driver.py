@@ -262,7 +262,7 @@ class Driver:
         except InternalFault as fault:
             self._report_fault(fault, source)
             return False
-        left_behind = Note("the passes left this behind; --verify-each tells which one")
+        left_behind = Note("the passes produced this; --verify-each shows which one")
         return not self._steps or self._verify(module, left_behind)
 
     def _run_reported(

@@ -102,7 +102,7 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
             raise UsageError(f"'{options.input}' stores no pipeline to run")
         pipelines.append(stored)
     if len(pipelines) + bool(options.pass_flags) > 1:
-        raise UsageError("passes are asked for in more than one way: use one pipeline")
+        raise UsageError("passes are given in more than one way: use one pipeline")
     if pipelines:
         (text,) = pipelines
         return build_root_steps(parse_pipeline(text), text, passes)
@@ -117,9 +117,9 @@ def _process(
     options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
 ) -> int:
     if options.machine is not None and options.shard_cost_report is None:
-        raise UsageError("--machine is for the times of --shard-cost-report, which is missing")
+        raise UsageError("--machine needs --shard-cost-report")
     if options.emit == "program" and (options.output == "-" or options.split_input_file):
-        raise UsageError("--emit=program writes one file, whose name -o must tell")
+        raise UsageError("--emit=program writes one file, which -o must name")
     if options.report is not None and options.split_input_file is not None:
         raise UsageError("--report is about one program, not with --split-input-file")
     driver = Driver(options, steps, whole, stderr)

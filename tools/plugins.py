@@ -91,7 +91,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     for name in (word.partition("=")[2] for word in given):
         pass_type = _named(name, option)
         if not isinstance(pass_type, type) or not issubclass(pass_type, ModulePass):
-            raise UsageError(f"{option}: '{name}' is no class of a ModulePass")
+            raise UsageError(f"{option}: '{name}' is no subclass of ModulePass")
         found[pass_type.name] = lambda pass_type=pass_type: pass_type
     return found
 

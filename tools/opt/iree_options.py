@@ -17,23 +17,26 @@ from ..command_line import choice, flag, integer
 
 @dataclass(frozen=True, kw_only=True)
 class IreeFlags:
-    """What holds for all passes where the program does not say it, as iree-opt has it."""
+    """Defaults for all passes, as in iree-opt."""
 
     iree_stream_resource_max_allocation_size: int | None = integer(
-        "how large a resource may be, in bytes"
+        "the maximum size of a resource, in bytes"
     )
     iree_stream_resource_min_offset_alignment: int | None = integer(
-        "what offsets in resources are multiples of, in bytes"
+        "the alignment of offsets in resources, in bytes"
     )
-    iree_stream_resource_index_bits: int | None = integer("the width of indices in kernels")
+    iree_stream_resource_index_bits: int | None = integer("the bit width of indices in kernels")
     iree_stream_resource_alias_mutable_bindings: bool = flag(
-        "fuse bindings that are written with those that are read"
+        "fuse bindings that are written with bindings that are read"
     )
     iree_stream_partitioning_favor: str = choice(
-        "what the work of a device is divided for", "min-peak-memory", "max-concurrency", "debug"
+        "the criterion for partitioning the work of a device",
+        "min-peak-memory",
+        "max-concurrency",
+        "debug",
     )
     iree_llvmcpu_enable_scalable_vectorization: bool = flag(
-        "multiply tiles by the vector scale of targets that have one (SVE)"
+        "multiply tiles by the vector scale of targets with scalable vectors (SVE)"
     )
 
     def flags(self) -> Flags:
@@ -80,7 +83,7 @@ _CPU = (
     """,
 )
 _GPU = (
-    "there is no back end for graphics processors",
+    "there is no GPU backend",
     """
     codegen-llvmgpu-enable-outer-reduction-tile-and-fuse codegen-llvmgpu-igemm-pad-convolution
     codegen-llvmgpu-matmul-c-matrix-threshold= codegen-llvmgpu-test-tile-and-fuse-vectorize

@@ -30,23 +30,26 @@ mesh-opt: reads MLIR, runs passes on it and prints the result.
 
 usage: mesh-opt [options] [passes] [file]        (standard input if no file or '-')
 
-A pass is asked for by --name or --name='option=value ...', or in a --pass-pipeline."""
+Passes are given as --name or --name='option=value ...', or in a --pass-pipeline."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """What there is."""
+    """Lists of passes and dialects."""
 
-    list_passes: bool = flag("list the passes, ours with what they do and their options")
+    list_passes: bool = flag(
+        "list the passes; those of mesh-opt with a description and their options"
+    )
     help_pass: str | None = text("describe a pass and its options", shown="NAME")
     list_pipelines: bool = flag("list the named pipelines and the passes that they run")
     show_dialects: bool = flag("list the dialects")
     help_dialect: str | None = text("describe a dialect, or one of its operations", shown="NAME")
     load_dialect_plugin: tuple[str, ...] = repeated(
-        "read programs with a dialect that is no part of an installed package",
-        shown="MODULE:NAME",
+        "load a dialect from a Python module", shown="MODULE:NAME"
     )
-    load_pass_plugin: tuple[str, ...] = repeated("the same for a pass", shown="MODULE:NAME")
+    load_pass_plugin: tuple[str, ...] = repeated(
+        "load a pass from a Python module", shown="MODULE:NAME"
+    )
     dump_pass_pipeline: bool = flag("print the pipeline that will run, on standard error")
 
 
@@ -54,21 +57,21 @@ class Listing:
 class InputAndOutput:
     """Input and output."""
 
-    output: str = text("write here instead of to standard output", "o", default="-", shown="FILE")
+    output: str = text("write the output to this file", "o", default="-", shown="FILE")
     split_input_file: str | None = optional(
         "process the pieces between lines '// -----' one by one", "// -----", "MARKER"
     )
-    verify_roundtrip: bool = flag("check that what is printed reads as the same IR")
+    verify_roundtrip: bool = flag("check that the printed IR parses to the same IR")
     output_split_marker: str = text(
-        "the line between the outputs of such pieces", default="// -----", shown="MARKER"
+        "the line between the outputs of these pieces", default="// -----", shown="MARKER"
     )
     allow_unregistered_dialect: bool = flag("read operations and attributes of unknown dialects")
-    no_implicit_module: bool = flag("do not put operations at the top level into a module")
+    no_implicit_module: bool = flag("do not wrap top-level operations in a module")
     mlir_very_unsafe_disable_verifier_on_parsing: bool = flag(
-        "do not verify what is read, only what passes make of it"
+        "do not verify the input, only the output of passes"
     )
     emit: str = choice(
-        "what to write: the IR, the host code that runs it, or a program for mesh-run (-o)",
+        "the output: the IR, the host code that runs it, or a saved program for mesh-run (-o)",
         "mlir",
         "host-code",
         "program",
@@ -90,28 +93,30 @@ class Diagnostics:
         bare="all",
     )
     mlir_diagnostic_verbosity_level: str = choice(
-        "the least that is shown", "remarks", "warnings", "errors"
+        "the least severe diagnostics to print", "remarks", "warnings", "errors"
     )
-    mlir_disable_diagnostic_notes: bool = flag("show no notes")
-    mlir_print_op_on_diagnostic: bool = flag("show the operation with an error at it")
-    mlir_print_stacktrace_on_diagnostic: bool = flag("show where in mesh-opt an error was found")
+    mlir_disable_diagnostic_notes: bool = flag("print no notes")
+    mlir_print_op_on_diagnostic: bool = flag("print the operation with its error")
+    mlir_print_stacktrace_on_diagnostic: bool = flag("print Python's stack trace with each error")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RemarkOptions:
-    """Remarks: what was decided."""
+    """Remarks."""
 
     remarks: tuple[str, ...] = listed(REMARKS_HELP)
     remarks_filter: str | None = text("print remarks whose category matches", shown="REGEX")
-    remarks_filter_passed: str | None = text("the same for what was done", shown="REGEX")
+    remarks_filter_passed: str | None = text("the same for applied optimizations", shown="REGEX")
     remarks_filter_missed: str | None = text(
-        "the same for what could not be done (category backend)", shown="REGEX"
+        "the same for missed optimizations (category backend)", shown="REGEX"
     )
-    remarks_filter_failed: str | None = text("the same; there are none", shown="REGEX")
-    remarks_filter_analyse: str | None = text("the same; there are none", shown="REGEX")
-    remark_policy: str = choice("each remark once, or whenever it is made", "final", "all")
-    remark_format: str = choice("as diagnostics, or in a file", "emitRemark", "yaml")
-    remarks_output_file: str = text("the file", default="mlir-remarks.yaml", shown="FILE")
+    remarks_filter_failed: str | None = text("accepted; there are no such remarks", shown="REGEX")
+    remarks_filter_analyse: str | None = text("accepted; there are no such remarks", shown="REGEX")
+    remark_policy: str = choice("print each remark once, or at each occurrence", "final", "all")
+    remark_format: str = choice(
+        "print remarks as diagnostics, or write a YAML file", "emitRemark", "yaml"
+    )
+    remarks_output_file: str = text("the YAML file", default="mlir-remarks.yaml", shown="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,37 +124,39 @@ class Reports:
     """Reports, on standard error."""
 
     shard_cost_report: str | None = choice(
-        "what each function of the output costs one device",
+        "report the cost of each function of the output on one device",
         "text",
         "json",
         bare="text",
         names=("cost-report",),
     )
     machine: str | None = text(
-        "a machine for the times of the cost report: gpu-host, tpu-torus, cpu-cluster, or m.toml",
+        "the machine of the predicted times: gpu-host, tpu-torus, cpu-cluster, or m.toml",
         shown="NAME",
     )
     report: str | None = text(
-        "write a page about all stages: changes, values, graphs, shardings, costs, remarks, tiles",
+        "write an HTML page on all stages: IR, graphs, shardings, costs, remarks, tiles",
         shown="FILE.html",
     )
-    show_shardings: bool = flag("maps of devices: which part of each tensor is where")
-    encoding_report: bool = flag("what each encoded tensor takes and where, before it is bytes")
+    show_shardings: bool = flag("show which part of each tensor each device holds")
+    encoding_report: bool = flag("report the layout and the size of each encoded tensor")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """When a pass fails."""
+    """Reproducers."""
 
     run_reproducer: bool = flag("run the pipeline stored in the input by a reproducer")
     mlir_pass_pipeline_crash_reproducer: str | None = text(
         "write a reproducer here if a pass fails", shown="FILE"
     )
     mlir_pass_pipeline_local_reproducer: bool = flag(
-        "put into a reproducer the pass that failed alone, and the program before it"
+        "reproduce only the pass that failed, on the program before it"
     )
-    mlir_generate_reproducer: str | None = text("write a reproducer in any case", shown="FILE")
-    mlir_disable_threading: bool = flag("taken for the sake of scripts: there are no threads")
+    mlir_generate_reproducer: str | None = text(
+        "write a reproducer even if no pass fails", shown="FILE"
+    )
+    mlir_disable_threading: bool = flag("accepted for compatibility; passes run on one thread")
 
 
 @dataclass(frozen=True, kw_only=True)

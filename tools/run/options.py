@@ -60,32 +60,32 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """What goes in, what comes out, and what that is compared with."""
+    """Inputs, outputs and expected results."""
 
     function: str | None = text(
-        "the function to run; the only public one or @main by default", shown="NAME"
+        "the function to run (default: the only public one, or @main)", shown="NAME"
     )
     input: tuple[str, ...] = repeated("an input, in order", shown="VALUE")
     random_inputs: int | None = integer(
-        "random numbers for the inputs that are not given: floats from the normal distribution,"
-        " integers from -8 to 7",
+        "random values for inputs that are not given: normally distributed floats, integers from"
+        " -8 to 7",
         shown="SEED",
     )
     random_extent: int = integer(
         "the extent of dynamic dimensions of random inputs (default 4)", default=4
     )
     output: tuple[str, ...] = repeated(
-        "what to do with a result, in order: @file.npy, +file.npy (append), @file.npz (all"
+        "where to write a result, in order: @file.npy, +file.npy (append), @file.npz (all"
         " results), - (print), or nothing",
         shown="@FILE.npy",
     )
     expected_output: tuple[str, ...] = repeated(
-        "what a result must be, in the syntax of --input with its files, or (ignored)",
+        "the expected value of a result, in the syntax of --input, or (ignored)",
         "expected_output",
         shown="VALUE",
     )
     output_max_element_count: int = integer(
-        "print at most so many elements of a result (default 1024)",
+        "the maximum number of elements to print per result (default 1024)",
         "output_max_element_count",
         default=1024,
     )
@@ -96,14 +96,13 @@ class Values:
         "FILE",
     )
     tolerance: float | None = real(
-        "the absolute and relative difference to allow for floats, in place of the one that goes"
-        " with their type"
+        "the allowed absolute and relative difference of floats (default: by their type)"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """How and on what the program runs."""
+    """Backend, devices and steps."""
 
     backend: str | None = text(
         "numba: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
@@ -111,48 +110,47 @@ class Execution:
         shown="NAME",
     )
     device: tuple[str, ...] = repeated(
-        "a device at hand (local-task, local-sync, ...), once for each, in order, for the devices"
-        " that the program names; then data-tile runs first unless passes are given. list: show the"
-        " program's devices and stop",
+        "the kind of device (local-task, local-sync, ...) for each device that the program names,"
+        " in order; data-tile runs first unless passes are given. list: print the program's devices"
+        " and run nothing",
         shown="KIND",
     )
     parameters: tuple[str, ...] = repeated(
-        "the parameters of a scope of the program: an .irpa, .safetensors or .npz file",
+        "a file with the parameters of a scope: .irpa, .safetensors or .npz",
         shown="[SCOPE=]FILE",
     )
     grid_shape: str | None = text(
-        "the shape of the grid, where the program leaves extents open", shown="2x4"
+        "the shape of the grid, if the program has dynamic extents", shown="2x4"
     )
     steps: int | None = integer(
-        "call the function N times: the results take the places of the first arguments, which have"
-        " their types, at the next call"
+        "call the function N times; the results become the first arguments of the next call"
     )
     checkpoint: str | None = text(
-        "write the state to this folder, and go on from the last one there (with --steps)",
+        "write checkpoints to this folder, and resume from the last one in it (with --steps)",
         shown="DIR",
     )
     every: int = integer(
         "write a checkpoint every N steps (default 1), and after the last one", default=1
     )
     remarks: tuple[str, ...] = listed(REMARKS_HELP)
-    per_device: bool = flag("print the local results of every device in place of the whole tensors")
+    per_device: bool = flag("print the local results of each device instead of the whole tensors")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Simulation:
-    """Machines that are not there."""
+    """Simulation."""
 
     measure_machine: bool = flag(
-        "print a description of this machine, as --machine reads it, and run no program"
+        "measure this machine and print its description for --machine; run no program"
     )
     simulate: bool = flag(
-        "run nothing: say how long the function would take on --machine, on all devices"
+        "predict the time of the function on all devices of --machine; run nothing"
     )
     machine: str | None = text(
-        "what is simulated: gpu-host, tpu-torus, cpu-cluster, or a file m.toml", shown="NAME"
+        "the simulated machine: gpu-host, tpu-torus, cpu-cluster, or a file m.toml", shown="NAME"
     )
     simulated_trace: str | None = text(
-        "write what is simulated as a trace for ui.perfetto.dev", shown="FILE.json"
+        "write a trace of the simulation for ui.perfetto.dev", shown="FILE.json"
     )
 
 
@@ -160,50 +158,50 @@ class Simulation:
 class Native:
     """Native code (--backend=numba or mpi)."""
 
-    statistics: bool = flag("print what each device held and did (with --backend=numba or mpi)")
-    guard: bool = flag(
-        "run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
-        " outside of its buffers is an error"
+    statistics: bool = flag(
+        "print the memory use and the work of each device (with --backend=numba or mpi)"
     )
-    require_native: bool = flag("fail if the interpreter has to carry out an operation")
+    guard: bool = flag(
+        "put guard bytes around each buffer, and fail if a kernel writes outside of its buffers"
+        " (slow)"
+    )
+    require_native: bool = flag("fail if an operation has no native code")
     deterministic: bool = flag(
-        "for scripts that ask for it: results have the same bits on threads and on ranks, for any"
-        " number of workers and at every run, also without it"
+        "accepted for compatibility; results are always bitwise equal, on threads and on ranks, for"
+        " any number of workers"
     )
     trace: str | None = text(
-        "write when each device ran kernels, met others and waited, for Perfetto or Chrome (with"
-        " --backend=numba or mpi)",
+        "write a trace of the kernels, the exchanges and the waiting of each device, for Perfetto"
+        " or chrome://tracing (with --backend=numba or mpi)",
         shown="FILE.json",
     )
     report: str | None = text(
-        "write a page with what each device did and when, beside all stages as mesh-opt --report"
-        " shows them (with --backend=numba or mpi)",
+        "write an HTML page on the timeline of each device and on all stages, as mesh-opt --report"
+        " does (with --backend=numba or mpi)",
         shown="FILE.html",
     )
     trace_host: bool = flag(
-        "print each instruction of host code that a device has carried out, with what it has"
-        " written, on standard error (with --backend=numba)"
+        "print each executed instruction of host code with the values that it wrote, on standard"
+        " error (with --backend=numba)"
     )
     workers: int | None = integer(
-        "threads that share the work of each device (default: the cores at hand, shared out over"
-        " the devices)"
+        "the number of threads per device (default: the available cores divided by the devices)"
     )
     ranks: int | None = integer(
         "start N MPI ranks on this machine, one for each device, and run on them", shown="N"
     )
     devices_per_rank: int = integer(
-        "devices of the grid that each rank is, one thread for each (default 1; with"
-        " --backend=mpi)",
+        "the number of devices per rank, one thread for each (default 1; with --backend=mpi)",
         default=1,
         shown="K",
     )
     timeout: float | None = real(
-        "seconds for which a rank waits for others that do not answer (default 300; with"
+        "the seconds that a rank waits for others that do not answer (default 300; with"
         " --backend=mpi)"
     )
     inputs_per_rank: bool = flag(
-        "every rank takes its part of its own inputs, whole tensors of the same shapes; else it is"
-        " an error if they are not the same on all ranks (with --backend=mpi)"
+        "each rank uses its part of its own inputs, whole tensors of equal shapes; otherwise,"
+        " inputs that differ between ranks are an error (with --backend=mpi)"
     )
 
 
@@ -233,7 +231,7 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     """Parse the arguments after the tool's name. Raises UsageError."""
     options, _ = parse_arguments(RunOptions, argv, {})
     if len(options.written_pipelines) > 1:
-        raise UsageError("passes are asked for in more than one way: use one pipeline")
+        raise UsageError("passes are given in more than one way: use one pipeline")
     check_categories(options.remarks)
     for name in ("devices_per_rank", "every", "ranks", "steps", "workers"):
         number = getattr(options, name)

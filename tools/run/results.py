@@ -30,7 +30,7 @@ def check_outputs(function: AnyFunction, options: RunOptions) -> None:
     if is_archive(options.output):
         check_folder(options.output[0].lstrip("@+"))
     elif len(options.output) > count:
-        raise UsageError(f"{len(options.output)} outputs are asked for, but there are {count}")
+        raise UsageError(f"{len(options.output)} outputs are given, but there are {count} results")
     else:
         for text in options.output:
             if text.startswith(("@", "+")):

@@ -231,7 +231,7 @@ def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'attributes {acme.mark = "y"}' in run(*marking)[1]
     assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
     for option, message in (
-        ("--load-pass-plugin=acme_plugin:ACME", "is no class of a ModulePass"),
+        ("--load-pass-plugin=acme_plugin:ACME", "is no subclass of ModulePass"),
         ("--load-dialect-plugin=acme_plugin:Mark", "is no Dialect"),
         ("--load-dialect-plugin=acme_plugin", "is not of the form module:NAME"),
         ("--load-dialect-plugin=no_such_module_at_all:X", "cannot load"),
