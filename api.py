@@ -38,7 +38,7 @@ from .runtime.host.timeline import Timeline
 from .sharding.grid import Grid
 from .tools.diagnostics import describe_place
 from .tools.driver import new_context
-from .tools.parameter_files import mapped_arrays
+from .tools.run.parameter_files import mapped_arrays
 
 if TYPE_CHECKING:
     from .passes.sharding.placed_values import PlacedGroup
@@ -103,7 +103,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
         again to record the stages. With `path` the page is also written to a file. Raises
         ExecutionError, and OSError if the file cannot be written.
         """
-        from .tools.report.page import recorded_pipeline, render_page
+        from .tools.html_report.page import recorded_pipeline, render_page
 
         module = self.source.clone()
         with self.located(), recorded_pipeline(module) as recorder:

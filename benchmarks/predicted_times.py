@@ -34,8 +34,8 @@ from mesh_opt.programs.function import Function
 from mesh_opt.sharding.machine import machine_text
 from mesh_opt.sharding.sharding import DimensionAxes
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.measure_machine import measured_machine
-from mesh_opt.tools.run_files import random_inputs
+from mesh_opt.tools.run.inputs import random_inputs
+from mesh_opt.tools.run.measure_machine import measured_machine
 from scipy.stats import spearmanr
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue

@@ -28,7 +28,7 @@ from ..passes.sharding.shard_annotate import located_name
 from ..runtime.abi.arguments import InputError, check_kind
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..sharding.axis_names import joined_names
-from ..tools.kept_programs import KeptProgram, kept_program
+from ..tools.run.program_cache import CachedProgram, cached_program
 
 Array = npt.NDArray[Any]
 
@@ -159,20 +159,20 @@ class EntryPoint:
         """The program before all passes, as text."""
         self._module, self._pipeline, self._backend = module, pipeline, backend
         self._program: Program | None = None
-        self._kept: KeptProgram | None = None
+        self._cached: CachedProgram | None = None
         self._loaded: LoadedProgram | None = None
         self._is_new = True
         if isinstance(pipeline, str) and backend == "numba" and not remarks_wanted():
-            self._kept = kept_program("", self.text, pipeline)
-        if self._kept is not None:
-            self._loaded = self._kept.load(self._compile)
+            self._cached = cached_program("", self.text, pipeline)
+        if self._cached is not None:
+            self._loaded = self._cached.load(self._compile)
         if self._loaded is not None:
-            self._kept = None
+            self._cached = None
         else:
             started = perf_counter()
             self._program = self._compile()
             if perf_counter() - started < LEAST_SECONDS:
-                self._kept = None
+                self._cached = None
 
     def _compile(self) -> Program:
         return compile(self._module, self._pipeline, backend=self._backend, stages=False)
@@ -210,9 +210,9 @@ class EntryPoint:
             ):
                 check_kind(name, value.dtype, value.shape, kind)
             raise
-        if self._kept is not None and self._program is not None:
-            kept, self._kept = self._kept, None
-            kept.keep(self._program)
+        if self._cached is not None and self._program is not None:
+            cached, self._cached = self._cached, None
+            cached.store(self._program)
         return results
 
     def describe(self, name: str) -> str:

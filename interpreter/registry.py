@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import guarded
+from ..ir.foreign_code import wrap_foreign
 from ..runtime.abi.values import Value
 
 Results = Sequence[Value]
@@ -66,7 +66,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExe
 
     def register(function: AnyExecutor) -> AnyExecutor:
         for name in names:
-            _entries[name] = Entry(execute=guarded(KIND, function), pointwise=pointwise)
+            _entries[name] = Entry(execute=wrap_foreign(KIND, function), pointwise=pointwise)
         return function
 
     return register
@@ -82,7 +82,7 @@ def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
 
     def register(function: AnyDriver) -> AnyDriver:
         for name in names:
-            _entries[name] = Entry(drive=guarded(KIND, function))
+            _entries[name] = Entry(drive=wrap_foreign(KIND, function))
         return function
 
     return register
@@ -98,7 +98,7 @@ def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
 
     def register(function: Brancher) -> Brancher:
         for name in names:
-            _branchers[name] = guarded(KIND, function)
+            _branchers[name] = wrap_foreign(KIND, function)
         return function
 
     return register

@@ -14,32 +14,32 @@ from typing import Protocol
 class Listener(Protocol):
     """Receives the begin and end of activities, on the thread that runs them."""
 
-    def begin(self, what: str) -> None:
+    def begin(self, name: str) -> None:
         """Note that an activity begins, nested in those that have not ended yet."""
 
-    def end(self, what: str) -> None:
+    def end(self, name: str) -> None:
         """Note that an activity ends."""
 
 
 _listeners: list[Listener] = []
 
 
-def activity(what: str) -> AbstractContextManager[None]:
+def activity(name: str) -> AbstractContextManager[None]:
     """Return a context manager for one activity: `with activity("compiling kernel 3"):`."""
-    return _told(what, _listeners[-1]) if _listeners else nullcontext()
+    return _reported(name, _listeners[-1]) if _listeners else nullcontext()
 
 
 @contextmanager
-def _told(what: str, listener: Listener) -> Generator[None]:
-    listener.begin(what)
+def _reported(name: str, listener: Listener) -> Generator[None]:
+    listener.begin(name)
     try:
         yield
     finally:
-        listener.end(what)
+        listener.end(name)
 
 
 @contextmanager
-def activities_to(listener: Listener) -> Generator[None]:
+def listen_to_activities(listener: Listener) -> Generator[None]:
     """Report the activities inside the `with` block to `listener`."""
     _listeners.append(listener)
     try:

@@ -66,7 +66,7 @@ def attribute(operation: Operation, name: str) -> Attribute | None:
 def block_of(operation: Operation) -> Block:
     """Return the block that contains an operation. Raises ValueError if it is in none."""
     if operation.parent is None:
-        raise ValueError(f"'{operation.name}' stands in no block")
+        raise ValueError(f"'{operation.name}' is in no block")
     return operation.parent
 
 
@@ -239,7 +239,7 @@ def mixed(op: Operation, name: str, dynamic: Sequence[Any]) -> tuple[int, ...]:
     """
     numbers = integers(op, name)
     if numbers.count(DYNAMIC_INDEX) > len(dynamic):
-        raise OperationError(op, f"has more holes in '{name}' than operands to fill them")
+        raise OperationError(op, f"has more dynamic entries in '{name}' than operands")
     return mixed_list(numbers, map(int, dynamic))
 
 

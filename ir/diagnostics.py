@@ -1,4 +1,4 @@
-"""Errors, remarks and reports about operations, independent of how they are printed.
+"""Errors and remarks about operations, and output of passes, independent of how they are printed.
 
 A pass raises `OperationError`. The caller that has the source text (mesh-opt, a test, the driver of
 another compiler) converts the operation into `file:line:col`. Remarks go to the sink of the current
@@ -96,20 +96,20 @@ def remarks_also_to(sink: Callable[[Remark], None]) -> Generator[None]:
         yield
 
 
-_reports: ContextVar[Callable[[str], object] | None] = ContextVar("reports", default=None)
+_pass_output: ContextVar[Callable[[str], object] | None] = ContextVar("pass_output", default=None)
 
 
-def report(text: str) -> None:
-    """Write the output of a pass (a graph, statistics) to the current reporter, or to stderr."""
-    write = _reports.get()
+def write_pass_output(text: str) -> None:
+    """Write output of a pass (a graph, statistics) where `pass_output_to` says, else to stderr."""
+    write = _pass_output.get()
     (write or sys.stderr.write)(text)
 
 
 @contextmanager
-def reports_to(write: Callable[[str], object]) -> Generator[None]:
+def pass_output_to(write: Callable[[str], object]) -> Generator[None]:
     """Send the textual output of passes inside the `with` block to `write`."""
-    token = _reports.set(write)
+    token = _pass_output.set(write)
     try:
         yield
     finally:
-        _reports.reset(token)
+        _pass_output.reset(token)

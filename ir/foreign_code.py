@@ -48,7 +48,7 @@ def name_of(function: object) -> str:
     return f"{getattr(function, '__module__', None) or type(function).__module__}.{name}"
 
 
-def told(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return an exception as in the last line of a traceback: `ValueError: message`."""
     text = str(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -59,7 +59,7 @@ class ForeignFault(OperationError):
 
 
 @contextmanager
-def _naming(
+def _attributing(
     kind: str, operation: object, name: Callable[[Exception], str | None]
 ) -> Generator[None]:
     """Convert exceptions in the `with` block to a `ForeignFault` at `operation`.
@@ -76,11 +76,11 @@ def _naming(
         where = name(error)
         if where is None:
             raise
-        message = f"in {kind} {where}: {told(error)}"
+        message = f"in {kind} {where}: {exception_text(error)}"
         raise ForeignFault(cast(Operation, operation), message) from error
 
 
-def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[P, R]:
+def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Callable[P, R]:
     """Wrap a function of another package so that its name is in the errors that it raises.
 
     `kind` is what the function is registered as. `position` is the index of the argument that is
@@ -96,20 +96,20 @@ def guarded(kind: str, function: Callable[P, R], position: int = 0) -> Callable[
 
         @wraps(function)
         def routine(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, Any]:
-            with _naming(kind, args[position], name):
+            with _attributing(kind, args[position], name):
                 return (yield from cast("Generator[Any, Any, Any]", function(*args, **kwargs)))
 
         return routine  # pyright: ignore[reportReturnType]
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _naming(kind, args[position], name):
+        with _attributing(kind, args[position], name):
             return function(*args, **kwargs)
 
     return call
 
 
-def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def attribute_faults(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a function of this package whose first argument is an operation.
 
     If an exception originates in a function of another package, the error names that function and
@@ -119,7 +119,7 @@ def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with _naming(kind, args[0], culprit):
+            with _attributing(kind, args[0], foreign_origin):
                 return function(*args, **kwargs)
 
         return call
@@ -127,7 +127,7 @@ def blamed(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
-def culprit(error: BaseException) -> str | None:
+def foreign_origin(error: BaseException) -> str | None:
     """Return the function of another package that raised an exception; `None` if there is none.
 
     Exceptions from the standard library and from `DEPENDENCIES` count as raised by their callers.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from .call_graph import CallGraph
+from .graph_orders import CallGraph
 from .regions import walk
 from .symbols import root_symbol
 

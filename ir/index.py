@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
 from xdsl.builder import Builder
@@ -23,13 +23,17 @@ from xdsl.dialects.arith import (
     SubiOp,
 )
 from xdsl.dialects.builtin import IndexType, IntegerAttr
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ..tiling.storage_sizes import LARGEST_VECTOR_SCALE, Extent, StorageFormula
+from .attribute_access import constant_integer
 from .index_folding import IndexFolding
 
 INDEX = IndexType()
 NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
+
+IndexOrInt: TypeAlias = int | SSAValue
+"""An integer known at compile time, or an SSA value of index type."""
 
 
 def constant_index(value: int, builder: Builder) -> SSAValue:
@@ -44,42 +48,30 @@ def emit_size(
 
     Static factors are folded into one constant, which is multiplied last.
     """
+    indices = BuilderIndices(builder)
     if formula.is_static:
-        return constant_index(formula.evaluate(), builder)
-    rest: Iterator[SSAValue] = iter(dynamic_sizes)
-    known = 1
-    product: SSAValue | None = None
+        return indices.index(formula.evaluate())
+    remaining = iter(dynamic_sizes)
+    factor = 1
+    product: IndexOrInt = 1
     for extent in formula.extents:
         if extent.size is not None:
-            known *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
+            factor *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
             continue
-        multiple, count = _tiles(extent, next(rest), builder)
-        known *= multiple
-        product = count if product is None else _multiply(product, count, builder)
+        tile_size, tile_count = _tiles(extent, next(remaining), indices)
+        factor *= tile_size
+        product = indices.multiply(product, tile_count)
     bits = formula.element_bits
-    factor = known * bits // 8 if bits >= 8 else known * bits
-    size = product if product is not None else constant_index(1, builder)
-    if factor != 1:
-        size = _multiply(size, constant_index(factor, builder), builder)
-    if bits < 8:
-        size = builder.insert(CeilDivUIOp(size, constant_index(8, builder))).result
-    return size
+    if bits >= 8:
+        return indices.index(indices.multiply(product, factor * bits // 8))
+    return indices.binary(CeilDivUIOp, indices.multiply(product, factor * bits), 8)
 
 
-def _tiles(extent: Extent, size: SSAValue, builder: Builder) -> tuple[int, SSAValue]:
+def _tiles(extent: Extent, size: IndexOrInt, indices: BuilderIndices) -> tuple[int, IndexOrInt]:
     """Return the stored extent of a dynamic dimension as (tile size, number of tiles)."""
-    if extent.padding:
-        size = builder.insert(AddiOp(size, constant_index(extent.padding, builder))).result
-    multiple = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
-    if multiple == 1:
-        return 1, size
-    tiles = builder.insert(CeilDivSIOp(size, constant_index(multiple, builder))).result
-    return multiple, tiles
-
-
-def _multiply(left: SSAValue, right: SSAValue, builder: Builder) -> SSAValue:
-    indices = BuilderIndices(builder)
-    return indices.index(indices.multiply(left, right))
+    size = indices.add(size, extent.padding)
+    tile_size = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
+    return tile_size, size if tile_size == 1 else indices.binary(CeilDivSIOp, size, tile_size)
 
 
 def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
@@ -90,17 +82,10 @@ def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
     return largest
 
 
-IndexOrInt: TypeAlias = int | SSAValue
-"""An integer known at compile time, or an SSA value of index type."""
-
-
 def known(value: SSAValue) -> IndexOrInt:
     """Return the integer that an `arith.constant` defines; otherwise the value itself."""
-    if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
-        attribute = value.op.value
-        if isinstance(attribute, IntegerAttr):
-            return attribute.value.data
-    return value
+    number = constant_integer(value)
+    return value if number is None else number
 
 
 _OPERATIONS = {"addi_i64": AddiOp, "subi_i64": SubiOp, "minsi_i64": MinSIOp}

@@ -17,8 +17,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
-from ..tiling.packed_layouts import DYNAMIC_TILE
-
 ValueT = TypeVar("ValueT")
 
 
@@ -106,27 +104,23 @@ def slice_properties(
     return dict(zip(SLICE_LISTS, map(index_array, lists), strict=True))
 
 
-DYNAMIC_SIZE = DYNAMIC_TILE
-"""The number stored for `?`: MLIR's `ShapedType::kDynamic`."""
-
-
-def parse_sizes(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
+def parse_size_list(parser: AttrParser) -> ArrayAttr[IntegerAttr]:
     """Parse a list of sizes such as `[?, 33, 40]`."""
 
     def parse_one() -> IntegerAttr:
         if parser.parse_optional_punctuation("?") is not None:
-            return IntegerAttr(DYNAMIC_SIZE, i64)
+            return IntegerAttr(DYNAMIC_INDEX, i64)
         return IntegerAttr(parser.parse_integer(), i64)
 
     return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one))
 
 
-def print_sizes(printer: Printer, sizes: Attribute) -> None:
-    """Print a list of sizes; the inverse of `parse_sizes`."""
+def print_size_list(printer: Printer, sizes: Attribute) -> None:
+    """Print a list of sizes; the inverse of `parse_size_list`."""
 
     def print_one(size: IntegerAttr) -> None:
         number = size.value.data
-        printer.print_string("?" if number == DYNAMIC_SIZE else str(number))
+        printer.print_string("?" if number == DYNAMIC_INDEX else str(number))
 
     with printer.in_square_brackets():
         printer.print_list(cast("ArrayAttr[IntegerAttr]", sizes), print_one)
@@ -135,4 +129,4 @@ def print_sizes(printer: Printer, sizes: Attribute) -> None:
 def known_sizes(sizes: ArrayAttr[IntegerAttr]) -> tuple[int | None, ...]:
     """Return the sizes as integers; `None` for dynamic ones."""
     numbers = (size.value.data for size in sizes)
-    return tuple(None if number == DYNAMIC_SIZE else number for number in numbers)
+    return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)

@@ -1,4 +1,4 @@
-"""Source locations of ops that passes create, and related helpers to build and find ops.
+"""Source locations of ops, and related helpers to build and find ops.
 
 A new op gets the location of the op that it replaces, so that an error in a later pass or at run
 time still points to a line of the source program.
@@ -6,14 +6,39 @@ time still points to a line of the source program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    NameLoc,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from .regions import walk
+
+
+def file_positions(location: Attribute) -> Iterator[FileLineColLoc]:
+    """Yield the file positions in a location; a callee's come before its caller's."""
+    match location:
+        case FileLineColLoc():
+            yield location
+        case NameLoc():
+            yield from file_positions(location.location)
+        case CallSiteLoc():
+            yield from file_positions(location.callee)
+            yield from file_positions(location.caller)
+        case FusedLoc():
+            for part in cast("ArrayAttr[Attribute]", location.locations):
+                yield from file_positions(part)
+        case _:
+            pass
 
 
 def locate(made: Operation, origin: Operation) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from .call_graph import postorder
+from .graph_orders import postorder
 
 
 def walk(operation: Operation) -> Iterator[Operation]:
@@ -41,6 +41,12 @@ def enclosing(operation: Operation | None) -> Iterator[Operation]:
     while operation is not None:
         yield operation
         operation = operation.parent_op()
+
+
+def outermost(operation: Operation) -> Operation:
+    """Return the outermost ancestor of an operation, which may be itself."""
+    *_, root = enclosing(operation)
+    return root
 
 
 def values_read(operation: Operation) -> Iterator[SSAValue]:

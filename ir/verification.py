@@ -1,4 +1,4 @@
-"""Verify modules and locate the faulty operation; dominance between blocks."""
+"""Verify modules and locate the faulty operation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from .attribute_access import symbol_name
 from .constraint_errors import constraint_error
 from .diagnostics import Note, OperationError
-from .foreign_code import culprit, told
+from .dominance import Dominance
+from .foreign_code import exception_text, foreign_origin
 from .nesting_limits import deep_recursion
-from .regions import reachable_blocks, successors
 from .rules import Rules
 from .symbols import SymbolTables, remembered_symbols
 
@@ -25,14 +25,15 @@ check = Rules[Check]()
 
 
 def add_checks(checks: Mapping[str, Check]) -> None:
-    """Register additional checks by operation name, replacing earlier ones.
+    """Register extra checks by operation name.
 
-    A check raises VerifyException.
+    Raises ValueError if an operation already has another one.
     """
-    check.update(checks)
+    for name, function in checks.items():
+        check(name)(function)
 
 
-TRIPS = (ValueError, IndexError, KeyError, NotImplementedError)
+VERIFIER_CRASHES = (ValueError, IndexError, KeyError, NotImplementedError)
 """Exceptions that xDSL's verifiers raise by mistake. A plain `Exception` is another one."""
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
@@ -184,7 +185,7 @@ def _verify_place(operation: Operation) -> None:
     parent = region.parent if region is not None else None
     if block is None or region is None or parent is None:
         if operation.successors:
-            raise OperationError(operation, "has successors but stands in no block")
+            raise OperationError(operation, "has successors but is in no block")
         return
     is_last = block.last_op is operation
     if operation.successors and not is_last:
@@ -240,13 +241,13 @@ def _said_of(failure: Exception) -> str:
 
     Raises the exception itself if it is a bug of this project.
     """
-    function = culprit(failure)
+    function = foreign_origin(failure)
     if function is not None:
-        return f"in verifier {function}: {told(failure)}"
+        return f"in verifier {function}: {exception_text(failure)}"
     if isinstance(failure, AttributeError) and _is_raised_by_xdsl(failure):
         # For example a call whose callee has no function type. The callee has its own error.
-        return "refers to an operation that is wrong itself"
-    if type(failure) is Exception or isinstance(failure, TRIPS):
+        return "refers to an invalid operation"
+    if type(failure) is Exception or isinstance(failure, VERIFIER_CRASHES):
         # Some of xDSL's verifiers raise these on input that they should reject.
         return f"does not verify: {failure or type(failure).__name__}"
     raise failure
@@ -258,74 +259,3 @@ def _is_raised_by_xdsl(failure: Exception) -> bool:
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     return frame is not None and str(frame.tb_frame.f_globals.get("__name__")).startswith("xdsl.")
-
-
-class Dominance:
-    """The dominator tree of one region."""
-
-    def __init__(self, region: Region) -> None:
-        order = reachable_blocks(region)
-        self._order = {block: index for index, block in enumerate(order)}
-        self._spans = _spans(self._immediate_dominators(order)) if order else []
-
-    def reaches(self, block: Block) -> bool:
-        """Return whether a block is reachable from the region's entry."""
-        return block in self._order
-
-    def dominates(self, first: Block, second: Block) -> bool:
-        """Return whether `first` dominates `second`; true if `second` is unreachable."""
-        target = self._order.get(second)
-        if target is None:
-            return True
-        wanted = self._order.get(first)
-        if wanted is None:
-            return False
-        return self._spans[target].start in self._spans[wanted]
-
-    def _immediate_dominators(self, blocks: list[Block]) -> list[int]:
-        predecessors: list[list[int]] = [[] for _ in blocks]
-        for index, block in enumerate(blocks):
-            for successor in successors(block):
-                predecessors[self._order[successor]].append(index)
-        unknown = -1
-        parents = [unknown] * len(blocks)
-        parents[0] = 0
-        changed = True
-        while changed:
-            changed = False
-            for index in range(1, len(blocks)):
-                known = [p for p in predecessors[index] if parents[p] != unknown]
-                parent = known[0]
-                for other in known[1:]:
-                    parent = _common_ancestor(parents, parent, other)
-                if parents[index] != parent:
-                    parents[index] = parent
-                    changed = True
-        return parents
-
-
-def _spans(parents: list[int]) -> list[range]:
-    """Return the preorder number range of each node's subtree; a node's own number is its start.
-
-    `parents` lists the parent of each node. Parents come before their children; node 0 is the root.
-    """
-    sizes = [1] * len(parents)
-    for node in range(len(parents) - 1, 0, -1):
-        sizes[parents[node]] += sizes[node]
-    starts = [0] * len(parents)
-    free = [1] * len(parents)
-    for node in range(1, len(parents)):
-        parent = parents[node]
-        starts[node] = free[parent]
-        free[parent] += sizes[node]
-        free[node] = starts[node] + 1
-    return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
-
-
-def _common_ancestor(parents: list[int], first: int, second: int) -> int:
-    while first != second:
-        while first > second:
-            first = parents[first]
-        while second > first:
-            second = parents[second]
-    return first

@@ -18,8 +18,8 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..ir.call_graph import CallGraph
 from ..ir.diagnostics import OperationError
+from ..ir.graph_orders import CallGraph
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
 from ..ir.regions import walk
 from ..ir.symbols import names_in, numbered_name, references_of, symbols_in, visibility

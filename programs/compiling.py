@@ -46,7 +46,7 @@ from ..tools.diagnostics import (
     place_of,
     render,
 )
-from ..tools.plugins import PassesOfAll
+from ..tools.plugins import PassLookup
 from ..tools.quiet_observer import QuietObserver
 
 
@@ -122,7 +122,7 @@ def run_pipeline(
                 module = original.clone()
         run_steps(context, module, steps, watching)
     if steps or conversions:
-        _verify(module, texts, Note("the passes left this behind, not the program as written"))
+        _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:
         with _located(texts):
             provide_parameters(module, parameters)
@@ -140,7 +140,7 @@ def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:
     if not pipeline.strip():
         return ()
     try:
-        return build_root_steps(parse_pipeline(pipeline), pipeline, PassesOfAll(all_passes()))
+        return build_root_steps(parse_pipeline(pipeline), pipeline, PassLookup(all_passes()))
     except PipelineError as problem:
         text = Source(problem.text, "pass-pipeline")
         line, column = text.line_and_column(problem.offset)

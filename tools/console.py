@@ -31,24 +31,36 @@ def run_console(main: Main) -> int:
     if not open_streams():
         sys.stderr.write(f"{Path(sys.argv[0]).name}: {STDOUT_CLOSED}\n")
         return 1
-    try:
+
+    def run() -> int:
         with shown_progress(sys.stdout, sys.stderr) as streams:
             code = main(sys.argv[1:], sys.stdin, *streams)
         sys.stdout.flush()
         sys.stderr.flush()
+        return code
+
+    return exit_code_of(run, Path(sys.argv[0]).name, sys.stderr)
+
+
+def exit_code_of(run: Callable[[], int], tool: str, stderr: TextIO) -> int:
+    """Return the exit code of a run; report that standard output cannot be written.
+
+    Other exceptions except KeyboardInterrupt pass through unchanged.
+    """
+    try:
+        return run()
     except BrokenPipeError:
         # The reader of the output closed the pipe.
-        drop_output()
-        code = 1
+        _drop_output()
+        return 1
     except OSError as problem:
         if problem.errno not in DISK_FULL:
             raise
-        sys.stderr.write(f"{Path(sys.argv[0]).name}: cannot write the output: {problem.strerror}\n")
-        drop_output()
-        code = 1
+        stderr.write(f"{tool}: cannot write the output: {problem.strerror}\n")
+        _drop_output()
+        return 1
     except KeyboardInterrupt:
-        code = 130
-    return code
+        return 130
 
 
 def open_streams() -> bool:
@@ -64,18 +76,18 @@ def open_streams() -> bool:
     return has_output
 
 
-def drop_output() -> None:
+def _drop_output() -> None:
     """Discard buffered standard output, so that flushing it at exit does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fault_text(tool: str, fault: Exception) -> str:
     """Return the message for an exception that no input should cause."""
-    from ..ir.foreign_code import culprit, told
+    from ..ir.foreign_code import exception_text, foreign_origin
 
-    function = culprit(fault)
+    function = foreign_origin(fault)
     if function is not None:
-        return f"{tool}: in {function}: {told(fault)}; --debug shows where\n"
+        return f"{tool}: in {function}: {exception_text(fault)}; --debug shows where\n"
     return (
         f"{tool}: internal error: this is a fault of {tool}, not of the program "
         f"({type(fault).__name__}: {fault}); --debug shows where\n"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError
 from xdsl.utils.lexer import Span
 
+from ..ir.attribute_access import operation_name
 from ..ir.diagnostics import Note, OperationError, Remark
+from ..ir.locations import file_positions
+from ..ir.regions import enclosing
 from ..ir.text.source import Source
 
 LONGEST_EXCERPT = 160
@@ -59,24 +61,10 @@ def error(message: str, place: Place | None = None) -> Diagnostic:
     return Diagnostic(Severity.ERROR, message, place)
 
 
-def place_of_location(location: Attribute) -> Place | None:
-    """Return the first file position in a location; `None` if there is none."""
-    match location:
-        case FileLineColLoc():
-            return Place(location.filename.data, location.line.data, location.column.data)
-        case NameLoc():
-            return place_of_location(location.location)
-        case CallSiteLoc():
-            return place_of_location(location.callee)
-        case FusedLoc():
-            places = (place_of_location(part) for part in _parts(location))
-            return next((place for place in places if place is not None), None)
-        case _:
-            return None
-
-
-def _parts(location: FusedLoc) -> Iterable[LocationAttr]:
-    return location.locations.data  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+def places_of_location(location: Attribute) -> Iterator[Place]:
+    """Yield the file positions in a location."""
+    for position in file_positions(location):
+        yield Place(position.filename.data, position.line.data, position.column.data)
 
 
 def place_of(operation: Operation) -> Place | None:
@@ -85,15 +73,13 @@ def place_of(operation: Operation) -> Place | None:
     If a pass created the operation without a location, the result is the position of the nearest
     located operation before it in its block, or else of its parent.
     """
-    current: Operation | None = operation
-    while current is not None:
-        candidate: Operation | None = current
+    for ancestor in enclosing(operation):
+        candidate: Operation | None = ancestor
         while candidate is not None:
-            place = place_of_location(candidate.location)
+            place = next(places_of_location(candidate.location), None)
             if place is not None:
                 return place
             candidate = candidate.prev_op
-        current = current.parent_op()
     return None
 
 
@@ -137,7 +123,7 @@ def operation_diagnostic(
     severity: Severity, operation: Operation, message: str, notes: Iterable[Note] = ()
 ) -> Diagnostic:
     """Return the diagnostic `'name' op message` at an operation's position."""
-    prefix = f"'{_name(operation)}' op "
+    prefix = f"'{operation_name(operation)}' op "
     return Diagnostic(
         severity,
         message if message.startswith(prefix) else prefix + message,
@@ -151,12 +137,6 @@ def operation_diagnostic(
             for note in notes
         ),
     )
-
-
-def _name(operation: Operation) -> str:
-    from xdsl.dialects.builtin import UnregisteredOp
-
-    return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
 def render(diagnostic: Diagnostic, sources: Iterable[Source], *, color: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
@@ -14,7 +15,7 @@ from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
 from ..ir.activity import activity
-from ..ir.diagnostics import Note, OperationError, remark, remarks_to, reports_to
+from ..ir.diagnostics import Note, OperationError, pass_output_to, remark, remarks_to
 from ..ir.flags import run_with
 from ..ir.nesting_limits import deep_recursion
 from ..ir.text.parser import parse_module
@@ -39,12 +40,12 @@ from .diagnostics import (
     place_of,
     render,
 )
-from .iree_options import IGNORED
-from .options import Options
+from .opt.iree_options import IGNORED
+from .opt.options import Options
+from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
-from .reporter import Reporter
 from .shared_options import Printing
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Driver:
             return None
         self._respell(module)
         with self._stage("Output"):
-            return self.print_ir(module) + "\n"
+            return print_as(self._options, module) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
         """Write the cost report; return whether the machine is large enough for the program."""
@@ -185,10 +186,6 @@ class Driver:
             save_program(path, program, before, texts, names, None, describe_place)
         except OSError as problem:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
-
-    def print_ir(self, operation: Operation) -> str:
-        """Return the text of an operation, printed as the options say."""
-        return print_as(self._options, operation)
 
     def _read(self, context: Context, source: Source) -> ModuleOp | None:
         try:
@@ -265,14 +262,14 @@ class Driver:
         except InternalFault as fault:
             self._report_fault(fault, source)
             return False
-        left_behind = Note("the passes left this behind; --verify-each tells which one")
+        left_behind = Note("the passes produced this; --verify-each shows which one")
         return not self._steps or self._verify(module, left_behind)
 
     def _run_reported(
         self, context: Context, module: ModuleOp, observers: Sequence[Observer], path: str
     ) -> None:
         """Run the passes and write the HTML report, also if a pass fails."""
-        from .report.page import recorded_pipeline, render_page
+        from .html_report.page import recorded_pipeline, render_page
 
         with recorded_pipeline(module) as recorder:
             try:
@@ -285,7 +282,7 @@ class Driver:
     def _new_watchers(self) -> Watchers:
         from .observers import Watchers
 
-        return Watchers(self._options, self._stderr, self.print_ir)
+        return Watchers(self._options, self._stderr, partial(print_as, self._options))
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self._report(error(fault.describe(), place_of(fault.operation)))
@@ -298,7 +295,7 @@ class Driver:
             self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 
     def _write_reproducer(self, source: Source, path: str | None) -> None:
-        from .reproducer import write_reproducer
+        from .opt.reproducer import write_reproducer
 
         program, pipeline = source.content, describe_steps(self._steps)
         if self._last_pass is not None and self._last_pass.pipeline:
@@ -329,7 +326,7 @@ class Driver:
         with (
             deep_recursion(),
             self._remarks(),
-            reports_to(self._stderr.write),
+            pass_output_to(self._stderr.write),
             run_with(self._options.flags()),
         ):
             try:

@@ -1,4 +1,4 @@
-"""A test format for LLVM's `lit` that runs RUN lines inside the worker process; see `run_lines`.
+"""A test format for LLVM's `lit` that runs RUN lines in the worker process; see `lit_run_lines`.
 
 `lit --param shell=1 tests/lit` uses a real shell and processes instead, to check that RUN lines are
 valid.
@@ -13,7 +13,7 @@ from typing import Any
 import lit.Test  # pyright: ignore[reportMissingTypeStubs]
 from lit.formats.base import FileBasedTest  # pyright: ignore[reportMissingTypeStubs]
 
-from .run_lines import run_test
+from .lit_run_lines import run_test
 
 
 class RunLinesTest(FileBasedTest):

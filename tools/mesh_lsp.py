@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from .command_line import version_text
 
 HELP = """\
-mesh-lsp: tells an editor what it knows of an MLIR program, while that is written.
+mesh-lsp: a language server for MLIR programs that are being edited.
 
-usage: mesh-lsp        (an editor starts it, and speaks the Language Server Protocol with it on
-                        standard input and output: docs/editors.md)
+usage: mesh-lsp        (an editor starts it and uses the Language Server Protocol on standard
+                        input and output: docs/editors.md)
 """
 
 

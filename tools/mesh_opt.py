@@ -18,13 +18,14 @@ from ..passes.manager.pass_manager import Step, build_root_steps, build_steps, d
 from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
-from .command_line import option_hint, version_text
+from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
 from .diagnostics import Place, error, render
 from .driver import Driver, new_context
-from .options import Options, help_of_options, parse_command_line
+from .opt.options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
-from .plugins import PassesOfAll, load_dialects, loaded_passes
+from .plugins import PassLookup, load_dialects, loaded_passes
+from .shared_options import information_text
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 """The environment variable that enables `--verify-each` in test suites."""
@@ -33,7 +34,7 @@ VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool on the arguments after its name. Returns 0, or 1 if there was an error."""
     try:
-        passes = PassesOfAll({**all_passes(), **loaded_passes(argv)})
+        passes = PassLookup({**all_passes(), **loaded_passes(argv)})
         defaults = Options(verify_each=os.environ.get(VERIFY_EACH_VARIABLE, "0") == "1")
         options = parse_command_line(argv, passes, defaults)
         information = _information(options, passes)
@@ -72,44 +73,36 @@ def main_console() -> None:
 
 
 def _information(options: Options, passes: PassTable) -> str | None:
-    """Return the output of options such as `--help`; `None` if there is a program to process."""
-    if options.help or options.help_list:
-        return help_of_options(options)
-    if options.version:
-        return version_text()
+    """Return the output of options such as `--list-passes`; `None` if there is none."""
     if options.list_passes or options.list_pipelines or options.help_pass is not None:
-        from . import pass_help
+        from .opt import pass_help
 
         if options.help_pass is not None:
             return pass_help.help_pass(options.help_pass, passes)
         return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
     if options.help_dialect is not None:
-        from .dialect_help import help_dialect
+        from .opt.dialect_help import help_dialect
 
         context = new_context()
         load_dialects(context, options.load_dialect_plugin)
         return help_dialect(options.help_dialect, context)
     if options.show_dialects:
         return "".join(f"{name}\n" for name in sorted(all_dialects()))
-    if options.shell_completion is not None:
-        from .completion import completion_script
-
-        return completion_script("mesh-opt", options.shell_completion, Options, passes)
-    return None
+    return information_text(options, "mesh-opt", INTRODUCTION, lambda: passes)
 
 
 def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ...]:
     """Return the passes to run from any of the ways to specify them. Raises UsageError."""
     pipelines = options.written_pipelines
     if options.run_reproducer:
-        from .reproducer import stored_pipeline
+        from .opt.reproducer import stored_pipeline
 
         stored = stored_pipeline(whole.content)
         if stored is None:
             raise UsageError(f"'{options.input}' stores no pipeline to run")
         pipelines.append(stored)
     if len(pipelines) + bool(options.pass_flags) > 1:
-        raise UsageError("passes are asked for in more than one way: use one pipeline")
+        raise UsageError("passes are given in more than one way: use one pipeline")
     if pipelines:
         (text,) = pipelines
         return build_root_steps(parse_pipeline(text), text, passes)
@@ -124,9 +117,9 @@ def _process(
     options: Options, whole: Source, steps: tuple[Step, ...], stdout: TextIO, stderr: TextIO
 ) -> int:
     if options.machine is not None and options.shard_cost_report is None:
-        raise UsageError("--machine is for the times of --shard-cost-report, which is missing")
+        raise UsageError("--machine needs --shard-cost-report")
     if options.emit == "program" and (options.output == "-" or options.split_input_file):
-        raise UsageError("--emit=program writes one file, whose name -o must tell")
+        raise UsageError("--emit=program writes one file, which -o must name")
     if options.report is not None and options.split_input_file is not None:
         raise UsageError("--report is about one program, not with --split-input-file")
     driver = Driver(options, steps, whole, stderr)
@@ -140,7 +133,7 @@ def _process(
         seen = len(driver.diagnostics)
         outputs.append(driver.process(piece) or "")
         if options.verify_diagnostics:
-            from .expectations import check_expectations
+            from .opt.expectations import check_expectations
 
             only = options.verify_diagnostics == "only-expected"
             for diagnostic in check_expectations(piece, driver.diagnostics[seen:], only=only):

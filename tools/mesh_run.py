@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, TextIO, overload
 
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
-from .command_line import option_hint, version_text
+from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
-from .ranks import MPI, run_on_ranks, runs_on_ranks
 from .remarks import wants
-from .run_options import RANK, RunOptions, check_options, help_of_options, parse_command_line
+from .run.options import INTRODUCTION, RANK, RunOptions, check_options, parse_command_line
+from .run.ranks import MPI, run_on_ranks, runs_on_ranks
+from .shared_options import information_text
 
 if TYPE_CHECKING:
     from ..api import Function, Program
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from ..runtime.abi.arrays import Array
     from ..saved_programs import LoadedFunction, LoadedProgram
     from .diagnostics import Diagnostic
-    from .kept_programs import KeptProgram
     from .observers import Watchers
+    from .run.program_cache import CachedProgram
 
     AnyFunction = Function | LoadedFunction
 
@@ -45,29 +46,29 @@ def main(
     stdin: TextIO,
     stdout: TextIO,
     stderr: TextIO,
-    keeps_programs: bool = False,
+    caches_programs: bool = False,
 ) -> int:
     """Run the tool on the arguments after its name.
 
-    Returns 0, or 1 if there was an error or an unexpected result. With `keeps_programs`, compiled
+    Returns 0, or 1 if there was an error or an unexpected result. With `caches_programs`, compiled
     programs are cached for later runs.
     """
     try:
         options = parse_command_line(argv)
-        information = _information(options)
+        information = information_text(options, "mesh-run", INTRODUCTION, _all_passes)
         if information is not None:
             stdout.write(information)
             return 0
         if options.measure_machine:
             return _measure_machine(stdout)
         if options.ranks is not None:
-            from .start_ranks import start_ranks
+            from .run.start_ranks import start_ranks
 
             check_options(options)
             return start_ranks(options.ranks, argv, stdout, stderr, options.devices_per_rank)
         check_options(options)
-        is_heard = options.backend != MPI or _check_ranks(options)
-        return _Run(options, stdout, stderr, is_heard).start(stdin, keeps_programs)
+        prints_results = options.backend != MPI or _check_ranks(options)
+        return _Run(options, stdout, stderr, prints_results).start(stdin, caches_programs)
     except UsageError as problem:
         stderr.write(f"mesh-run: {problem}\n")
     except Exception as problem:
@@ -79,26 +80,12 @@ def main(
     return 1
 
 
-def _information(options: RunOptions) -> str | None:
-    """Return the output of options such as `--help`; `None` if there is a program to run."""
-    if options.help or options.help_list:
-        return help_of_options(options)
-    if options.version:
-        return version_text()
-    if options.shell_completion is not None:
-        from ..passes.registry import all_passes
-        from .completion import completion_script
-
-        return completion_script("mesh-run", options.shell_completion, RunOptions, all_passes())
-    return None
-
-
 def main_console() -> None:
     """Run `main` on the process's own arguments and streams (the console script)."""
     sys.exit(
         run_on_ranks(main)
         if runs_on_ranks(sys.argv[1:])
-        else run_console(partial(main, keeps_programs=True))
+        else run_console(partial(main, caches_programs=True))
     )
 
 
@@ -138,7 +125,7 @@ def _compile_runtime() -> None:
 
 def _measure_machine(stdout: TextIO) -> int:
     from ..sharding.machine import machine_text
-    from .measure_machine import measured_machine
+    from .run.measure_machine import measured_machine
 
     stdout.write(machine_text(measured_machine()))
     return 0
@@ -151,27 +138,27 @@ class _Run:
     options: RunOptions
     stdout: TextIO
     stderr: TextIO
-    is_heard: bool
+    prints_results: bool
     """Whether this rank prints the results."""
 
-    def start(self, stdin: TextIO, keeps_programs: bool) -> int:
+    def start(self, stdin: TextIO, caches_programs: bool) -> int:
         """Run the program of the command line. Raises UsageError."""
-        from .run_saved import is_saved
+        from .run.saved import is_saved
 
         options = self.options
         if is_saved(options.file):
-            return self._saved()
+            return self._run_saved_file()
         from ..ir.text.source import read_source
 
         source = read_source(options.file, stdin)
         options.check_pass_names(_all_passes() if options.watches_passes else {})
         if not options.remarks:
-            kept = _kept(options, source) if keeps_programs else None
-            if kept is not None:
-                loaded = kept.load(lambda: _compile(options, source, None)[0], options.workers)
+            cached = _cached(options, source) if caches_programs else None
+            if cached is not None:
+                loaded = cached.load(lambda: _compile(options, source, None)[0], options.workers)
                 if loaded is not None:
-                    return self._loaded(loaded)
-            return self._source(source, kept)
+                    return self._run_loaded(loaded)
+            return self._run_source(source, cached)
         from ..ir.diagnostics import remarks_to
         from .diagnostics import render
         from .remarks import remark_sink
@@ -180,10 +167,10 @@ class _Run:
             self.stderr.write(render(diagnostic, [source]))
 
         with remarks_to(remark_sink(options.remarks, report)):
-            return self._source(source, None)
+            return self._run_source(source, None)
 
-    def _source(self, source: Source, kept: KeptProgram | None) -> int:
-        """Compile and run a program, then store it in the cache `kept`."""
+    def _run_source(self, source: Source, cached: CachedProgram | None) -> int:
+        """Compile and run a program, then store it in the cache `cached`."""
         options = self.options
         watchers = _watchers(options, self.stderr)
         if options.backend != "interpreter":
@@ -191,7 +178,7 @@ class _Run:
         with _stage(watchers, "Compilation"):
             program, is_transformed = _compile(options, source, watchers)
         if options.device == ("list",):
-            from .run_devices import list_devices
+            from .run.devices import list_devices
 
             self.stdout.write(list_devices(program.module))
             return 0
@@ -200,22 +187,22 @@ class _Run:
                 from ..codegen.explain import explain_kernels
 
                 explain_kernels(program.module)
-            code = self._program(program, is_transformed)
+            code = self._run_program(program, is_transformed)
         if watchers is not None:
             watchers.report()
-        if kept is not None and not code:
+        if cached is not None and not code:
             self.stdout.flush()
-            kept.keep(program)
+            cached.store(program)
         return code
 
-    def _program(self, program: Program, is_transformed: bool) -> int:
+    def _run_program(self, program: Program, is_transformed: bool) -> int:
         """Run a program; `is_transformed` is whether passes have run on it."""
         options = self.options
         program.inputs_per_rank = options.inputs_per_rank
         program.devices_per_rank = options.devices_per_rank
-        function = _function(options, program)
+        function = _chosen_function(options, program)
         if options.extents is not None:
-            from .run_devices import given_grid
+            from .run.devices import given_grid
 
             program.grid = function.grid = given_grid(options.extents, function)
         if options.simulate:
@@ -231,9 +218,9 @@ class _Run:
         if options.per_device:
             self.stdout.write(f"EXEC @{_printable(function.name)}\n")
             return _run_per_device(function, inputs, options, self.stdout)
-        results, code = self._function(function, inputs)
+        results, code = self._run_function(function, inputs)
         if reference is not None:
-            from .run_results import compare_reference
+            from .run.results import compare_reference
 
             with activity("running the reference interpreter"):
                 expected = reference.reference(inputs)
@@ -242,35 +229,37 @@ class _Run:
             return code if agrees else 1
         return code
 
-    def _saved(self) -> int:
+    def _run_saved_file(self) -> int:
         """Run a saved program, or its IR if the options need the compiler."""
-        from .run_saved import load_program, needs_compiler
+        from .run.saved import load_program, needs_compiler
 
         loaded = load_program(self.options, self.stderr)
         if needs_compiler(self.options):
             program = loaded.compiled()
             program.choose_backend(self.options.backend or "")
-            return self._program(program, True)
-        return self._loaded(loaded)
+            return self._run_program(program, True)
+        return self._run_loaded(loaded)
 
-    def _loaded(self, loaded: LoadedProgram) -> int:
-        function = _function(self.options, loaded)
-        return self._function(function, _inputs(self.options, function))[1]
+    def _run_loaded(self, loaded: LoadedProgram) -> int:
+        function = _chosen_function(self.options, loaded)
+        return self._run_function(function, _inputs(self.options, function))[1]
 
-    def _function(self, function: AnyFunction, inputs: Sequence[Array]) -> tuple[list[Array], int]:
+    def _run_function(
+        self, function: AnyFunction, inputs: Sequence[Array]
+    ) -> tuple[list[Array], int]:
         """Run a function, write and compare its results; return them and the exit code."""
-        from .run_results import check_outputs, compare_expected, write_results, write_statistics
-        from .run_steps import run_as_asked
+        from .run.results import check_outputs, compare_expected, write_results, write_statistics
+        from .run.steps import run_function
 
         options, stdout = self.options, self.stdout
         check_outputs(function, options)
         stdout.write(f"EXEC @{_printable(function.name)}\n")
-        results = run_as_asked(options, function, inputs, self.is_heard)
+        results = run_function(options, function, inputs, self.prints_results)
         if any(RANK in text for text in options.output):
-            from .rank_files import write_rank_results
+            from .run.rank_files import write_rank_results
 
             write_rank_results(options, function, results)
-        if self.is_heard:
+        if self.prints_results:
             write_results(function, results, options, stdout)
         if options.statistics:
             write_statistics(function.program.statistics(), stdout)
@@ -280,10 +269,10 @@ class _Run:
         return results, 0 if agrees else 1
 
 
-def _kept(options: RunOptions, source: Source) -> KeptProgram | None:
-    from .kept_programs import kept_run
+def _cached(options: RunOptions, source: Source) -> CachedProgram | None:
+    from .run.program_cache import cached_run
 
-    return kept_run(options, source)
+    return cached_run(options, source)
 
 
 def _compile(
@@ -299,7 +288,7 @@ def _compile(
     # Without passes, the devices of the program may require some.
     program = build(pipeline, observers=observers if pipeline or not options.device else ())
     if options.device and options.device != ("list",):
-        from .run_devices import check_kinds, pipeline_to_devices
+        from .run.devices import check_kinds, pipeline_to_devices
 
         check_kinds(options.device)
         if not pipeline and (pipeline := pipeline_to_devices(program.module)):
@@ -332,9 +321,9 @@ def _simulate(options: RunOptions, function: Function, stdout: TextIO) -> int:
 
 def _all_passes() -> PassTable:
     from ..passes.registry import all_passes
-    from .plugins import PassesOfAll
+    from .plugins import PassLookup
 
-    return PassesOfAll(all_passes())
+    return PassLookup(all_passes())
 
 
 def _watchers(options: RunOptions, stderr: TextIO) -> Watchers | None:
@@ -353,7 +342,7 @@ def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]
 
 def _parameters(options: RunOptions) -> Parameters | None:
     """Return the parameters in the given files; `None` if there are none."""
-    from .parameter_files import read_parameters
+    from .run.parameter_files import read_parameters
 
     return read_parameters(options.parameters) if options.parameters else None
 
@@ -387,10 +376,10 @@ def _printable(text: str) -> str:
 
 
 @overload
-def _function(options: RunOptions, program: Program) -> Function: ...
+def _chosen_function(options: RunOptions, program: Program) -> Function: ...
 @overload
-def _function(options: RunOptions, program: LoadedProgram) -> LoadedFunction: ...
-def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunction:
+def _chosen_function(options: RunOptions, program: LoadedProgram) -> LoadedFunction: ...
+def _chosen_function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunction:
     name = options.function
     if name is None:
         public = program.functions
@@ -409,11 +398,11 @@ def _function(options: RunOptions, program: Program | LoadedProgram) -> AnyFunct
 
 
 def _inputs(options: RunOptions, function: AnyFunction) -> list[Array]:
-    from .run_files import missing_inputs, random_inputs, read_inputs
+    from .run.inputs import missing_inputs, random_inputs, read_inputs
 
     types = function.types.arguments
     if any(RANK in text for text in options.input):
-        from .rank_files import read_rank_inputs
+        from .run.rank_files import read_rank_inputs
 
         function.program.inputs_per_rank = True
         inputs = read_rank_inputs(options, function)
@@ -460,7 +449,7 @@ def _run_per_device(
 ) -> int:
     from ..interpreter.global_values import GlobalValues, plain_types
     from ..interpreter.run import boundaries, result_types, run_spmd
-    from .value_text import format_result
+    from .run.value_text import format_result
 
     if function.grid is None:
         raise UsageError(f"--per-device: @{function.name} runs on one device alone")

@@ -15,16 +15,9 @@ from xdsl.passes import ModulePass
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError
+from ..ir.regions import outermost
 from ..ir.verification import verify
-from .pass_records import (
-    ActionLog,
-    ActionProfile,
-    IrTree,
-    PassStatistics,
-    heading,
-    root_of,
-    write_text,
-)
+from .pass_records import ActionLog, ActionProfile, IrTree, PassStatistics, heading, write_text
 from .quiet_observer import QuietObserver
 
 if TYPE_CHECKING:
@@ -118,7 +111,7 @@ class IrPrinting(QuietObserver):
             self._tree.leave()
 
     def _text(self, operation: Operation) -> str:
-        return self._print_ir(root_of(operation) if self._module_scope else operation)
+        return self._print_ir(outermost(operation) if self._module_scope else operation)
 
     def _print(
         self, when: str, current: ModulePass, operation: Operation, text: str, verdict: str = ""
@@ -323,8 +316,17 @@ def _rows(timer: Timer, depth: int = 0) -> Iterator[tuple[int, str, float]]:
 
 
 def _listed(timer: Timer) -> list[tuple[int, str, float]]:
-    """Return the total time of each name, longest first; times include nested timers."""
+    """Return the total time of each name, longest first; times include nested timers.
+
+    A timer inside of one with the same name is a part of that one's time.
+    """
     sums: dict[str, float] = {}
-    for _, name, seconds in _rows(timer):
-        sums[name] = sums.get(name, 0.0) + seconds
+
+    def add(timer: Timer, outer: frozenset[str]) -> None:
+        for name, child in timer.children.items():
+            if name not in outer:
+                sums[name] = sums.get(name, 0.0) + child.seconds
+            add(child, outer | {name})
+
+    add(timer, frozenset())
     return sorted(((0, name, each) for name, each in sums.items()), key=lambda row: -row[2])

@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..ir.attribute_access import operation_name, symbol_name
+from ..ir.regions import enclosing, outermost
 from ..ir.text.printer import print_operation
 from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import describe_steps
@@ -30,13 +31,6 @@ HEAVY_LINE = "===" + "-" * 73 + "===\n"
 def heading(title: str) -> str:
     """Return the heading of a report in MLIR's style."""
     return f"{HEAVY_LINE}{f'... {title} ...':^79}".rstrip() + f"\n{HEAVY_LINE}"
-
-
-def root_of(operation: Operation) -> Operation:
-    """Return the outermost operation around an operation."""
-    while (parent := operation.parent_op()) is not None:
-        operation = parent
-    return operation
 
 
 class IrTree:
@@ -82,13 +76,11 @@ class IrTree:
         return self._root.joinpath(*self._folders_of(operation))
 
     def _folders_of(self, operation: Operation) -> list[str]:
-        names: list[str] = []
-        current: Operation | None = operation
-        while current is not None:
-            symbol = symbol_name(current) or "no-symbol-name"
-            names.append(re.sub(r"[^\w-]", "_", f"{operation_name(current)}_{symbol}"))
-            current = current.parent_op()
-        return names[::-1]
+        names = [
+            f"{operation_name(each)}_{symbol_name(each) or 'no-symbol-name'}"
+            for each in enclosing(operation)
+        ]
+        return [re.sub(r"[^\w-]", "_", name) for name in reversed(names)]
 
 
 class PassStatistics(QuietObserver):
@@ -208,7 +200,7 @@ class LastPass(QuietObserver):
 
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Store the program before the pass."""
-        root = root_of(operation)
+        root = outermost(operation)
         self.program = print_operation(root if isinstance(root, ModuleOp) else operation)
         self.pipeline = describe_steps([current])
 

@@ -17,7 +17,7 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.passes import ModulePass
 
-from ..ir.foreign_code import OWN_PACKAGE, told
+from ..ir.foreign_code import OWN_PACKAGE, exception_text
 from ..ir.usage_error import UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     for name in (word.partition("=")[2] for word in given):
         pass_type = _named(name, option)
         if not isinstance(pass_type, type) or not issubclass(pass_type, ModulePass):
-            raise UsageError(f"{option}: '{name}' is no class of a ModulePass")
+            raise UsageError(f"{option}: '{name}' is no subclass of ModulePass")
         found[pass_type.name] = lambda pass_type=pass_type: pass_type
     return found
 
@@ -109,7 +109,7 @@ def _named(name: str, option: str) -> Any:
     try:
         return getattr(import_module(module), attribute)
     except Exception as error:
-        raise UsageError(f"{option}: cannot load '{name}': {told(error)}") from error
+        raise UsageError(f"{option}: cannot load '{name}': {exception_text(error)}") from error
 
 
 without_plugin: set[str] = set()
@@ -138,7 +138,7 @@ def _load(entry: EntryPoint) -> Any:
     except Exception as error:
         raise UsageError(
             f"cannot load '{entry.value}', entry point '{entry.name}' of {entry.group}:"
-            f" {told(error)}"
+            f" {exception_text(error)}"
         ) from error
 
 
@@ -169,7 +169,7 @@ def is_extended() -> bool:
     return bool(entry_points(group=ENTRY_POINT_GROUP)) or bool(universes())
 
 
-class PassesOfAll(Mapping[str, Factory]):
+class PassLookup(Mapping[str, Factory]):
     """Passes by name: the given ones, then those of other packages."""
 
     def __init__(self, known: Mapping[str, Factory]) -> None:

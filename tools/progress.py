@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-from ..ir.activity import activities_to
+from ..ir.activity import listen_to_activities
 
 QUIET_SECONDS = 2.0
 """Activities during the first seconds of the process are not shown."""
@@ -33,18 +33,18 @@ class Progress:
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
-    def begin(self, what: str) -> None:
+    def begin(self, name: str) -> None:
         """Begin to show an activity."""
         with self._lock:
-            self._open.append(what)
+            self._open.append(name)
             if not self._thread.is_alive() and not self._is_over.is_set():
                 self._thread.start()
 
-    def end(self, what: str) -> None:
+    def end(self, name: str) -> None:
         """Stop showing an activity, on whichever thread it ran."""
         with self._lock:
             self._open.reverse()
-            self._open.remove(what)
+            self._open.remove(name)
             self._open.reverse()
             if not self._open:
                 self._hide()
@@ -112,7 +112,7 @@ def shown_progress(
         return
     progress = Progress(stderr, quiet)
     try:
-        with activities_to(progress):
+        with listen_to_activities(progress):
             yield (
                 cast(TextIO, _Behind(stdout, progress)),
                 cast(TextIO, _Behind(stderr, progress)),

@@ -17,8 +17,8 @@ REMARKS = ("sharding", "encoding", "dispatch", "backend", "all")
 """The categories of remarks."""
 
 REMARKS_HELP = (
-    "print what was decided: about sharding, encoding, dispatch, backend (what has no native"
-    " kernel, and why), or all"
+    "print remarks on decisions about sharding, encoding, dispatch, backend (why operations have no"
+    " native kernel), or all"
 )
 
 

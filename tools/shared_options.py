@@ -1,13 +1,13 @@
-"""Option groups shared by `mesh-opt` and `mesh-run`."""
+"""Option groups shared by `mesh-opt` and `mesh-run`, and what the group `Information` prints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.usage_error import UsageError, did_you_mean
-from .command_line import choice, flag, integer, listed, text
+from .command_line import Information, choice, flag, help_text, integer, listed, text, version_text
 
 if TYPE_CHECKING:
     from ..ir.text.print_style import PrintStyle
@@ -28,7 +28,7 @@ class Pipelines:
 
 @dataclass(frozen=True, kw_only=True)
 class Watching:
-    """What is told while passes run, on standard error."""
+    """Instrumentation of passes, on standard error."""
 
     mlir_print_ir_before: tuple[str, ...] = listed("print the IR before these passes")
     mlir_print_ir_after: tuple[str, ...] = listed("print the IR after these passes")
@@ -36,28 +36,30 @@ class Watching:
     mlir_print_ir_after_all: bool = flag("print the IR after every pass")
     mlir_print_ir_after_change: bool = flag("after a pass, print the IR only if it changed")
     mlir_print_ir_after_failure: bool = flag("after a pass, print the IR only if it failed")
-    mlir_print_ir_module_scope: bool = flag("print the whole program around what a pass ran on")
+    mlir_print_ir_module_scope: bool = flag("print the whole module, not only what a pass ran on")
     mlir_print_ir_tree_dir: str | None = text(
-        "print the IR into files, in a folder below this one for each operation", shown="DIR"
+        "write the IR to files below this folder, in one folder for each operation", shown="DIR"
     )
-    mlir_timing: bool = flag("report where the time went")
-    mlir_timing_display: str = choice("passes as they are nested, or by time", "tree", "list")
-    mlir_output_format: str = choice("the form of the report on time", "text", "json")
-    mlir_pass_statistics: bool = flag("report how many operations passes found and left")
+    mlir_timing: bool = flag("report the time of each pass")
+    mlir_timing_display: str = choice(
+        "nested as in the pipeline, or sorted by time", "tree", "list"
+    )
+    mlir_output_format: str = choice("the format of the timing report", "text", "json")
+    mlir_pass_statistics: bool = flag("report the number of operations before and after each pass")
     mlir_pass_statistics_display: str = choice(
-        "pass by pass, or summed up by name", "pipeline", "list"
+        "in the order of the pipeline, or summed by name", "pipeline", "list"
     )
     log_actions_to: str | None = text(
-        "write a line here when a pass begins or ends; -: to standard error", shown="FILE"
+        "log the begin and the end of each pass to this file; - is standard error", shown="FILE"
     )
     log_mlir_actions_filter: tuple[str, ...] = listed(
-        "log passes only on operations at these places", "file:line:col"
+        "log only passes on operations at these locations", "file:line:col"
     )
     profile_actions_to: str | None = text(
-        "write passes as events of a trace, for Perfetto or chrome://tracing", shown="FILE"
+        "write a trace of the passes for Perfetto or chrome://tracing", shown="FILE"
     )
     verify_each: bool = flag("verify the IR after every pass")
-    debug: bool = flag("show Python's traceback with an error")
+    debug: bool = flag("print Python's traceback with each error")
 
     @property
     def watches_passes(self) -> bool:
@@ -89,25 +91,25 @@ class Watching:
 
 @dataclass(frozen=True, kw_only=True)
 class Printing:
-    """How IR is printed."""
+    """Printing of IR."""
 
     mlir_print_op_generic: bool = flag("print the generic form", "print-op-generic")
     mlir_print_debuginfo: bool = flag("print locations", "print-debuginfo")
-    mlir_pretty_debuginfo: bool = flag("print locations for people: they cannot be read again")
-    mlir_use_nameloc_as_prefix: bool = flag("call values as their locations name them")
+    mlir_pretty_debuginfo: bool = flag("print locations in a readable form that does not parse")
+    mlir_use_nameloc_as_prefix: bool = flag("use the names in locations as value names")
     mlir_print_local_scope: bool = flag("print attributes where they are used, without aliases")
-    mlir_print_unique_ssa_ids: bool = flag("let no two values share a name, not in two functions")
-    mlir_print_value_users: bool = flag("print who uses each value as a comment")
+    mlir_print_unique_ssa_ids: bool = flag("make value names unique across functions")
+    mlir_print_value_users: bool = flag("print the users of each value in comments")
     mlir_print_skip_regions: bool = flag("print {...} for regions")
     mlir_print_elementsattrs_with_hex_if_larger: int = integer(
-        "print constants with more elements than this as bytes; -1 for none (default 100)",
+        "print constants with more elements as hexadecimal data; -1 for none (default 100)",
         default=100,
     )
     mlir_elide_elementsattrs_if_larger: int | None = integer(
         "print __elided__ for constants with more elements than this"
     )
     mlir_elide_resource_strings_if_larger: int | None = integer(
-        "leave out resources with more characters than this"
+        "omit resources with more characters than this"
     )
 
     def style(self) -> PrintStyle:
@@ -127,3 +129,21 @@ class Printing:
             elide_longer_resources=self.mlir_elide_resource_strings_if_larger,
             hex_larger=self.mlir_print_elementsattrs_with_hex_if_larger,
         )
+
+
+def information_text(
+    options: Information, tool: str, introduction: str, passes: Callable[[], Iterable[str]]
+) -> str | None:
+    """Return the output of an option of `Information`; `None` if none is given.
+
+    `passes` returns the names that a completion script offers. Raises UsageError.
+    """
+    if options.help or options.help_list:
+        return help_text(type(options), introduction, grouped=options.help)
+    if options.version:
+        return version_text()
+    if options.shell_completion is not None:
+        from .completion import completion_script
+
+        return completion_script(tool, options.shell_completion, type(options), passes())
+    return None

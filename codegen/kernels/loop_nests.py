@@ -16,7 +16,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, operand_groups
 from ...ir.diagnostics import OperationError
-from ...ir.foreign_code import blamed
+from ...ir.foreign_code import attribute_faults
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
 from .choices import concatenation_breaks
@@ -40,7 +40,7 @@ FLAT_CHUNK = 4096
 """Elements in a tile of a loop over row-major positions."""
 
 
-@blamed("kernel")
+@attribute_faults("kernel")
 def write_kernel(
     operation: Operation, results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]
 ) -> KernelText:

@@ -16,7 +16,7 @@ from ...ir.syntax.directives import Implied
 from ...ir.syntax.resource_directives import (
     ValueForm,
     dynamic_dimensions,
-    parse_sizes,
+    parse_type_sizes,
     print_dimensions,
     tied_operands,
 )
@@ -50,7 +50,7 @@ class TracedTensors:
             operands.append(parser.parse_unresolved_operand())
             parser.parse_punctuation(":")
             types.append(parser.parse_type())
-            sizes.extend(parse_sizes(parser, ValueForm.SHAPED, types[-1]))
+            sizes.extend(parse_type_sizes(parser, ValueForm.SHAPED, types[-1]))
 
         parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
         parsed.operands.update({"values_": operands, "value_dims": sizes})

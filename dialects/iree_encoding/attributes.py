@@ -26,7 +26,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
 from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ...ir.tensor_types import element_named, element_of, shape_of
 from ...tiling.contractions import RESULT, ContractionOperand, DimensionMap, Role
@@ -85,7 +85,7 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         "user_indexing_maps": KINDS["attr"],
         "bcast_map": KINDS["attr"],
         "round_dims_to": KINDS["attr"],
-        "iteration_sizes": (parse_sizes, print_sizes),
+        "iteration_sizes": (parse_size_list, print_size_list),
         "targets": KINDS["attr"],
     }
     REQUIRED: ClassVar[Sequence[str]] = ("operand_index", "op_type", "element_types")

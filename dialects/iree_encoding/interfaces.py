@@ -17,7 +17,7 @@ from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
 
-from ...ir.foreign_code import PASSED_ON, guarded, is_foreign, name_of, told
+from ...ir.foreign_code import PASSED_ON, exception_text, is_foreign, name_of, wrap_foreign
 from ...ir.index import emit_size
 from ...ir.tensor_types import element_of, shape_of
 from ...tiling.contractions import ContractionOperand
@@ -52,7 +52,7 @@ def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
         except (EncodingError, *PASSED_ON):
             raise
         except Exception as error:
-            raise EncodingError(f"in {kind} {name_of(method)}: {told(error)}") from error
+            raise EncodingError(f"in {kind} {name_of(method)}: {exception_text(error)}") from error
 
     return call
 
@@ -72,7 +72,7 @@ class LayoutInterface(ABC):
                 setattr(cls, name, _guarded_method(kind, method))
         materialize = cls.__dict__.get("materialize")
         if materialize is not None and not hasattr(materialize, "__wrapped__"):
-            setattr(cls, "materialize", guarded(kind, materialize, 1))  # noqa: B010
+            setattr(cls, "materialize", wrap_foreign(kind, materialize, 1))  # noqa: B010
 
     @abstractmethod
     def packed_layout(self, tensor: Tensor) -> PackedLayout:

@@ -13,7 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.index_lists import known_sizes, parse_sizes, print_sizes
+from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
 from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 from ...ir.syntax.structs import OneParameter
 from ...ir.tensor_types import element_of, shape_of
@@ -114,11 +114,11 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            return [parse_sizes(parser)]
+            return [parse_size_list(parser)]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            print_sizes(printer, self.padding)
+            print_size_list(printer, self.padding)
 
     def verify(self) -> None:
         if any(size is not None and size < 0 for size in known_sizes(self.padding)):

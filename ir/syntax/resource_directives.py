@@ -233,7 +233,7 @@ def _sizes_of(type_: Attribute, form: ValueForm) -> int:
             return dynamic_dimensions(type_)
 
 
-def parse_sizes(parser: Parser, form: ValueForm, type_: Attribute) -> list[UnresolvedOperand]:
+def parse_type_sizes(parser: Parser, form: ValueForm, type_: Attribute) -> list[UnresolvedOperand]:
     """Read the sizes of a type. Raises ParseError if there are more or fewer than it needs."""
     expected = _sizes_of(type_, form)
     position = parser.pos
@@ -267,7 +267,7 @@ class TiedFunctionType:
 
         def parse_operand() -> None:
             types.append(parser.parse_type())
-            sizes.extend(parse_sizes(parser, self.form, types[-1]))
+            sizes.extend(parse_type_sizes(parser, self.form, types[-1]))
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_operand)
         parsed.types[self.operands] = types
@@ -290,7 +290,7 @@ class TiedFunctionType:
                 types.append(operand_types[ties[-1]])
             else:
                 types.append(parser.parse_type())
-            sizes.extend(parse_sizes(parser, self.form, types[-1]))
+            sizes.extend(parse_type_sizes(parser, self.form, types[-1]))
 
         parse_results(parser, parse_result)
         parsed.types[self.results] = types

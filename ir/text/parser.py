@@ -50,7 +50,7 @@ from .lexer import SourceLexer
 from .scope_parser import ScopeParser
 from .source import Source
 from .unknown_names import unknown_attribute, unknown_operation
-from .xdsl_compat.func_syntax import PARSERS, UNKNOWN_PROPERTIES
+from .xdsl_compat.custom_forms import PARSERS, UNKNOWN_PROPERTIES
 
 _TYPE_SPELLING = re.compile(r"[!a-zA-Z_][\w$.]*+(?:<(?:[^<>\"-]++|<[^<>\"-]*+>)*+>)?", re.ASCII)
 """The text of most types. A type is cached only if the parser consumes exactly this text."""
@@ -245,8 +245,8 @@ class SourceParser(ScopeParser):
                 self.raise_error(unknown_operation(self.ctx, token.text), start)
             self._isolated = operation_type.has_trait(IsolatedFromAbove)
             dialect_stack.append(operation_type.dialect_name())
-            mended = PARSERS.get(operation_type.name)
-            operation = mended(self) if mended is not None else operation_type.parse(self)
+            parse = PARSERS.get(operation_type.name, operation_type.parse)
+            operation = parse(self)
             location = self.parse_optional_location()
             if location is not None:
                 operation.location = location

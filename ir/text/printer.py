@@ -33,7 +33,7 @@ from .constant_names import constant_name
 from .dense_literals import to_stored
 from .print_style import PrintStyle, location_name, pretty_location
 from .value_users import UserComments
-from .xdsl_compat.func_syntax import PRINTERS, WITHOUT_ATTRIBUTES
+from .xdsl_compat.custom_forms import PRINTERS, WITHOUT_ATTRIBUTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +165,10 @@ class ModulePrinter(Printer):
             self.print_generic_format = True
             self._print_generically(op)
             self.print_generic_format = False
-        elif (mended := PRINTERS.get(op.name)) is not None and mended.applies(op):
+        elif (custom := PRINTERS.get(op.name)) is not None and custom.applies(op):
             self._print_results(op)
             self.print_string(op.name)
-            mended.print(self, op)
+            custom.print(self, op)
             self._print_location(op)
         elif type(op).print is Operation.print:
             super().print_op(op)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from xdsl.context import Context
+
+from ..usage_error import did_you_mean
 
 
 def unknown_operation(context: Context, name: str) -> str:
@@ -17,7 +17,7 @@ def unknown_operation(context: Context, name: str) -> str:
             "and with --allow-unregistered-dialect)"
         )
     names = (operation.name for operation in context.loaded_ops)
-    return f"unknown operation '{name}'{_meant(name, names)}"
+    return f"unknown operation '{name}'{did_you_mean(name, names)}"
 
 
 def unknown_attribute(context: Context, name: str, is_type: bool) -> str:
@@ -31,19 +31,9 @@ def unknown_attribute(context: Context, name: str, is_type: bool) -> str:
         )
     known = context.loaded_types if is_type else context.loaded_attrs
     names = [each.name for each in known if each.name.startswith(f"{dialect}.")]
-    return f"unknown {what} '{mark}{name}'{_meant(name, names, mark)}"
+    return f"unknown {what} '{mark}{name}'{did_you_mean(name, names, mark)}"
 
 
 def _no_dialect(context: Context, dialect: str) -> str:
-    from difflib import get_close_matches
-
-    matches = get_close_matches(dialect, [*context.registered_dialect_names], 1)
-    hint = f"; did you mean the dialect '{matches[0]}'?" if matches else ""
+    hint = did_you_mean(dialect, context.registered_dialect_names)
     return f"there is no dialect '{dialect}'{hint}"
-
-
-def _meant(name: str, names: Iterable[str], mark: str = "") -> str:
-    from difflib import get_close_matches
-
-    matches = get_close_matches(name, [*names], 1)
-    return f"; did you mean '{mark}{matches[0]}'?" if matches else ""

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.attribute_access import operation_name
-from ...ir.diagnostics import report
+from ...ir.diagnostics import write_pass_output
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PrintOpStatsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         counts = Counter(operation_name(operation) for operation in op.walk())
-        report(_as_json(counts) if self.json else _as_table(counts))
+        write_pass_output(_as_json(counts) if self.json else _as_table(counts))
 
 
 def _as_json(counts: Counter[str]) -> str:

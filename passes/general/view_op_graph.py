@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ...ir.attribute_access import operation_name
-from ...ir.diagnostics import report
+from ...ir.diagnostics import write_pass_output
 from ...ir.regions import inner_blocks
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
@@ -39,7 +39,7 @@ class ViewOpGraphPass(ModulePass):
     """Whether to show the types of results."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        report(_Graph(self).text(op))
+        write_pass_output(_Graph(self).text(op))
 
 
 class _Graph:

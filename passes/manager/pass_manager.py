@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from ...ir.activity import activity
 from ...ir.diagnostics import OperationError
-from ...ir.foreign_code import culprit, is_foreign, name_of, told
+from ...ir.foreign_code import exception_text, foreign_origin, is_foreign, name_of
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
 from ..registry import FOLLOW_CALLS
@@ -60,8 +60,8 @@ class InternalFault(Exception):
 
     def describe(self) -> str:
         """Return a message that names the faulty component and the exception."""
-        kind, why = type(self.failed), told(self.cause)
-        function = culprit(self.cause)
+        kind, why = type(self.failed), exception_text(self.cause)
+        function = foreign_origin(self.cause)
         if function is not None and not function.startswith(f"{name_of(kind)}."):
             return f"pass '{self.failed.name}' broke down in {function}: {why}"
         if is_foreign(kind.__module__):

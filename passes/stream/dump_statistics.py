@@ -22,7 +22,7 @@ from ...dialects.stream.commands import CmdDispatchOp, CmdExecuteOp
 from ...dialects.stream.executables import ExecutableExportOp, ExecutableOp
 from ...dialects.stream.types import ResourceType
 from ...ir.attribute_access import constant_integer, symbol_name
-from ...ir.diagnostics import OperationError, report
+from ...ir.diagnostics import OperationError, write_pass_output
 from ...ir.host_programs import host_operations
 from ...ir.syntax.assembly_format import values
 from .kernels.exports import entry_points
@@ -48,7 +48,7 @@ class DumpStatisticsPass(ModulePass):
         lines = _csv(usage) if self.output_format == "csv" else _pretty(usage)
         text = "\n".join(lines) + "\n"
         if not self.output_file:
-            report(text)
+            write_pass_output(text)
         elif self.output_file == "-":
             sys.stdout.write(text)
         else:

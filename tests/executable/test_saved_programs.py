@@ -20,7 +20,7 @@ from mesh_opt.runtime.saved.container import Container
 from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.mesh_opt import main as mesh_opt_tool
 from mesh_opt.tools.mesh_run import main as mesh_run
-from mesh_opt.tools.run_files import random_inputs
+from mesh_opt.tools.run.inputs import random_inputs
 from mpi_ranks import launch
 from saved_files import altered
 

@@ -19,7 +19,7 @@ from typing import TextIO
 
 from mesh_opt.runtime.host.entry import Entry
 from mesh_opt.tools import mesh_run
-from mesh_opt.tools.ranks import run_on_ranks
+from mesh_opt.tools.run.ranks import run_on_ranks
 
 MOMENT = 0.2
 

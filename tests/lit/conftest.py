@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.run_lines import run_test
+from mesh_opt.tools.lit_run_lines import run_test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -25,7 +25,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.runtime.abi.compare import compare
 from mesh_opt.runtime.abi.values import is_number
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.run_files import random_inputs
+from mesh_opt.tools.run.inputs import random_inputs
 from xdsl.dialects.builtin import ShapedType
 
 CASES = Path(__file__).parent.parent / "cases"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mesh_opt.tools.command_line import option_names
-from mesh_opt.tools.options import Options
+from mesh_opt.tools.opt.options import Options
 
 OPTIONS = Path(__file__).parents[2] / "docs" / "options.md"
 

@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import ParseError
 from ...ir.attribute_access import symbol_name
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
+from ...ir.regions import enclosing
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
 from ..diagnostics import Diagnostic, Place, from_operation_error, from_parse_error
@@ -229,7 +230,7 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
     }
     try:
         for failure in verification_errors(module, skipped):
-            piece.wrong.update(_around(failure.operation))
+            piece.wrong.update(enclosing(failure.operation))
             diagnostic = from_operation_error(failure)
             if not any(name in diagnostic.message for name in lost):
                 piece.errors.append(diagnostic)
@@ -237,12 +238,6 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
         # An incomplete program may be wrong in ways that no verifier expects.
         if not parser.failures:
             raise
-
-
-def _around(operation: Operation | None) -> Iterator[Operation]:
-    while operation is not None:
-        yield operation
-        operation = operation.parent_op()
 
 
 def symbol_definition(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ...ir.regions import enclosing
 from .known_functions import FUNCTION, Extent, Places
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*)*", re.ASCII)
@@ -175,20 +176,14 @@ class KnownStatements:
 
     def _is_elsewhere(self, operation: Operation) -> bool:
         """Return whether an operation, or one around it, is already in the new version."""
-        around: Operation | None = operation
-        while around is not None:
-            if around in self._taken:
-                return True
-            around = around.parent_op()
-        return False
+        return any(ancestor in self._taken for ancestor in enclosing(operation))
 
     def take(self, found: Taken) -> None:
         """Move a statement out of the previous version."""
-        around = found.operation.parent_op()
-        while around is not None and around.name != FUNCTION:
-            around = around.parent_op()
-        if around is not None:
-            self.hollow.add(around)
+        ancestors = enclosing(found.operation.parent_op())
+        function = next((each for each in ancestors if each.name == FUNCTION), None)
+        if function is not None:
+            self.hollow.add(function)
         if found.operation.parent is not None:
             found.operation.detach()
         self._taken.add(found.operation)
@@ -201,23 +196,24 @@ class KnownStatements:
         self._taken.add(function)
 
 
-_BEGINS = re.compile(
+OPERATION = (
     r"%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*[ \t]*=(?!=)"
-    r"|\}|\"?[a-zA-Z_]\w*\.[\w.$]+|return\b",
-    re.ASCII,
+    r"|\"?[a-zA-Z_]\w*\.[\w.$]+"
 )
+"""The start of an operation: its results, or a name with a dialect. A regular expression."""
+
+_BEGINS = re.compile(rf"{OPERATION}|\}}|return\b", re.ASCII)
 """The start of the next statement, or the end of the block."""
 
 
 def _is_within(operation: Operation, dialects: Sequence[str]) -> bool:
     """Return whether the enclosing operations are of these dialects, below at most one module."""
-    around = operation.parent_op()
-    for dialect in reversed(dialects[1:]):
-        if around is None or around.name.partition(".")[0] != dialect:
-            return False
-        around = around.parent_op()
-    # Operations parsed as part of a discarded statement have no module.
-    return isinstance(around, ModuleOp) and around.parent is None
+    ancestors = [*enclosing(operation.parent_op())]
+    if not ancestors or not isinstance(ancestors[-1], ModuleOp):
+        # Operations parsed as part of a discarded statement have no module.
+        return False
+    found = [each.name.partition(".")[0] for each in ancestors[:-1]]
+    return found == [*reversed(dialects[1:])]
 
 
 def _start(entry: tuple[int, int, object]) -> int:

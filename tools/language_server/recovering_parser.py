@@ -31,7 +31,7 @@ from .known_functions import (
     known_functions,
     move_to,
 )
-from .known_statements import KnownStatements
+from .known_statements import OPERATION, KnownStatements
 
 MOST_FAILURES = 200
 """The maximum number of errors reported for one text."""
@@ -40,9 +40,7 @@ _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}\n]')
 """The tokens that matter when skipping a statement; braces in strings and comments do not."""
 
 _STATEMENT = re.compile(
-    r"[ \t]*(?:%[\w$.-]+(?::\d+)?(?:[ \t]*,[ \t]*%[\w$.-]+(?::\d+)?)*[ \t]*=(?!=)"
-    r"|\"?[a-zA-Z_]\w*\.[\w.$]+|(?:return|module)\b|[#!][\w$.-]+[ \t]*=|\^[\w$.-]+)",
-    re.ASCII,
+    rf"[ \t]*(?:{OPERATION}|(?:return|module)\b|[#!][\w$.-]+[ \t]*=|\^[\w$.-]+)", re.ASCII
 )
 """The start of a line on which a statement begins."""
 

@@ -1,1 +1,1 @@
-"""Custom forms of xDSL's operations where xDSL's own are incomplete; each module says why."""
+"""Code for what xDSL lacks or what differs between its versions; each module says why."""

@@ -1,20 +1,14 @@
-"""Parsers and printers that replace xDSL's for `func.func` and exact `arith` operations.
+"""The custom form of `func.func`.
 
 xDSL 0.74 drops the argument attributes of function declarations, both when it parses and when it
-prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`. Other passes look for xDSL's op class,
-so the class is kept and only parsing and printing are replaced. The forms of loops are in
-`scf_syntax.py`.
+prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from importlib import import_module
-from typing import Any
+from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -89,7 +83,7 @@ def _attributes_of_values(
     return ArrayAttr(DictionaryAttr(one) for one in attributes)
 
 
-def is_mended_function(operation: Operation) -> bool:
+def is_attributed_declaration(operation: Operation) -> bool:
     """Return whether an op is a declaration with argument or result attributes."""
     properties = operation.properties
     has_body = any(region.blocks for region in operation.regions)
@@ -125,81 +119,3 @@ def _print_types(
             if attributes is not None and attributes.data[index].data:
                 printer.print_string(" ")
                 printer.print_attribute(attributes.data[index])
-
-
-def _lazily(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports a sibling module at its first call."""
-
-    def call(*arguments: object) -> Any:
-        return getattr(import_module(module, __package__), name)(*arguments)
-
-    return call
-
-
-def _parse_exact(parser: Parser, name: str) -> Operation:
-    """Read an integer division or shift with an optional `exact` flag, after its name."""
-    unresolved = [parser.parse_unresolved_operand()]
-    parser.parse_punctuation(",")
-    unresolved.append(parser.parse_unresolved_operand())
-    exact = parser.parse_optional_keyword("exact") is not None
-    attributes = parser.parse_optional_attr_dict()
-    if exact:
-        attributes["isExact"] = UnitAttr()
-    parser.parse_punctuation(":")
-    kind = parser.parse_type()
-    return parser.ctx.get_op(name).create(
-        operands=[parser.resolve_operand(each, kind) for each in unresolved],
-        result_types=[kind],
-        attributes=attributes,
-    )
-
-
-_LOOPS = ".scf_syntax"
-
-_EXACT = ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui")
-
-UNKNOWN_PROPERTIES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_EXACT, ("isExact",)),
-    "bufferization.alloc_tensor": ("memory_space",),
-    "func.call": ("arg_attrs", "no_inline", "res_attrs"),
-    "func.call_indirect": ("arg_attrs", "res_attrs"),
-    "scf.execute_region": ("no_inline",),
-}
-"""Properties in MLIR that xDSL's operations lack. They are kept as discardable attributes.
-
-None of them changes what is computed.
-"""
-
-PARSERS: dict[str, Callable[[Parser], Operation]] = {
-    **{name: partial(_parse_exact, name=name) for name in _EXACT},
-    "func.func": parse_function,
-    "scf.execute_region": _lazily(_LOOPS, "parse_execute_region"),
-    "scf.for": _lazily(_LOOPS, "parse_for"),
-    "scf.if": _lazily(_LOOPS, "parse_if"),
-    "scf.index_switch": _lazily(_LOOPS, "parse_index_switch"),
-    "scf.parallel": _lazily(_LOOPS, "parse_parallel"),
-    "scf.reduce": _lazily(_LOOPS, "parse_reduce"),
-    "scf.while": _lazily(_LOOPS, "parse_while"),
-}
-"""Parsers by operation name; they read the operation after its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class MendedForm:
-    """A printer of an operation's custom form, and which operations it applies to."""
-
-    print: Callable[[Printer, Operation], None]
-    """Prints what follows the name of the operation."""
-    applies: Callable[[Operation], bool] = lambda operation: True
-
-
-PRINTERS: dict[str, MendedForm] = {
-    "func.func": MendedForm(print_function, is_mended_function),
-    "scf.execute_region": MendedForm(_lazily(_LOOPS, "print_execute_region")),
-    "scf.parallel": MendedForm(_lazily(_LOOPS, "print_parallel")),
-    "scf.reduce": MendedForm(_lazily(_LOOPS, "print_reduce")),
-}
-"""Printers of custom forms, by operation name."""
-
-WITHOUT_ATTRIBUTES = frozenset({"arith.cmpf", "arith.cmpi", "tensor.empty"})
-"""xDSL's operations whose custom forms omit discardable attributes."""

@@ -23,7 +23,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
-from ....ir.call_graph import by_needs
+from ....ir.graph_orders import topological_order
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, values_read
 from ...stream.analysis.device_placement import DevicePlacement
@@ -337,7 +337,7 @@ class Grouping:
             needs[unit] = self._needs(unit, read)
             if not isinstance(unit, Group) and unit.next_op is None:
                 needs[unit] |= set(units) - {unit}
-        return list(by_needs(needs, self._key))
+        return list(topological_order(needs, self._key))
 
     def _key(self, unit: Operation | Group) -> int:
         return unit.positions[-1] if isinstance(unit, Group) else self._positions[unit]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
     ArrayAttr,
     IndexType,
@@ -26,7 +27,6 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from ....dialects.iree_encoding.attributes import EncodingAttr
 from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ....dialects.linalg.structured_view import StructuredView, structured_view
-from ....ir.index_lists import DYNAMIC_SIZE
 from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import LHS
@@ -79,7 +79,7 @@ def _encodings(
 
     Cached, since a program has few different contractions and repeats each of them often.
     """
-    numbers = [DYNAMIC_SIZE if size is None else size for size in sizes]
+    numbers = [DYNAMIC_INDEX if size is None else size for size in sizes]
     return tuple(
         EncodingAttr(
             IntegerAttr(operand, IndexType()),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, i64
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -16,7 +16,6 @@ from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_
 from ....dialects.iree_encoding.layouts import PaddingAttr
 from ....dialects.linalg.structured_view import IteratorType
 from ....ir.host_programs import DISPATCH_REGION
-from ....ir.index_lists import DYNAMIC_SIZE
 from ....ir.locations import builder_before
 from ....ir.regions import enclosing
 from ....ir.syntax.resource_directives import dynamic_dimensions
@@ -80,7 +79,7 @@ def listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
 def _pad(value: OpResult) -> None:
     tensor = cast(Tensor, value.type)
     dims = listed_sizes(value)
-    free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_SIZE]
+    free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
     encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
     padded = with_encoding(tensor, encoding)
     readers = dict.fromkeys(use.operation for use in value.uses)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
-from ....ir.foreign_code import guarded
+from ....ir.foreign_code import wrap_foreign
 
 Handler = Callable[[Any, Operation], None]
 """Emit an operation with the help of a `Partitioner`."""
@@ -51,7 +51,7 @@ def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
 
     def register(function: AnyHandler) -> AnyHandler:
         for name in names:
-            _HANDLERS[name] = guarded("partition handler", function, 1)
+            _HANDLERS[name] = wrap_foreign("partition handler", function, 1)
         return function
 
     return register

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.call_graph import CallGraph
 from ....ir.diagnostics import OperationError
+from ....ir.graph_orders import CallGraph
 from ....ir.locations import made_by
 from ....ir.regions import walk
 from ....ir.symbols import find_visible_symbol, visibility

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ....ir.foreign_code import guarded, is_foreign
+from ....ir.foreign_code import is_foreign, wrap_foreign
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
 from .builder import elementwise_rule
@@ -72,7 +72,7 @@ def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
 def _register(table: dict[str, RuleFunction], name: str, function: RuleFunction) -> bool:
     """Register a function under a name; return whether no other function was registered before."""
-    used = guarded("rule", _checked(function)) if is_foreign(function.__module__) else function
+    used = wrap_foreign("rule", _checked(function)) if is_foreign(function.__module__) else function
     return unwrap(table.setdefault(name, used)) is unwrap(function)
 
 

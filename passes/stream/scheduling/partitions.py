@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ....dialects.stream.affinity import affinity_of
-from ....ir.call_graph import by_needs
+from ....ir.graph_orders import topological_order
 from ....ir.host_programs import CALLS
 from ....ir.regions import values_read
 from ..analysis.storage import STREAMABLE, is_resource, stored_in
@@ -87,7 +87,7 @@ class Partitioning:
     def ordered(self) -> Iterator[Group]:
         """Yield all groups in an order that respects dependences, otherwise in program order."""
         needs = {group: group.needs for group in self._groups}
-        return by_needs(needs, lambda group: group.number)
+        return topological_order(needs, lambda group: group.number)
 
     def _add(self, operation: Operation) -> None:
         needed = {self._group_of[each] for each in self._needs(operation)}

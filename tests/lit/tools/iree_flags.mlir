@@ -7,7 +7,7 @@
 // RUN: not mesh-opt %s --iree-hal-dump-executable-sources-to=- 2>&1 | filecheck %s --check-prefix=REFUSED
 // RUN: not mesh-opt %s --iree-rocm-target 2>&1 | filecheck %s --check-prefix=BARE
 
-// IGNORED: --iree-rocm-target is ignored: there is no back end for graphics processors
+// IGNORED: --iree-rocm-target is ignored: there is no GPU backend
 // IGNORED: --iree-hal-memoization is ignored: devices are those that the module names
 // REFUSED: there is no option or pass '--iree-hal-dump-executable-sources-to'
 // BARE: option '--iree-rocm-target' needs a value

@@ -37,7 +37,7 @@
 // SIMULATED-NOT: EXEC
 // TIMING: mesh-run: '{{.*}}.meshprog' is compiled: there are no passes to watch
 // NONE: mesh-run: cannot read '{{.*}}.none.meshprog': No such file or directory
-// NAME: mesh-opt: --emit=program writes one file, whose name -o must tell
+// NAME: mesh-opt: --emit=program writes one file, which -o must name
 // FOLDER: mesh-opt: cannot write '{{.*}}': No such file or directory
 
 shard.grid @g(shape = 2)

@@ -7,7 +7,7 @@ func.func @type(%a: !shard.shardin) { return }
 
 // -----
 
-// expected-error @+1 {{unknown type '!shad.sharding': there is no dialect 'shad'; did you mean the dialect 'shard'?}}
+// expected-error @+1 {{unknown type '!shad.sharding': there is no dialect 'shad'; did you mean 'shard'?}}
 func.func @dialect(%a: !shad.sharding) { return }
 
 // -----

@@ -163,7 +163,7 @@ def test_what_passes_leave_behind_is_not_blamed_on_the_program() -> None:
                     inner.erase()
 
     text = "func.func @f(%a: i32) -> i32 {\n%b = arith.addi %a, %a : i32\nreturn %b : i32\n}"
-    with pytest.raises(mesh_opt.CompilationError, match="note: the passes left this behind"):
+    with pytest.raises(mesh_opt.CompilationError, match="note: the passes produced this"):
         mesh_opt.compile(text, [Breaks()])
 
 

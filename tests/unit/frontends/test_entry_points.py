@@ -19,7 +19,7 @@ from mesh_opt.runtime.abi.arguments import InputError
 from mesh_opt.runtime.abi.errors import ExecutionError
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.kept_programs import PROGRAMS
+from mesh_opt.tools.run.program_cache import PROGRAMS
 from xdsl.passes import ModulePass
 
 ADD = """func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {

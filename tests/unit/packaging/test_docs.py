@@ -15,8 +15,8 @@ from mesh_opt import extend
 from mesh_opt.dialects.registry import OWN_DIALECTS
 from mesh_opt.passes.registry import ALIASES, OWN_PASSES
 from mesh_opt.passes.sharding.partition import registry as partition_handlers
+from mesh_opt.tools.lit_run_lines import TOOLS
 from mesh_opt.tools.remarks import REMARKS
-from mesh_opt.tools.run_lines import TOOLS
 from mpi_ranks import need_ranks
 from xdsl.ir import Dialect
 

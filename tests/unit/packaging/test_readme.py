@@ -11,7 +11,7 @@ import pytest
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.run_lines import TOOLS
+from mesh_opt.tools.lit_run_lines import TOOLS
 from mpi_ranks import need_ranks
 from xdsl.context import Context
 

@@ -280,7 +280,7 @@ def test_report_with_a_machine(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--cost-report=xml"], "option '--cost-report' is text or json, not 'xml'"),
-        (["--machine=gpu-host"], "--machine is for the times of --shard-cost-report"),
+        (["--machine=gpu-host"], "--machine needs --shard-cost-report"),
         (["--cost-report", "--machine=gpus"], "there is no machine 'gpus'"),
         (["--cost-report", "--machine=none.toml"], "none.toml"),
     ],

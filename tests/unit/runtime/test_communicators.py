@@ -393,7 +393,7 @@ def test_pieces_of_a_large_result_are_read_there(tmp_path: Path) -> None:
 
 TOOL = """
 import sys
-from mesh_opt.tools.ranks import run_on_ranks
+from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
     from mesh_opt.runtime.mpi_supervisor import supervisor
@@ -427,7 +427,7 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
 LATE = """
 import sys, time
 from mesh_opt.runtime import mpi_supervisor
-from mesh_opt.tools.ranks import run_on_ranks
+from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
     if mpi_supervisor.supervisor().rank == 1:

@@ -21,8 +21,8 @@ from mesh_opt.tools.command_line import (
     repeated,
     text,
 )
-from mesh_opt.tools.options import Options
-from mesh_opt.tools.run_options import RunOptions
+from mesh_opt.tools.opt.options import Options
+from mesh_opt.tools.run.options import RunOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from mesh_opt.tools import mesh_opt, mesh_run
 from mesh_opt.tools.console import run_console
-from mesh_opt.tools.ranks import runs_on_ranks
+from mesh_opt.tools.run.ranks import runs_on_ranks
 
 PROGRAM = "func.func @f() -> i32 { %0 = arith.constant 7 : i32 func.return %0 : i32 }"
 

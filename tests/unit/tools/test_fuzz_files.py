@@ -13,9 +13,9 @@ from breadth import cases
 from fuzzing import limits
 from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.runtime.abi.values import plain_type
-from mesh_opt.tools.array_files import FileProblem
-from mesh_opt.tools.parameter_files import read_parameters
-from mesh_opt.tools.run_files import read_inputs
+from mesh_opt.tools.run.array_files import FileProblem
+from mesh_opt.tools.run.inputs import read_inputs
+from mesh_opt.tools.run.parameter_files import read_parameters
 from stored_parameters import archive, tensors
 from xdsl.dialects.builtin import TensorType, f32
 

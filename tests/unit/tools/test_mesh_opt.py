@@ -197,7 +197,7 @@ def test_verify_each_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(tool.VERIFY_EACH_VARIABLE, "1")
     assert "left this behind" in run("--misbehave=how=invalid")[2]
     errors = run("--misbehave=how=invalid", "--verify-each=false")[2]
-    assert "the passes left this behind; --verify-each tells which one" in errors
+    assert "the passes produced this; --verify-each shows which one" in errors
 
 
 def test_remarks_by_category() -> None:

@@ -259,7 +259,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
             "expected 1 input, but --input=2 is",
         ),
         (("--function=double", "--input=1xf32", "--output=x"), "--output=x is none of"),
-        (("--function=double", "--input=1xf32", "--output=", "--output="), "2 outputs are asked"),
+        (("--function=double", "--input=1xf32", "--output=", "--output="), "2 outputs are given"),
         (("--function=double", "--input=1xf32", "--output=@/nope/x.npy"), "cannot write '/nope/x"),
         (("--function=double", "--input=1xf32", "--output=x.npy"), "did you mean @x.npy?"),
         (("--function=double", "--input=1xf32", "--output=@/"), "cannot write '/': it is a folder"),

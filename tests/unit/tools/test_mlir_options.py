@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
 
 import mesh_opt
 import pytest
-from mesh_opt.tools import mesh_run
+from mesh_opt.tools import mesh_run, observers
 from mesh_opt.tools.mesh_opt import main
 
 ROOT = Path(__file__).parents[3]
@@ -127,6 +128,17 @@ def test_time_as_a_list_and_as_json() -> None:
     assert rows[-1]["wall"]["percentage"] == 100.0
 
 
+def test_time_of_a_pipeline_inside_of_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(observers.time, "perf_counter", lambda: next(seconds))
+    timing, stream = observers.Timing(), io.StringIO()
+    for step in (timing.enter, timing.enter, timing.leave, timing.leave):
+        step("builtin.module")
+    timing.report(stream, "list", "json")
+    rows = {row["name"]: row["wall"]["duration"] for row in json.loads(stream.getvalue())}
+    assert rows == {"'builtin.module' Pipeline": 3, "Rest": 2, "Total": 5}
+
+
 def test_statistics_of_passes() -> None:
     pipeline = "--pass-pipeline=builtin.module(func.func(cse),canonicalize)"
     errors = run(pipeline, "--mlir-pass-statistics")[2]
@@ -219,7 +231,7 @@ def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'attributes {acme.mark = "y"}' in run(*marking)[1]
     assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
     for option, message in (
-        ("--load-pass-plugin=acme_plugin:ACME", "is no class of a ModulePass"),
+        ("--load-pass-plugin=acme_plugin:ACME", "is no subclass of ModulePass"),
         ("--load-dialect-plugin=acme_plugin:Mark", "is no Dialect"),
         ("--load-dialect-plugin=acme_plugin", "is not of the form module:NAME"),
         ("--load-dialect-plugin=no_such_module_at_all:X", "cannot load"),

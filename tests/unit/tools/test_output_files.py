@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools.output_files import open_output
-from mesh_opt.tools.run_results import write_archive, write_array
+from mesh_opt.tools.run.results import write_archive, write_array
 from mpi_ranks import need_ranks
 
 TOOLS = Path(sys.executable).parent

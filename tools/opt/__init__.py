@@ -1,0 +1,1 @@
+"""The parts of `mesh-opt`: its options, help texts, diagnostics and reproducers."""

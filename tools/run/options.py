@@ -1,0 +1,322 @@
+"""The command line of `mesh-run`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...ir.usage_error import UsageError
+from ..command_line import (
+    Information,
+    flag,
+    integer,
+    listed,
+    optional,
+    parse_arguments,
+    positional,
+    real,
+    repeated,
+    text,
+)
+from ..remarks import REMARKS_HELP, check_categories
+from ..shared_options import Pipelines, Printing, Watching
+from .ranks import MPI, default_backend
+
+BACKENDS = ("interpreter", "numba", "mpi")
+"""The available backends."""
+
+RANK = "{rank}"
+"""The placeholder of an MPI rank's number in file names."""
+
+INTRODUCTION = """\
+mesh-run: runs a function of an MLIR program on the CPU.
+
+usage: mesh-run [options] [file]        (standard input if no file or '-')
+
+A program with a `shard` grid that has been partitioned runs on all devices of the grid: its
+inputs and results are the whole tensors.
+
+inputs:
+  --input=2x3xf32=1,2,3,4,5,6   elements, separated by blanks, commas or brackets
+  --input=3x5xf32=1             one element stands for all
+  --input=2x3xf32               zeros
+  --input=f32=2, --input=2      scalars
+  --input=@file.npy             one input for every array in the file
+  --input=@file.npz             its arrays in0, in1, ... (or arr_0, ..., or in stored order)
+  --input=@file.npz:key         one of its arrays
+  --input=@file.safetensors:key one of its tensors, which is mapped; also .irpa
+  --input=2x3xf32=@file.bin     raw bytes
+  --input=@file.{rank}.npy      of each MPI rank its part; --output=@file.{rank}.npy writes it
+
+examples:
+  mesh-run mlp.mlir --random-inputs=0
+  mesh-run mlp.mlir --pass-pipeline=spmd --random-inputs=0 --check
+  mesh-opt mlp.mlir --spmd | mesh-run - --random-inputs=0 --check=mlp.mlir
+  mesh-run two_devices.mlir --random-inputs=0 --device=local-task --device=local-task --check
+  mesh-run mlp.mlir --pass-pipeline=spmd --ranks=4 --random-inputs=0 --check
+  mpiexec -n 4 mesh-run mlp.mlir --pass-pipeline=spmd --backend=mpi --random-inputs=0 --check"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """Inputs, outputs and expected results."""
+
+    function: str | None = text(
+        "the function to run (default: the only public one, or @main)", shown="NAME"
+    )
+    input: tuple[str, ...] = repeated("an input, in order", shown="VALUE")
+    random_inputs: int | None = integer(
+        "random values for inputs that are not given: normally distributed floats, integers from"
+        " -8 to 7",
+        shown="SEED",
+    )
+    random_extent: int = integer(
+        "the extent of dynamic dimensions of random inputs (default 4)", default=4
+    )
+    output: tuple[str, ...] = repeated(
+        "where to write a result, in order: @file.npy, +file.npy (append), @file.npz (all"
+        " results), - (print), or nothing",
+        shown="@FILE.npy",
+    )
+    expected_output: tuple[str, ...] = repeated(
+        "the expected value of a result, in the syntax of --input, or (ignored)",
+        "expected_output",
+        shown="VALUE",
+    )
+    output_max_element_count: int = integer(
+        "the maximum number of elements to print per result (default 1024)",
+        "output_max_element_count",
+        default=1024,
+    )
+    check: str | None = optional(
+        "compare with the reference interpreter on the program in FILE, or without FILE on the"
+        " program before the passes; exit with 1 if they disagree",
+        "",
+        "FILE",
+    )
+    tolerance: float | None = real(
+        "the allowed absolute and relative difference of floats (default: by their type)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution:
+    """Backend, devices and steps."""
+
+    backend: str | None = text(
+        "numba: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
+        " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
+        shown="NAME",
+    )
+    device: tuple[str, ...] = repeated(
+        "the kind of device (local-task, local-sync, ...) for each device that the program names,"
+        " in order; data-tile runs first unless passes are given. list: print the program's devices"
+        " and run nothing",
+        shown="KIND",
+    )
+    parameters: tuple[str, ...] = repeated(
+        "a file with the parameters of a scope: .irpa, .safetensors or .npz",
+        shown="[SCOPE=]FILE",
+    )
+    grid_shape: str | None = text(
+        "the shape of the grid, if the program has dynamic extents", shown="2x4"
+    )
+    steps: int | None = integer(
+        "call the function N times; the results become the first arguments of the next call"
+    )
+    checkpoint: str | None = text(
+        "write checkpoints to this folder, and resume from the last one in it (with --steps)",
+        shown="DIR",
+    )
+    every: int = integer(
+        "write a checkpoint every N steps (default 1), and after the last one", default=1
+    )
+    remarks: tuple[str, ...] = listed(REMARKS_HELP)
+    per_device: bool = flag("print the local results of each device instead of the whole tensors")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulation:
+    """Simulation."""
+
+    measure_machine: bool = flag(
+        "measure this machine and print its description for --machine; run no program"
+    )
+    simulate: bool = flag(
+        "predict the time of the function on all devices of --machine; run nothing"
+    )
+    machine: str | None = text(
+        "the simulated machine: gpu-host, tpu-torus, cpu-cluster, or a file m.toml", shown="NAME"
+    )
+    simulated_trace: str | None = text(
+        "write a trace of the simulation for ui.perfetto.dev", shown="FILE.json"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Native:
+    """Native code (--backend=numba or mpi)."""
+
+    statistics: bool = flag(
+        "print the memory use and the work of each device (with --backend=numba or mpi)"
+    )
+    guard: bool = flag(
+        "put guard bytes around each buffer, and fail if a kernel writes outside of its buffers"
+        " (slow)"
+    )
+    require_native: bool = flag("fail if an operation has no native code")
+    deterministic: bool = flag(
+        "accepted for compatibility; results are always bitwise equal, on threads and on ranks, for"
+        " any number of workers"
+    )
+    trace: str | None = text(
+        "write a trace of the kernels, the exchanges and the waiting of each device, for Perfetto"
+        " or chrome://tracing (with --backend=numba or mpi)",
+        shown="FILE.json",
+    )
+    report: str | None = text(
+        "write an HTML page on the timeline of each device and on all stages, as mesh-opt --report"
+        " does (with --backend=numba or mpi)",
+        shown="FILE.html",
+    )
+    trace_host: bool = flag(
+        "print each executed instruction of host code with the values that it wrote, on standard"
+        " error (with --backend=numba)"
+    )
+    workers: int | None = integer(
+        "the number of threads per device (default: the available cores divided by the devices)"
+    )
+    ranks: int | None = integer(
+        "start N MPI ranks on this machine, one for each device, and run on them", shown="N"
+    )
+    devices_per_rank: int = integer(
+        "the number of devices per rank, one thread for each (default 1; with --backend=mpi)",
+        default=1,
+        shown="K",
+    )
+    timeout: float | None = real(
+        "the seconds that a rank waits for others that do not answer (default 300; with"
+        " --backend=mpi)"
+    )
+    inputs_per_rank: bool = flag(
+        "each rank uses its part of its own inputs, whole tensors of equal shapes; otherwise,"
+        " inputs that differ between ranks are an error (with --backend=mpi)"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, Values, Information):
+    """The parsed command line."""
+
+    file: str = positional("-")
+
+    @property
+    def pipeline(self) -> str:
+        """Return the pipeline to run first; may be empty."""
+        return next(iter(self.written_pipelines), "")
+
+    @property
+    def extents(self) -> tuple[int, ...] | None:
+        """Return the extents of `--grid-shape`. Raises UsageError for invalid text."""
+        if self.grid_shape is None:
+            return None
+        words = self.grid_shape.split("x")
+        if not all(word.isdecimal() and int(word) for word in words):
+            raise UsageError(f"--grid-shape={self.grid_shape} is no shape such as 2x4")
+        return tuple(map(int, words))
+
+
+def parse_command_line(argv: Sequence[str]) -> RunOptions:
+    """Parse the arguments after the tool's name. Raises UsageError."""
+    options, _ = parse_arguments(RunOptions, argv, {})
+    if len(options.written_pipelines) > 1:
+        raise UsageError("passes are given in more than one way: use one pipeline")
+    check_categories(options.remarks)
+    for name in ("devices_per_rank", "every", "ranks", "steps", "workers"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, and is {number}")
+    _refuse_idle_options(options)
+    for name in ("output_max_element_count", "random_extent", "random_inputs"):
+        if (getattr(options, name) or 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} must not be negative")
+    _ = options.extents
+    return dataclasses.replace(
+        options,
+        function=options.function.removeprefix("@") if options.function else None,
+        backend=options.backend or (MPI if options.ranks is not None else default_backend()),
+    )
+
+
+_OF_CALLS = (
+    "check",
+    "checkpoint",
+    "expected_output",
+    "guard",
+    "output",
+    "report",
+    "require_native",
+    "statistics",
+    "steps",
+    "trace",
+    "trace_host",
+)
+"""Options that concern calls of a function on its backend, and their results."""
+
+
+def _refuse_idle_options(options: RunOptions) -> None:
+    """Raise UsageError for an option that another option makes meaningless."""
+    if options.simulate:
+        why, idle = "--simulate runs nothing", (*_OF_CALLS, "per_device")
+    elif options.per_device:
+        why, idle = "--per-device runs once in the reference interpreter, and prints", _OF_CALLS
+    else:
+        return
+    for name in idle:
+        if getattr(options, name) not in (None, False, ()):
+            raise UsageError(f"{why}: --{name.replace('_', '-')} has no meaning with it")
+
+
+def check_options(options: RunOptions) -> None:
+    """Raise UsageError for options that conflict or lack another option."""
+    if options.backend not in BACKENDS:
+        raise UsageError(
+            f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
+        )
+    for name in ("statistics", "guard", "report", "require_native", "trace"):
+        if getattr(options, name) and options.backend not in ("numba", "mpi"):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
+    if "backend" in options.remarks and options.backend == "interpreter":
+        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+    if options.ranks is not None and options.backend != MPI:
+        raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
+    if options.ranks is not None and options.file == "-":
+        raise UsageError("ranks have no standard input: name the file of the program")
+    for value in (*options.input, *options.output):
+        if RANK in value and options.backend != MPI:
+            raise UsageError(f"{value} names the files of ranks, which needs --backend=mpi")
+        if RANK in value and not value.startswith(("@", "+")):
+            raise UsageError(f"{value} names a rank, but no file: write @file.{RANK}.npy")
+    if options.devices_per_rank > 1 and options.backend != MPI:
+        raise UsageError("--devices-per-rank needs --backend=mpi or --ranks")
+    if options.inputs_per_rank and options.backend != MPI:
+        raise UsageError("--inputs-per-rank needs --backend=mpi")
+    if options.steps is None and (options.checkpoint is not None or options.every != 1):
+        raise UsageError("--checkpoint and --every need --steps")
+    if options.every != 1 and options.checkpoint is None:
+        raise UsageError("--every=N writes checkpoints: --checkpoint=DIR says where")
+    if options.steps is not None and options.check is not None:
+        raise UsageError("--check compares one call with the reference, not --steps")
+    if options.tolerance is not None and options.check is None and not options.expected_output:
+        raise UsageError("--tolerance is for --check or --expected_output, which are missing")
+    if options.timeout is not None and (options.backend != MPI or not options.timeout > 0):
+        raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
+    if options.trace_host and options.backend != "numba":
+        raise UsageError("--trace-host needs --backend=numba")
+    if options.simulate:
+        if options.machine is None:
+            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
+    elif options.machine is not None or options.simulated_trace is not None:
+        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")

@@ -1,0 +1,96 @@
+"""Runs of `mesh-run`: one call or several steps, with checkpoints and a timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ...ir.activity import activity
+from ...ir.usage_error import UsageError
+from ...runtime.abi.arrays import Array
+from ...runtime.checkpoints import Checkpoints
+from ...runtime.host.timeline import Timeline
+from ...runtime.stepping import run_repeatedly
+from ..output_files import open_output
+from .options import RunOptions
+from .ranks import MPI
+from .results import check_given
+
+if TYPE_CHECKING:
+    from ...api import Function, Program
+    from ...saved_programs import LoadedFunction
+
+
+def run_function(
+    options: RunOptions,
+    function: Function | LoadedFunction,
+    inputs: Sequence[Array],
+    prints_results: bool,
+) -> list[Array]:
+    """Run a function for the requested number of steps and return the results.
+
+    On several ranks only the one with `prints_results` writes files.
+
+    Raises UsageError for files that cannot be written.
+    """
+    if options.trace is None and options.report is None:
+        return _results(options, function, inputs, prints_results)
+    program = function.program
+    program.timeline = timeline = Timeline()
+    results = _results(options, function, inputs, prints_results)
+    if options.backend == MPI:
+        from ...runtime.rank_calls import timeline_of_ranks
+
+        timeline = timeline_of_ranks(timeline)
+    if not prints_results:
+        return results
+    if options.trace is not None:
+        with open_output(options.trace) as file:
+            timeline.write(file)
+    if options.report is not None:
+        with open_output(options.report) as file:
+            file.write(cast("Program", program).report(timeline=timeline).encode())
+    return results
+
+
+def _results(
+    options: RunOptions,
+    function: Function | LoadedFunction,
+    inputs: Sequence[Array],
+    prints_results: bool,
+) -> list[Array]:
+    if options.steps is None:
+        if options.backend == MPI:
+            _agree_on_steps(1, None)
+        with activity(f"running @{function.name}"):
+            return function.run(inputs)
+
+    def call(own: Sequence[Any]) -> Sequence[Any]:
+        stays = options.backend == "numba"
+        return function.run_on_devices(*own) if stays else function.run(own)
+
+    try:
+        checkpoints = None
+        if options.checkpoint is not None:
+            checkpoints = Checkpoints(options.checkpoint, writes=prints_results)
+        if options.backend == MPI:
+            _agree_on_steps(options.steps, checkpoints)
+        found = run_repeatedly(function, call, inputs, options.steps, checkpoints, options.every)
+    except OSError as problem:
+        if options.checkpoint is None or problem.filename is None:
+            raise
+        message = f"cannot write '{problem.filename}': {problem.strerror}"
+        if isinstance(problem, FileExistsError):
+            message = f"--checkpoint={options.checkpoint} is a file, and must be a folder, or new"
+        raise UsageError(message) from problem
+    check_given(function, found, options)
+    return list(map(np.asarray, found))
+
+
+def _agree_on_steps(steps: int, checkpoints: Checkpoints | None) -> None:
+    from ...runtime.rank_calls import agree_on_steps
+
+    last = None if checkpoints is None else checkpoints.last()
+    agree_on_steps(steps, 0 if last is None else last.step)
