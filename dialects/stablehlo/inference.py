@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ComplexType,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -20,7 +19,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.tensor_types import shape_text, shapes_agree
+from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree
 from ..quant import quantization
 
 Shape = tuple[int, ...]
@@ -204,20 +203,13 @@ def transposed(operation: Operation) -> Shape:
 
 def reshaping(operation: Operation) -> None:
     """Check that the result has as many elements as the operand."""
-    source, result = shape(operation, 0), result_shape(operation)
-    if min((*source, *result), default=0) >= 0 and _count(source) != _count(result):
+    source, result = element_count(shape(operation, 0)), element_count(result_shape(operation))
+    if not sizes_agree(source, result):
         raise VerifyException(
-            f"number of output elements ({_count(result)}) doesn't match expected number of "
-            f"elements ({_count(source)})"
+            f"number of output elements ({result}) doesn't match expected number of "
+            f"elements ({source})"
         )
     same_elements(operation)
-
-
-def _count(sizes: Shape) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
 
 
 def sliced(operation: Operation) -> Shape:
@@ -391,8 +383,3 @@ def windowed(operation: Operation) -> None:
     found = attribute(operation, "padding")
     if found is not None and len(number_list(found)) != 2 * rank:
         raise VerifyException(f"expected 'padding' to be {rank} pairs, got {found}")
-
-
-def real(element: Attribute) -> bool:
-    """Return whether elements are integers or floats."""
-    return isinstance(element, IntegerType | AnyFloat)

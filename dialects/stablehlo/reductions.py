@@ -9,8 +9,10 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list, with_element
+from ...ir.tensor_types import shape_text, shapes_agree
 from . import index_checks, inference
 from .control_flow import ReturnOp
 from .syntax import define
@@ -148,7 +150,7 @@ def scattering(operation: Operation) -> None:
     """Check inputs, indices, updates and the body of a scatter. Raises VerifyException."""
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
-        raise inference.VerifyException("expected as many updates and results as inputs")
+        raise VerifyException("expected as many updates and results as inputs")
     index_checks.scatter(operation)
     inference.body_arguments(operation, 2 * count, count)
 
@@ -160,16 +162,14 @@ def sorting(operation: Operation) -> None:
     """
     count = len(operation.operands)
     if count < 1 or len(operation.results) != count:
-        raise inference.VerifyException("expected as many results as operands")
+        raise VerifyException("expected as many results as operands")
     for index in range(count):
         inference.require_shape(operation, inference.shape(operation, 0), index)
         inference.require_shape(operation, inference.shape(operation, index), index)
     rank = len(inference.shape(operation, 0))
     dimension = integer(operation, "dimension", -1)
     if not -rank <= dimension < rank:
-        raise inference.VerifyException(
-            f"expected the dimension to be in [{-rank}, {rank}), got {dimension}"
-        )
+        raise VerifyException(f"expected the dimension to be in [{-rank}, {rank}), got {dimension}")
     inference.body_arguments(operation, 2 * count, 1)
 
 
@@ -179,7 +179,7 @@ def window_reduction(operation: Operation) -> None:
 
     count = len(operation.operands) // 2
     if count < 1 or len(operation.operands) != 2 * count or len(operation.results) != count:
-        raise inference.VerifyException("expected as many initial values and results as inputs")
+        raise VerifyException("expected as many initial values and results as inputs")
     inference.windowed(operation)
     windows = reduction_windows(operation)
     for index in range(count):
@@ -198,10 +198,9 @@ def selecting(operation: Operation) -> None:
     inference.require_shape(operation, sizes)
     counts = [w.count(n) for w, n in zip(reduction_windows(operation), sizes, strict=True)]
     found = inference.shape(operation, 1)
-    if not inference.shapes_agree(tuple(counts), found):
-        raise inference.VerifyException(
-            f"expected a source of shape {inference.shape_text(tuple(counts))}, got "
-            f"{inference.shape_text(found)}"
+    if not shapes_agree(tuple(counts), found):
+        raise VerifyException(
+            f"expected a source of shape {shape_text(tuple(counts))}, got {shape_text(found)}"
         )
 
 

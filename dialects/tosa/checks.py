@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import number_list
 from ...ir.tensor_types import (
     StaticShape,
+    element_count,
     ranked_type,
     shape_text,
     shapes_agree,
@@ -289,21 +290,12 @@ def transposition(operation: Operation) -> None:
             )
 
 
-def _count(shape: StaticShape) -> int:
-    count = 1
-    for size in shape:
-        if size < 0:
-            return -1
-        count *= size
-    return count
-
-
 def reshaping(operation: Operation) -> None:
     """Check that the number of elements is kept and the result has the shape of the operand."""
     _same_elements((operation.operands[0], operation.results[0]))
     before, after = (
-        _count(static_shape(operation.operands[0])),
-        _count(static_shape(operation.results[0])),
+        element_count(static_shape(value))
+        for value in (operation.operands[0], operation.results[0])
     )
     if not sizes_agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
