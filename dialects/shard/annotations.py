@@ -201,9 +201,6 @@ class GetShardingOp(SyntaxOperation):
     def __init__(self, source: SSAValue) -> None:
         super().__init__(operands=[source], result_types=[ShardingType()])
 
-    def verify_(self) -> None:
-        super().verify_()
-
 
 @irdl_op_definition
 class ShardShapeOp(NamedResults):
