@@ -47,11 +47,12 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from ...ir.syntax.rows import PURE
 from ...ir.syntax.symbol_directives import Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableEnd
+from ..stream.executables import Executable, ExecutableEnd, executable_syntax
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
-from .objects import ON_DEVICE, PURE, RESULT, row
+from .objects import ON_DEVICE, RESULT, row
 from .targets import DeviceType, ExecutableTargetAttr
 
 INDEX = IndexType()
@@ -83,10 +84,8 @@ class ExecutableOp(Executable):
     name = "hal.executable"
     lazy = opt_prop_def(UnitAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        "( lazy$lazy)? @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableEndOp, "( lazy$lazy)? @$sym_name attr-dict-with-keyword "
     )
 
 
@@ -102,11 +101,10 @@ class ExecutableVariantOp(Executable):
     objects = opt_prop_def(ArrayAttr[Attribute])
     sources = opt_prop_def(DictionaryAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableVariantEndOp,
         " @$sym_name target(stripped($target))( objects($objects))?( sources($sources))?"
         " attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableVariantEndOp),
     )
 
 
@@ -117,11 +115,8 @@ class ExecutableSourceOp(Executable):
     name = "hal.executable.source"
     objects = opt_prop_def(ExecutableObjectsAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name",
-        "struct($objects) attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableSourceEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableSourceEndOp, " @$sym_name", "struct($objects) attr-dict-with-keyword "
     )
 
 

@@ -19,8 +19,8 @@ from ..util.functions import (
     print_attributes,
     verify_callee,
 )
-from .channels import PLACED, row
 from .dispatch_syntax import DispatchOperands
+from .rows import PLACED, row
 
 INDEX = IndexType()
 
