@@ -29,7 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes
-from .meshes import mesh_of, shape_of, verify_sharding
+from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 Axes = tuple[AxisRef, ...]
 
@@ -141,7 +141,7 @@ class SdyCollective(SyntaxOperation, ABC):
         fault = axes_fault(tuple(listed.lists), mesh)
         if fault is not None:
             raise VerifyException(fault)
-        rank = len(shape_of(self.result.type))
+        rank = len(shape_or_empty(self.result.type))
         if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
             raise VerifyException(
                 f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"

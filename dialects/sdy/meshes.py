@@ -34,7 +34,7 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
     mesh = mesh_of(operation, sharding)
     if mesh is None:
         raise VerifyException(f"unknown mesh: @{sharding.mesh}")
-    fault = sharding.fault(mesh, len(shape_of(value_type)))
+    fault = sharding.fault(mesh, len(shape_or_empty(value_type)))
     if fault is not None:
         raise VerifyException(fault)
 
@@ -65,6 +65,6 @@ class MeshOp(SyntaxOperation):
             raise VerifyException(fault)
 
 
-def shape_of(value_type: Attribute) -> tuple[int, ...]:
+def shape_or_empty(value_type: Attribute) -> tuple[int, ...]:
     """Return the shape of a tensor type; `()` for other types."""
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()
