@@ -142,7 +142,7 @@ def _read_window(parser: Parser, parsed: Parsed) -> None:
 
 
 def _read_dimensions(parser: Parser, parsed: Parsed) -> None:
-    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_places(parser))
+    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_roles(parser))
     _read_window(parser, parsed)
 
 
