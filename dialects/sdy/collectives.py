@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes
+from .attributes import AxisRef, ShardingAttr, axes_text, axes_validation_error, parse_axes
 from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 Axes = tuple[AxisRef, ...]
@@ -138,9 +138,9 @@ class SdyCollective(SyntaxOperation, ABC):
         mesh = mesh_of(self, self.out_sharding.data)
         if listed is None or mesh is None:
             return
-        fault = axes_fault(tuple(listed.lists), mesh)
-        if fault is not None:
-            raise VerifyException(fault)
+        error = axes_validation_error(tuple(listed.lists), mesh)
+        if error is not None:
+            raise VerifyException(error)
         rank = len(shape_or_empty(self.result.type))
         if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
             raise VerifyException(
