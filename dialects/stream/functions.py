@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser
@@ -20,9 +20,7 @@ from ..util.functions import (
     verify_callee,
 )
 from .dispatch_syntax import DispatchOperands
-from .rows import PLACED, row
-
-INDEX = IndexType()
+from .rows import INDEX, PLACED, row
 
 
 @irdl_op_definition

@@ -25,8 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand
 from ...ir.syntax.rows import PURE
-from .async_ops import INDEX, TIMEPOINT, PlacedOperation
-from .rows import PLACED, row
+from .async_ops import TIMEPOINT, PlacedOperation
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
 ResourceAllocOp = row(
