@@ -27,12 +27,10 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
@@ -40,12 +38,12 @@ from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
-from ..ir.syntax.rows import Rows
+from ..ir.syntax.rows import PURE, Rows
 from ..ir.tensor_types import Shape, shape_of
 from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
 row = Rows("iree_tensor_ext", {"tensor": TensorType})
-PURE = (Pure(),)
+flow_row = Rows("flow", {})
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
 
@@ -208,25 +206,6 @@ class DispatchTensorStore(DispatchTensorAccess):
             raise VerifyException("the target is read-only")
 
 
-class WorkloadOrdinal(SyntaxOperation):
-    """Mark a value in a kernel as the workload operand with this ordinal."""
-
-    operand = operand_def(IndexType())
-    ordinal = prop_def(IntegerAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-
-class WorkgroupCount(SyntaxOperation):
-    """Return the workgroup count of a workload; it is computed when the kernel is compiled."""
-
-    workload = var_operand_def(IndexType())
-    x = result_def(IndexType())
-    y = result_def(IndexType())
-    z = result_def(IndexType())
-    traits = traits_def(Pure())
-
-
 # Current names
 
 
@@ -279,20 +258,22 @@ class FlowDispatchTensorStoreOp(DispatchTensorStore):
     name = "flow.dispatch.tensor.store"
 
 
-@irdl_op_definition
-class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
-    """Mark a value in a kernel as a workload operand, in the spelling of 2024."""
+FlowDispatchWorkloadOrdinalOp = flow_row(
+    "dispatch.workload.ordinal",
+    "operand -> result | ordinal:int",
+    " $operand, index($ordinal) attr-dict : type($result)",
+    traits=PURE,
+    doc="Mark a value in a kernel as a workload operand, in the spelling of 2024.",
+)
 
-    name = "flow.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
 
-
-@irdl_op_definition
-class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
-    """Return the workgroup count of a workload, in the spelling of 2024 (without parentheses)."""
-
-    name = "flow.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
+FlowDispatchWorkgroupCountFromSliceOp = flow_row(
+    "dispatch.workgroup_count_from_slice",
+    "workload* -> x y z",
+    " $workload attr-dict",
+    traits=PURE,
+    doc="Return the workgroup count of a workload, in the spelling of 2024 (without parentheses).",
+)
 
 
 def _verify_barrier(barrier: Operation) -> None:

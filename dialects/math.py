@@ -125,18 +125,14 @@ class SincosOp(SyntaxOperation):
     )
 
 
-_KINDS = ("finite", "inf", "nan", "normal")
-"""The classes of floats that the classification ops test for."""
+_FLOAT_CLASSES = ("finite", "inf", "nan", "normal")
 
 ExtendedMath = extended(
     Math,
     [
         ClampFOp,
         ErfcOp,
-        *(
-            variant(_ClassificationOp, f"math.is{kind}")
-            for kind in ("finite", "inf", "nan", "normal")
-        ),
+        *(variant(_ClassificationOp, f"math.is{kind}") for kind in _FLOAT_CLASSES),
         SincosOp,
     ],
 )

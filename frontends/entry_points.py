@@ -122,7 +122,7 @@ def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
         for axis in dimension.axes:
             if axis.name not in dict(mesh.axes):
                 return f"is split along the axis {axis}, but the mesh has {axes_phrase(mesh)}"
-    fault = sharding.fault(mesh, rank)
+    fault = sharding.validation_error(mesh, rank)
     return None if fault is None else f"cannot lie so: {fault}"
 
 

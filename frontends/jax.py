@@ -409,7 +409,7 @@ def _mesh(jax: Any, mesh: Any) -> Mesh:
         )
     sizes = [(str(name), int(size)) for name, size in extents.items()]
     found = Mesh(tuple(sizes))
-    fault = found.fault()
+    fault = found.validation_error()
     if fault is not None:
         raise ValueError(f"the mesh cannot be used: {fault}")
     return found

@@ -368,7 +368,7 @@ def _mesh(mesh: Any) -> Mesh:
         raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}") from problem
     names = names or [f"axis_{index}" for index in range(len(listed))]
     found = Mesh(tuple(zip(map(str, names), listed, strict=True)))
-    fault = found.fault()
+    fault = found.validation_error()
     if fault is not None:
         raise ValueError(f"the mesh cannot be used: {fault}")
     return found

@@ -115,6 +115,11 @@ def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     return len(left) == len(right) and all(map(sizes_agree, left, right))
 
 
+def element_count(shape: Sequence[int]) -> int:
+    """Return the number of elements of a shape; -1 if a size is dynamic (negative)."""
+    return -1 if min(shape, default=0) < 0 else prod(shape)
+
+
 def shape_text(shape: Sequence[int], separator: str = ", ") -> str:
     """Return a shape as text, such as `4, ?`."""
     return separator.join("?" if size < 0 else str(size) for size in shape)

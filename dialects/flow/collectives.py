@@ -7,7 +7,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import plain_type
@@ -20,7 +19,7 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     tied_operands,
 )
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.syntax.words import Choice
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
@@ -100,20 +99,20 @@ ROWS = (
         "channel.default",
         "-> result:channel | group:str?",
         f"( $group)? : type($result){END}",
-        traits=(Pure(),),
+        traits=PURE,
     ),
     row(
         "channel.split",
         "channel:channel color key -> result:channel",
         f" $channel, $color, $key : type($channel) -> type($result){END}",
-        traits=(Pure(),),
+        traits=PURE,
     ),
     *(
         row(
             f"channel.{what}",
             "channel:channel -> result",
             f" $channel : type($result){END}",
-            traits=(Pure(),),
+            traits=PURE,
         )
         for what in ("rank", "count")
     ),

@@ -27,8 +27,8 @@ from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.rows import Rows
-from ...ir.syntax.symbol_directives import EntryPoints, Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableEnd, ExecutableExport
+from ...ir.syntax.symbol_directives import EntryPoints
+from ..stream.executables import Executable, ExecutableEnd, ExecutableExport, executable_syntax
 
 row = Rows("flow", {})
 DISPATCH_TYPE = TiedFunctionType(
@@ -56,11 +56,7 @@ class ExecutableOp(Executable):
 
     name = "flow.executable"
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
-    )
+    SYNTAX: ClassVar[Syntax] = executable_syntax(ExecutableEndOp)
 
 
 @irdl_op_definition

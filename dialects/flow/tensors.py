@@ -9,16 +9,14 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.syntax.typed_values import ConstantValue, type_carried_by
 from ..iree_encoding.interfaces import Tensor
 
 row = Rows("flow", {"tensor": TensorType})
-PURE = (Pure(),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ from .targets import (
 )
 
 
-class OneDevice(ParametrizedAttribute, AffinityAttribute):
+class SingleDeviceAffinity(ParametrizedAttribute, AffinityAttribute):
     """`<@device>`, or `<@device, [queue, ...]>`."""
 
     device: SymbolRefAttr
@@ -82,7 +82,7 @@ class OneDevice(ParametrizedAttribute, AffinityAttribute):
 
 
 @irdl_attr_definition
-class DeviceAffinityAttr(OneDevice):
+class DeviceAffinityAttr(SingleDeviceAffinity):
     """An affinity to a device that the module defines."""
 
     name = "hal.device.affinity"
@@ -91,7 +91,7 @@ class DeviceAffinityAttr(OneDevice):
 
 
 @irdl_attr_definition
-class DevicePromiseAttr(OneDevice):
+class DevicePromiseAttr(SingleDeviceAffinity):
     """An affinity to a device that may be defined later."""
 
     name = "hal.device.promise"
@@ -152,7 +152,7 @@ class DeviceTopologyAttr(ParametrizedAttribute):
         printer.print_string("]>")
 
 
-SOLVER_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
+SOLVER_LOOKUP_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
 """Keys under which an executable target names its solver: IREE 3.13, 2024, and in between."""
 
 
@@ -301,7 +301,7 @@ class _FailedSolverAttr(ParametrizedAttribute, _UnusableSolver):
 def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
     """Return the configured solver of a target; the identity resolver if it names none."""
     entries = target.entries
-    for key in SOLVER_KEYS:
+    for key in SOLVER_LOOKUP_KEYS:
         solver = entries.data.get(key)
         if solver is None:
             continue

@@ -25,9 +25,10 @@ from xdsl.printer import Printer
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import OneOf
+from ...ir.syntax.rows import PURE, OneOf
 from ..stream.affinity import AffinityOpInterface
-from .objects import PLACED, PURE, row
+from ..stream.rows import PLACED
+from .objects import row
 from .types import BufferType, BufferViewType, FenceType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)

@@ -47,11 +47,12 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from ...ir.syntax.rows import PURE
 from ...ir.syntax.symbol_directives import Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableEnd
+from ..stream.executables import Executable, ExecutableEnd, executable_syntax
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
-from .objects import ON_DEVICE, PURE, RESULT, row
+from .objects import ON_DEVICE, RESULT, row
 from .targets import DeviceType, ExecutableTargetAttr
 
 INDEX = IndexType()
@@ -83,10 +84,8 @@ class ExecutableOp(Executable):
     name = "hal.executable"
     lazy = opt_prop_def(UnitAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        "( lazy$lazy)? @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableEndOp, "( lazy$lazy)? @$sym_name attr-dict-with-keyword "
     )
 
 
@@ -102,11 +101,10 @@ class ExecutableVariantOp(Executable):
     objects = opt_prop_def(ArrayAttr[Attribute])
     sources = opt_prop_def(DictionaryAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableVariantEndOp,
         " @$sym_name target(stripped($target))( objects($objects))?( sources($sources))?"
         " attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableVariantEndOp),
     )
 
 
@@ -117,11 +115,8 @@ class ExecutableSourceOp(Executable):
     name = "hal.executable.source"
     objects = opt_prop_def(ExecutableObjectsAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name",
-        "struct($objects) attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableSourceEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableSourceEndOp, " @$sym_name", "struct($objects) attr-dict-with-keyword "
     )
 
 
@@ -151,7 +146,7 @@ def print_arguments(printer: Printer, region: Region) -> None:
         printer.print_list(region.block.args, printer.print_block_argument)
 
 
-class Condition:
+class ConditionRegion:
     """` condition(%device: !hal.device, ...) -> i1 {...} fallback(@other)`, or nothing."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("condition_fallback",)
@@ -159,7 +154,7 @@ class Condition:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword("condition") is None:
             return
-        parsed.regions["condition"] = parse_truth(parser)
+        parsed.regions["condition"] = parse_condition_region(parser)
         parser.parse_keyword("fallback")
         with parser.in_parens():
             parsed.attributes["condition_fallback"] = SymbolRefAttr(parser.parse_symbol_name())
@@ -169,7 +164,7 @@ class Condition:
         fallback = operation.get_attr_or_prop("condition_fallback")
         if region.blocks and fallback is not None:
             printer.print_string(" condition")
-            print_truth(printer, region)
+            print_condition_region(printer, region)
             printer.print_string(" fallback(")
             printer.print_attribute(fallback)
             printer.print_string(")")
@@ -179,18 +174,18 @@ class Condition:
         if there != (operation.get_attr_or_prop("condition_fallback") is not None):
             raise VerifyException("expects a condition and a fallback, or neither")
         if there:
-            verify_truth(cast(ExecutableExportOp, operation).condition)
+            verify_condition_region(cast(ExecutableExportOp, operation).condition)
             fallback = symbol(operation, "condition_fallback")
             if find_symbol(operation, fallback) is None:
                 raise VerifyException(f"undefined fallback entry point: @{fallback}")
 
 
-def verify_truth(region: Region) -> None:
+def verify_condition_region(region: Region) -> None:
     """Check that a region returns a single i1. Raises VerifyException."""
     verify_returned(region, [i1], "target condition region must return a single i1 result")
 
 
-def parse_truth(parser: Parser) -> Region:
+def parse_condition_region(parser: Parser) -> Region:
     """Parse a region with arguments that returns an i1: `(%a: T, ...) -> i1 {...}`."""
     arguments = parse_arguments(parser)
     parser.parse_punctuation("->")
@@ -200,8 +195,8 @@ def parse_truth(parser: Parser) -> Region:
     return parser.parse_region(arguments)
 
 
-def print_truth(printer: Printer, region: Region) -> None:
-    """Print a region that returns an i1: the inverse of `parse_truth`."""
+def print_condition_region(printer: Printer, region: Region) -> None:
+    """Print a region that returns an i1: the inverse of `parse_condition_region`."""
     print_arguments(printer, region)
     printer.print_string(" -> i1 ")
     printer.print_region(region, print_entry_block_args=False)
@@ -232,7 +227,7 @@ class ExecutableExportOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         Visibility(),
         " @$sym_name( ordinal(index($ordinal)))? layout($layout)",
-        Condition(),
+        ConditionRegion(),
         WorkgroupCountRegion("workgroup_count", "count", DEVICE_TYPE),
         "struct($workgroup_size, $subgroup_size, $workgroup_local_memory, $source_locs)"
         " attr-dict-with-keyword",
@@ -371,7 +366,7 @@ class ExternalTargets:
         def parse_one() -> None:
             columns["targets"].append(parser.parse_attribute())
             conditional = parser.parse_optional_keyword("if") is not None
-            regions.append(parse_truth(parser) if conditional else Region())
+            regions.append(parse_condition_region(parser) if conditional else Region())
             parser.parse_keyword("ordinal")
             with parser.in_parens():
                 ordinal = parser.parse_integer(allow_boolean=False, allow_negative=False)
@@ -392,7 +387,7 @@ class ExternalTargets:
             printer.print_attribute(target)
             if region.blocks:
                 printer.print_string(" if")
-                print_truth(printer, region)
+                print_condition_region(printer, region)
             printer.print_string(f" ordinal({ordinal.value.data}) = ")
             printer.print_attribute(objects)
 
@@ -418,7 +413,7 @@ class ExternalTargets:
         if len(counts) > 1:
             raise VerifyException("expects as many conditions, ordinals and objects as targets")
         for region in extern.target_regions:
-            verify_truth(region)
+            verify_condition_region(region)
 
 
 @irdl_op_definition

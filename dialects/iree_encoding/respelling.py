@@ -75,7 +75,7 @@ OPERATIONS: tuple[tuple[type[Operation], type[Operation]], ...] = (
 )
 """Ops with equal operands and properties: 2024, then `today`."""
 
-SOLVER_KEYS = ("encoding_solver", "iree.encoding.resolver")
+SOLVER_KEY_PAIR = ("encoding_solver", "iree.encoding.resolver")
 """The key of the solver in an executable target's dictionary: 2024, then `today`."""
 
 BASELINE_ROUNDING = 32
@@ -142,7 +142,7 @@ class Respelling(AttributeReplacer):
         old, new = (0, 1) if spelling == "today" else (1, 0)
         self._attributes = {pair[old]: pair[new] for pair in ATTRIBUTES}
         self._operations = {pair[old]: pair[new] for pair in OPERATIONS}
-        self._old_key, self._new_key = SOLVER_KEYS[old], SOLVER_KEYS[new]
+        self._old_key, self._new_key = SOLVER_KEY_PAIR[old], SOLVER_KEY_PAIR[new]
         self._changing: Operation | None = None
 
     def change(self, module: ModuleOp) -> None:

@@ -42,10 +42,10 @@ from .base import (
     segment_sizes,
 )
 from .bodies import BodyError, IndexOp, YieldOp, body_template, clone_body
-from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+from .named_ops import CONTRACT, ELEMENTWISE, NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .packing import PackOp, SoftmaxOp, UnpackOp
 from .region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
-from .structured_view import given_maps
+from .structured_view import given_maps, is_unsigned_cast
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
 
@@ -204,7 +204,7 @@ class NamedStructuredOp(StructuredOp):
                 f"{len(outputs)}"
             )
         types = tuple(element_type(value.type) for value in (*inputs, *outputs))
-        return row, types, "", "cast_unsigned" in str(properties.get("cast", ""))
+        return row, types, "", is_unsigned_cast(properties.get("cast"))
 
     def prints_generically(self) -> bool:
         """Return whether the body or the maps differ from those that the name implies.
@@ -350,9 +350,7 @@ class ContractOp(NamedStructuredOp):
     """
 
     name = "linalg.contract"
-    ROW: ClassVar[NamedOp] = NamedOp(
-        "contract", None, "*, * -> *", BodyKind.MULTIPLY_ADD, has_cast=True
-    )
+    ROW: ClassVar[NamedOp] = CONTRACT
 
     indexing_maps = prop_def(IndexingMaps)
     cast = opt_prop_def(TypeFunctionAttr)
@@ -386,7 +384,7 @@ class ElementwiseOp(NamedStructuredOp):
     """Apply a scalar function elementwise; the maps may transpose or broadcast operands."""
 
     name = "linalg.elementwise"
-    ROW: ClassVar[NamedOp] = NamedOp("elementwise", None, "* -> *", BodyKind.FUNCTION)
+    ROW: ClassVar[NamedOp] = ELEMENTWISE
 
     kind = prop_def(ElementwiseKindAttr)
     indexing_maps = opt_prop_def(IndexingMaps)

@@ -322,3 +322,8 @@ _ROWS = (
 
 NAMED_OPS: dict[str, NamedOp] = {f"linalg.{row.name}": row for row in _ROWS}
 """All named structured ops by full name."""
+
+CONTRACT = NamedOp("contract", None, "*, * -> *", BodyKind.MULTIPLY_ADD, has_cast=True)
+ELEMENTWISE = NamedOp("elementwise", None, "* -> *", BodyKind.FUNCTION)
+DATA_MOVEMENT = NamedOp("data_movement", None, "* -> *", BodyKind.YIELD_INPUT)
+"""The body of `linalg.broadcast` and `linalg.transpose`."""

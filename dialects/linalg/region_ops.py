@@ -42,7 +42,7 @@ from .base import (
     verify_structured,
 )
 from .bodies import YieldOp, clone_body
-from .named_ops import BodyKind, NamedOp
+from .named_ops import DATA_MOVEMENT
 
 # The short form ----------------------------------------------------------------------------------
 
@@ -333,10 +333,7 @@ class ReduceOp(IRDLOperation):
         verify_structured(self, len(self.inputs))
 
 
-_RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
-
-
-class _RelayoutOp(IRDLOperation):
+class _DataMovementOp(IRDLOperation):
     """Base of the ops that only move or repeat elements."""
 
     input = operand_def()
@@ -346,14 +343,14 @@ class _RelayoutOp(IRDLOperation):
 
     traits = traits_def(DestinationEffects())
 
-    NUMBERS_NAME: ClassVar[str]
+    DIMENSIONS_PROPERTY: ClassVar[str]
     """The property that relates dimensions of the input and the output."""
 
     def __init__(self, input: SSAValue, init: SSAValue, numbers: Sequence[int]) -> None:
         super().__init__(
             operands=[input, init],
             result_types=[tensor_types([init])],
-            properties={self.NUMBERS_NAME: DenseArrayBase.from_list(i64, numbers)},
+            properties={self.DIMENSIONS_PROPERTY: DenseArrayBase.from_list(i64, numbers)},
             regions=[self._new_body(input, init)],
         )
 
@@ -367,7 +364,7 @@ class _RelayoutOp(IRDLOperation):
 
     @staticmethod
     def _new_body(input: SSAValue, init: SSAValue) -> Region:
-        return clone_body(_RELAYOUT, (element_type(input.type), element_type(init.type)))
+        return clone_body(DATA_MOVEMENT, (element_type(input.type), element_type(init.type)))
 
     # Custom parser: the body is implied, and the results have the types of the outputs.
     @classmethod
@@ -378,8 +375,8 @@ class _RelayoutOp(IRDLOperation):
             parser.raise_error(
                 f"expected 1 input and 1 output, but found {len(operands)} operands", position
             )
-        parser.parse_keyword(cls.NUMBERS_NAME)
-        properties: dict[str, Attribute] = {cls.NUMBERS_NAME: parse_numbers(parser)}
+        parser.parse_keyword(cls.DIMENSIONS_PROPERTY)
+        properties: dict[str, Attribute] = {cls.DIMENSIONS_PROPERTY: parse_numbers(parser)}
         return cls.create(
             operands=operands,
             result_types=tensor_types(operands[1:]),
@@ -391,16 +388,16 @@ class _RelayoutOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         print_operand_group(printer, "ins", (self.input,))
         print_operand_group(printer, "outs", (self.init,))
-        print_numbers(printer, self.NUMBERS_NAME, self.properties[self.NUMBERS_NAME])
+        print_numbers(printer, self.DIMENSIONS_PROPERTY, self.properties[self.DIMENSIONS_PROPERTY])
         print_sorted_attributes(printer, self.attributes)
 
 
 @irdl_op_definition
-class BroadcastOp(_RelayoutOp):
+class BroadcastOp(_DataMovementOp):
     """Broadcast a tensor along new dimensions of the output, listed in `dimensions`."""
 
     name = "linalg.broadcast"
-    NUMBERS_NAME: ClassVar[str] = "dimensions"
+    DIMENSIONS_PROPERTY: ClassVar[str] = "dimensions"
 
     dimensions = prop_def(DenseArrayBase.constr(i64))
 
@@ -430,11 +427,11 @@ class BroadcastOp(_RelayoutOp):
 
 
 @irdl_op_definition
-class TransposeOp(_RelayoutOp):
+class TransposeOp(_DataMovementOp):
     """Permute the dimensions of a tensor: output dimension i is input dimension permutation[i]."""
 
     name = "linalg.transpose"
-    NUMBERS_NAME: ClassVar[str] = "permutation"
+    DIMENSIONS_PROPERTY: ClassVar[str] = "permutation"
 
     permutation = prop_def(DenseArrayBase.constr(i64))
 

@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...ir.attribute_access import attribute, element_type, number_list
 from ...ir.rules import Rules
 from .bodies import BodyError, body_template
-from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+from .named_ops import CONTRACT, DATA_MOVEMENT, ELEMENTWISE, NAMED_OPS, IteratorType, NamedOp
 
 __all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
 
@@ -135,9 +135,9 @@ def _rank(value: SSAValue) -> int:
     return len(value_type.get_shape()) if isinstance(value_type, ShapedType) else 0
 
 
-def is_unsigned(operation: Operation) -> bool:
-    """Return whether `cast = #linalg.type_fn<cast_unsigned>` is set."""
-    return "cast_unsigned" in str(attribute(operation, "cast") or "")
+def is_unsigned_cast(cast: Attribute | None) -> bool:
+    """Return whether the attribute `cast` is given as `#linalg.type_fn<cast_unsigned>`."""
+    return getattr(cast, "data", None) == "cast_unsigned"
 
 
 def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block | None:
@@ -146,7 +146,7 @@ def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block
         return body
     types = tuple(element_type(operand.type) for operand in operation.operands)
     try:
-        return body_template(row, types, function, is_unsigned(operation))
+        return body_template(row, types, function, is_unsigned_cast(attribute(operation, "cast")))
     except BodyError:
         return None
 
@@ -168,24 +168,13 @@ def _read_named(operation: Operation) -> StructuredView | None:
     return _view(operation, row.input_count, maps, iterators, body)
 
 
-_CONTRACT = NamedOp("contract", "", ", ->", BodyKind.MULTIPLY_ADD)
-
-
 @view_reader("linalg.contract")
 def _read_contract(operation: Operation) -> StructuredView | None:
     maps = given_maps(operation)
     if maps is None or len(maps) != 3:
         return None
     iterators = iterators_of_output(maps[-1].num_dims, maps[-1])
-    return _view(operation, 2, maps, iterators, _named_body(operation, _CONTRACT))
-
-
-_ELEMENTWISE = NamedOp("elementwise", None, "*", BodyKind.FUNCTION)
-
-
-def elementwise_kind(operation: Operation) -> str:
-    """Return the name of the scalar function in `kind = #linalg.elementwise_kind<...>`."""
-    return str(attribute(operation, "kind")).rpartition("<")[2].rstrip(">")
+    return _view(operation, 2, maps, iterators, _named_body(operation, CONTRACT))
 
 
 @view_reader("linalg.elementwise")
@@ -194,7 +183,8 @@ def _read_elementwise(operation: Operation) -> StructuredView | None:
     if maps is None:
         maps = (AffineMap.identity(_rank(operation.operands[-1])),) * len(operation.operands)
     iterators = (IteratorType.PARALLEL,) * maps[-1].num_dims
-    body = _named_body(operation, _ELEMENTWISE, elementwise_kind(operation))
+    function = getattr(attribute(operation, "kind"), "data", "")
+    body = _named_body(operation, ELEMENTWISE, function)
     return _view(operation, len(operation.operands) - 1, maps, iterators, body)
 
 
@@ -238,15 +228,12 @@ def _read_reduce(operation: Operation) -> StructuredView | None:
     return _view(operation, input_count, maps, iterators, _own_body(operation))
 
 
-_RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
-
-
 @view_reader("linalg.broadcast")
 def _read_broadcast(operation: Operation) -> StructuredView | None:
     rank = _rank(operation.operands[1])
     maps = (_kept_dimensions(operation, rank), AffineMap.identity(rank))
     iterators = (IteratorType.PARALLEL,) * rank
-    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+    return _view(operation, 1, maps, iterators, _named_body(operation, DATA_MOVEMENT))
 
 
 @view_reader("linalg.transpose")
@@ -258,7 +245,7 @@ def _read_transpose(operation: Operation) -> StructuredView | None:
     input_map = AffineMap(rank, 0, tuple(AffineExpr.dimension(i) for i in inverse))
     maps = (input_map, AffineMap.identity(rank))
     iterators = (IteratorType.PARALLEL,) * rank
-    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+    return _view(operation, 1, maps, iterators, _named_body(operation, DATA_MOVEMENT))
 
 
 STRUCTURED_OPERATIONS = frozenset(view_reader)

@@ -32,7 +32,7 @@ class Mesh:
     def sizes(self) -> dict[str, int]:
         return dict(self.axes)
 
-    def fault(self) -> str | None:
+    def validation_error(self) -> str | None:
         """Return what is wrong with the mesh; `None` if it is valid."""
         names = [name for name, _ in self.axes]
         for name, size in self.axes:
@@ -78,7 +78,7 @@ class AxisRef:
         first, width = self.sub_axis or (1, size)
         return first, first * width
 
-    def fault(self, size: int) -> str | None:
+    def validation_error(self, size: int) -> str | None:
         """Return what is wrong with the reference to an axis of `size`; `None` if it is valid."""
         if self.sub_axis is None:
             return None
@@ -140,7 +140,7 @@ class TensorSharding:
             parts.append(f"unreduced={axes_text(self.unreduced)}")
         return "<" + ", ".join(parts) + ">"
 
-    def fault(self, mesh: Mesh, rank: int | None) -> str | None:
+    def validation_error(self, mesh: Mesh, rank: int | None) -> str | None:
         """Return what is wrong with the sharding of a tensor of `rank`; `None` if it is valid."""
         if rank is not None and len(self.dimensions) != rank:
             return f"sharding doesn't match tensor rank: {len(self.dimensions)} != {rank}"
@@ -152,10 +152,10 @@ class TensorSharding:
             if dimension.priority is not None and not dimension.axes and not dimension.is_open:
                 return f"dim {index} is empty and closed but has a priority"
         lists = (*(dimension.axes for dimension in self.dimensions),)
-        return axes_fault((*lists, self.replicated, self.unreduced), mesh)
+        return axes_validation_error((*lists, self.replicated, self.unreduced), mesh)
 
 
-def axes_fault(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None:
+def axes_validation_error(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None:
     """Return what is wrong with lists of axes that must not overlap; `None` if they are valid."""
     sizes = mesh.sizes
     seen: list[AxisRef] = []
@@ -164,9 +164,9 @@ def axes_fault(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None
             if axis.name not in sizes:
                 return f'unknown axis name: "{axis.name}"'
             size = sizes[axis.name]
-            fault = axis.fault(size)
-            if fault is not None:
-                return fault
+            error = axis.validation_error(size)
+            if error is not None:
+                return error
             first, end = axis.extent(size)
             for other in seen:
                 other_first, other_end = other.extent(size)
@@ -205,9 +205,9 @@ def parse_mesh(parser: AttrParser) -> Mesh:
                 parser.Delimiter.SQUARE, parser.parse_integer
             )
     mesh = Mesh(tuple(axes), tuple(devices))
-    fault = mesh.fault()
-    if fault is not None:
-        parser.raise_error(fault, position)
+    error = mesh.validation_error()
+    if error is not None:
+        parser.raise_error(error, position)
     return mesh
 
 

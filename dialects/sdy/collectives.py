@@ -28,8 +28,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes
-from .meshes import mesh_of, shape_of, verify_sharding
+from .attributes import AxisRef, ShardingAttr, axes_text, axes_validation_error, parse_axes
+from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 Axes = tuple[AxisRef, ...]
 
@@ -138,10 +138,10 @@ class SdyCollective(SyntaxOperation, ABC):
         mesh = mesh_of(self, self.out_sharding.data)
         if listed is None or mesh is None:
             return
-        fault = axes_fault(tuple(listed.lists), mesh)
-        if fault is not None:
-            raise VerifyException(fault)
-        rank = len(shape_of(self.result.type))
+        error = axes_validation_error(tuple(listed.lists), mesh)
+        if error is not None:
+            raise VerifyException(error)
+        rank = len(shape_or_empty(self.result.type))
         if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
             raise VerifyException(
                 f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"

@@ -44,7 +44,7 @@ from .attributes import (
     shardings_text,
 )
 from .collectives import verify_same_type
-from .meshes import mesh_of, shape_of, verify_sharding
+from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class _ComputationOp(IRDLOperation):
             for index, sharding in enumerate(shardings):
                 verify_sharding(self, sharding, outer[index])
                 expected = self._inner_shape(sharding, outer[index], manual_axes)
-                found = shape_of(inner[index])
+                found = shape_or_empty(inner[index])
                 if not shapes_agree(expected, found):
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
@@ -233,7 +233,7 @@ class _ComputationOp(IRDLOperation):
         mesh = mesh_of(self, sharding)
         sizes = {} if mesh is None else mesh.sizes
         shape: list[int] = []
-        for size, dimension in zip(shape_of(outer), sharding.dimensions, strict=True):
+        for size, dimension in zip(shape_or_empty(outer), sharding.dimensions, strict=True):
             parts = prod(
                 axis.sub_axis[1] if axis.sub_axis else sizes[axis.name]
                 for axis in dimension.axes

@@ -34,9 +34,9 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
     mesh = mesh_of(operation, sharding)
     if mesh is None:
         raise VerifyException(f"unknown mesh: @{sharding.mesh}")
-    fault = sharding.fault(mesh, len(shape_of(value_type)))
-    if fault is not None:
-        raise VerifyException(fault)
+    error = sharding.validation_error(mesh, len(shape_or_empty(value_type)))
+    if error is not None:
+        raise VerifyException(error)
 
 
 @irdl_op_definition
@@ -60,11 +60,11 @@ class MeshOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        fault = self.mesh.data.fault()
-        if fault is not None:
-            raise VerifyException(fault)
+        error = self.mesh.data.validation_error()
+        if error is not None:
+            raise VerifyException(error)
 
 
-def shape_of(value_type: Attribute) -> tuple[int, ...]:
+def shape_or_empty(value_type: Attribute) -> tuple[int, ...]:
     """Return the shape of a tensor type; `()` for other types."""
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()

@@ -56,15 +56,9 @@ from .traits import ShardCanonicalization
 
 _SHARDING_CLAUSES = (
     Clause("split_axes", Form.AXES_ARRAY),
-    Clause("partial", Form.PARTIAL, optional=True, default=False),
-    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes", word="halo_sizes"),
-    Clause(
-        "static_sharded_dims_offsets",
-        Form.INDEX_LIST,
-        True,
-        "dynamic_sharded_dims_offsets",
-        word="sharded_dims_offsets",
-    ),
+    Clause("partial", Form.PARTIAL, optional=True),
+    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes"),
+    Clause("static_sharded_dims_offsets", Form.INDEX_LIST, True, "dynamic_sharded_dims_offsets"),
 )
 
 
@@ -201,9 +195,6 @@ class GetShardingOp(SyntaxOperation):
     def __init__(self, source: SSAValue) -> None:
         super().__init__(operands=[source], result_types=[ShardingType()])
 
-    def verify_(self) -> None:
-        super().verify_()
-
 
 @irdl_op_definition
 class ShardShapeOp(NamedResults):
@@ -304,7 +295,7 @@ class ShardShapeOp(NamedResults):
 
 _SHARD_CLAUSES = (
     Clause("annotate_for_users", Form.FLAG, optional=True),
-    Clause("priority", Form.INTEGER, optional=True, default=False),
+    Clause("priority", Form.INTEGER, optional=True),
 )
 
 

@@ -173,7 +173,7 @@ def enclosing_grid(operation: Operation, name: str) -> Grid | None:
     return None if found is None or found.name != "shard.grid" else grid_value(found)
 
 
-GRID_ATTRIBUTE = "shard.grid"
+PER_PROCESS_GRID = "shard.grid"
 """Attribute of a global: the grid for whose processes its value differs.
 
 The global is a `!hal.device`, the device of this process, or an index, the kind of this process.

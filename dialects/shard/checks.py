@@ -23,8 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.symbols import find_visible_symbol, visible_names
-from ...ir.tensor_types import Shape
-from ...ir.tensor_types import shape_of as shape_of_tensor
+from ...ir.tensor_types import Shape, shape_of
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import IndicesAttr
@@ -101,21 +100,16 @@ def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[obje
         )
 
 
-def shape_of(value_type: Attribute) -> Shape:
+def require_ranked(value_type: Attribute) -> TensorType[Attribute]:
+    """Return a ranked tensor or memref type. Raises VerifyException for other types."""
+    if not isinstance(value_type, TensorType | MemRefType):
+        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
+    return cast("TensorType[Attribute]", value_type)
+
+
+def ranked_shape(value_type: Attribute) -> Shape:
     """Return the shape of a ranked tensor or memref. Raises VerifyException for other types."""
-    if not isinstance(value_type, TensorType | MemRefType):
-        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return shape_of_tensor(cast("TensorType[Attribute]", value_type))
-
-
-def element_type_of(value_type: Attribute) -> Attribute:
-    """Return the element type of a ranked tensor or memref.
-
-    Raises VerifyException for other types.
-    """
-    if not isinstance(value_type, TensorType | MemRefType):
-        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return cast("TensorType[Attribute]", value_type).element_type
+    return shape_of(require_ranked(value_type))
 
 
 def show(size: int | None) -> str:
@@ -128,7 +122,7 @@ def check_same_element_type(source: Attribute, result: Attribute, singles_out: b
 
     `singles_out` selects upstream's other wording, for ops that name one device of a group.
     """
-    if element_type_of(source) != element_type_of(result):
+    if require_ranked(source).element_type != require_ranked(result).element_type:
         rule = "requires the same element type for all operands and results"
         if singles_out:
             rule = "failed to verify that all of {input, result} have same element type"
@@ -140,7 +134,7 @@ def check_same_shape(source: Attribute, result: Attribute) -> None:
 
     A dynamic size is equal only to a dynamic one.
     """
-    if shape_of(source) != shape_of(result):
+    if ranked_shape(source) != ranked_shape(result):
         raise VerifyException(
             f"failed to verify that all of {{input, result}} have same shape, got {source} and "
             f"{result}"
@@ -149,7 +143,7 @@ def check_same_shape(source: Attribute, result: Attribute) -> None:
 
 def check_compatible_shape(source: Attribute, result: Attribute) -> None:
     """Check that source and result have compatible shapes; a dynamic size matches any."""
-    before, after = shape_of(source), shape_of(result)
+    before, after = ranked_shape(source), ranked_shape(result)
     if len(before) != len(after) or any(
         None not in (a, b) and a != b for a, b in zip(before, after, strict=True)
     ):
@@ -160,7 +154,7 @@ def check_compatible_shape(source: Attribute, result: Attribute) -> None:
 
 def check_ranked_above_zero(source: Attribute) -> None:
     """Check that a tensor does not have rank 0, which upstream rejects for some collectives."""
-    if not shape_of(source):
+    if not ranked_shape(source):
         raise VerifyException(
             f"operand #0 must be non-0-ranked.tensor of any type values, but got '{source}'"
         )
@@ -249,7 +243,7 @@ def check_conversion(source: Attribute, result: Attribute) -> None:
 
     Conversions stay within integers, floats or complex numbers.
     """
-    before, after = element_type_of(source), element_type_of(result)
+    before, after = require_ranked(source).element_type, require_ranked(result).element_type
     if before == after:
         return
     for family in (IntegerType | IndexType, AnyFloat, ComplexType):
@@ -359,6 +353,14 @@ def offset_runs(
             start = end
 
 
+def halo_pairs(
+    split_axes: Sequence[Axes], halos: Mixed
+) -> Iterator[tuple[int, int | SSAValue, int | SSAValue]]:
+    """Yield each split dimension with its low and its high halo."""
+    dimensions = (dimension for dimension, axes in enumerate(split_axes) if axes)
+    return zip(dimensions, halos[::2], halos[1::2], strict=True)
+
+
 def check_sharding_of_tensor(
     tensor_type: Attribute,
     grid: Grid,
@@ -368,7 +370,7 @@ def check_sharding_of_tensor(
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
     """Check a sharding, which is valid by itself, against the type of a tensor."""
-    shape = shape_of(tensor_type)
+    shape = ranked_shape(tensor_type)
     if any(split_axes[len(shape) :]):
         raise VerifyException(
             f"sharding splits dimension {max(d for d, axes in enumerate(split_axes) if axes)} of "
@@ -379,7 +381,7 @@ def check_sharding_of_tensor(
             f"sharding has {len(split_axes)} lists of axes for a tensor of rank {len(shape)}"
         )
     if partial is not None:
-        check_reduction(partial[0], element_type_of(tensor_type))
+        check_reduction(partial[0], require_ranked(tensor_type).element_type)
     if offsets:
         for dimension, limits in offset_runs(grid, split_axes, offsets):
             size, last = shape[dimension], limits[-1]
@@ -398,12 +400,9 @@ def _check_halo_lengths(
 
     A halo is filled from the elements of the direct neighbours only.
     """
-    pairs = iter(halos)
-    for dimension, axes in enumerate(split_axes):
-        if not axes:
-            continue
-        size, parts = shape[dimension], grid.size(axes)
-        for side, halo in zip(("low", "high"), (next(pairs), next(pairs)), strict=True):
+    for dimension, low, high in halo_pairs(split_axes, halos):
+        size, parts = shape[dimension], grid.size(split_axes[dimension])
+        for side, halo in (("low", low), ("high", high)):
             if size is None or not parts or not isinstance(halo, int):
                 continue
             shortest = size // parts
@@ -429,11 +428,8 @@ def check_halo_update(
     if not halos:
         return
     _check_halos(split_axes, halos)
-    pairs = iter(halos)
-    for dimension, axes in enumerate(split_axes):
-        if not axes:
-            continue
-        low, high, size = next(pairs), next(pairs), local_shape[dimension]
+    for dimension, low, high in halo_pairs(split_axes, halos):
+        size = local_shape[dimension]
         if size is None or not isinstance(low, int) or not isinstance(high, int):
             continue
         if max(low, high) > size - low - high:

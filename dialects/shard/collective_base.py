@@ -45,8 +45,8 @@ from .checks import (
     check_same_element_type,
     check_same_shape,
     check_shape,
-    element_type_of,
-    shape_of,
+    ranked_shape,
+    require_ranked,
     times,
 )
 from .grids import OnGrid
@@ -168,7 +168,7 @@ class Collective(OnGrid, ABC):
         if self.DEVICE:
             self._verify_device(grid)
         if row.divides or row.joins:
-            check_shape(shape_of(result), self._result_shape(row, shape_of(source), group))
+            check_shape(ranked_shape(result), self._result_shape(row, ranked_shape(source), group))
         elif self.DEVICE:
             check_same_shape(source, result)
         else:
@@ -176,7 +176,7 @@ class Collective(OnGrid, ABC):
         if row.reduces:
             kind = cast(ReductionKindAttr, self.properties["reduction"]).reduction
             check_conversion(source, result)
-            check_reduction(kind, element_type_of(result))
+            check_reduction(kind, require_ranked(result).element_type)
 
     def _verify_device(self, grid: Grid) -> None:
         """Check that the device has one coordinate for each axis of the group."""

@@ -34,7 +34,7 @@ from ...sharding.collectives import (
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
-from .checks import check_halo_update, check_index_count, check_ranked_above_zero, shape_of
+from .checks import check_halo_update, check_index_count, check_ranked_above_zero, ranked_shape
 from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
@@ -188,7 +188,7 @@ class UpdateHaloOp(OnGrid):
         Clauses(
             (
                 Clause("split_axes", Form.AXES_ARRAY),
-                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes"),
             )
         ),
         " attr-dict : type($destination, $result)",
@@ -240,7 +240,7 @@ class UpdateHaloOp(OnGrid):
         check_ranked_above_zero(self.destination.type)
         check_halo_update(
             grid,
-            shape_of(self.destination.type),
+            ranked_shape(self.destination.type),
             self.axes,
             self.halos,
         )

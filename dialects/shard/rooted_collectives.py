@@ -134,7 +134,7 @@ class RecvOp(Collective):
 
     DEVICE: ClassVar[str] = "source"
     SYNTAX: ClassVar[Syntax] = collective_syntax(
-        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
+        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", set_when_absent=False)
     )
 
     input = operand_def(TENSOR)

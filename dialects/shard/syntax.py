@@ -106,23 +106,22 @@ class Clause:
     """One `keyword = value` in the text of an op.
 
     An optional clause is not printed if its property is absent, empty or the default reduction.
-    `dynamic` names the operand segment of an INDEX_LIST. `default` says whether the property
-    exists, empty, if the clause is left out. `word` is the keyword if it differs from the
-    property's name; `synonyms` are further keywords that are parsed.
+    `dynamic` names the operand segment of an INDEX_LIST. `set_when_absent` says whether a property
+    of axes, indices or a reduction gets its default if the clause is left out. `synonyms` are
+    further keywords that are parsed.
     """
 
     name: str
     form: Form
     optional: bool = False
     dynamic: str = ""
-    default: bool = True
-    word: str = ""
+    set_when_absent: bool = True
     synonyms: tuple[str, ...] = ()
 
     @property
     def keyword(self) -> str:
-        """The keyword: `word`, or the name of the property if it is empty."""
-        return self.word or self.name
+        """The name of the property without the prefix of the static part of a list."""
+        return self.name.removeprefix("static_")
 
 
 ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
@@ -289,7 +288,7 @@ def _parse_value(parser: Parser, clause: Clause, parsed: Parsed) -> None:
 
 
 def _leave_out(clause: Clause, parsed: Parsed) -> None:
-    if not clause.default:
+    if not clause.set_when_absent:
         return
     name = clause.name
     match clause.form:

@@ -87,7 +87,7 @@ class WhileSyntax(IRDLOperation):
         printer.print_region(body, print_entry_block_args=False)
 
 
-def _while(operation: Operation) -> None:
+def _verify_while(operation: Operation) -> None:
     types = operation.operand_types
     if tuple(operation.result_types) != tuple(types):
         raise VerifyException("expected results of the operands' types")
@@ -113,7 +113,7 @@ def _compatible(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bo
     return len(found) == len(expected) and all(map(agree, found, expected))
 
 
-def _branches(operation: Operation) -> None:
+def _verify_branches(operation: Operation) -> None:
     if not operation.regions:
         raise VerifyException("expected at least one branch")
     element = IntegerType(1 if operation.name == "stablehlo.if" else 32)
@@ -223,11 +223,13 @@ OPERATIONS: list[type[IRDLOperation]] = [
         "stablehlo.while",
         "operands_* -> results_* | | cond body",
         pure=False,
-        verify=_while,
+        verify=_verify_while,
         base=WhileSyntax,
     ),
-    define("stablehlo.case", "index -> results_* | | branches*", verify=_branches),
-    define("stablehlo.if", "pred -> results_* | | true_branch false_branch", verify=_branches),
+    define("stablehlo.case", "index -> results_* | | branches*", verify=_verify_branches),
+    define(
+        "stablehlo.if", "pred -> results_* | | true_branch false_branch", verify=_verify_branches
+    ),
     define(
         "stablehlo.custom_call",
         "inputs* -> results_* | call_target_name has_side_effect? backend_config? "

@@ -12,14 +12,14 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
 from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
-from .inference import (
-    clamping,
-    comparison,
-    complex_parts,
-    constant,
-    elementwise,
-    same_shape,
-    selection,
+from .checks import (
+    verify_clamp,
+    verify_compare,
+    verify_complex_parts,
+    verify_constant,
+    verify_elementwise,
+    verify_same_shape,
+    verify_select,
 )
 from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Verifier, Word, define
 
@@ -41,8 +41,8 @@ CHANGING = frozenset(
 
 def _verifier(name: str) -> Verifier:
     if name in ("real", "imag", "abs"):
-        return complex_parts
-    return same_shape if f"stablehlo.{name}" in CHANGING else elementwise
+        return verify_complex_parts
+    return verify_same_shape if f"stablehlo.{name}" in CHANGING else verify_elementwise
 
 
 UNARY_OPS = [
@@ -59,7 +59,7 @@ BINARY_OPS = [
         f"stablehlo.{name}",
         "lhs rhs -> result",
         " $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
-        verify=elementwise,
+        verify=verify_elementwise,
     )
     for name in _BINARY.split()
 ]
@@ -68,7 +68,7 @@ OTHERS = [
         "stablehlo.clamp",
         "min operand max -> result",
         " $min, $operand, $max attr-dict : types($min, $operand, $max, $result)",
-        verify=clamping,
+        verify=verify_clamp,
     ),
     define(
         "stablehlo.compare",
@@ -80,7 +80,7 @@ OTHERS = [
             Word("compare_type", ComparisonTypeAttr, optional=True),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        verify=comparison,
+        verify=verify_compare,
     ),
     define(
         "stablehlo.reduce_precision",
@@ -90,19 +90,19 @@ OTHERS = [
             EXPONENT_MANTISSA,
             " attr-dict : types($operand, $result)",
         ),
-        verify=elementwise,
+        verify=verify_elementwise,
     ),
     define(
         "stablehlo.complex",
         "lhs rhs -> result",
         (" $lhs, $rhs attr-dict : ", COMPLEX_TYPES),
-        verify=complex_parts,
+        verify=verify_complex_parts,
     ),
     define(
         "stablehlo.select",
         "pred on_true on_false -> result",
         (" $pred, $on_true, $on_false attr-dict : ", SELECT_TYPES),
-        verify=selection,
+        verify=verify_select,
     ),
     define(
         "stablehlo.bitcast_convert",
@@ -168,4 +168,4 @@ class ConstantOp(IRDLOperation):
         printer.print_attribute(self.value)
 
     def verify_(self) -> None:
-        constant(self)
+        verify_constant(self)

@@ -9,12 +9,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
 from .attributes import GatherAttr, ScatterAttr
-from .inference import Shape, distinct, require_shape, shape
+from .checks import Shape, operand_shape, require_shape, verify_distinct
 
 
-def dimension(operation: Operation) -> None:
+def verify_dimension(operation: Operation) -> None:
     """Check that `dimension` is a dimension of the operand. Raises VerifyException."""
-    distinct([integer(operation, "dimension")], len(shape(operation, 0)), "the dimension")
+    verify_distinct(
+        [integer(operation, "dimension")], len(operand_shape(operation, 0)), "the dimension"
+    )
 
 
 def _starts(
@@ -28,14 +30,14 @@ def _starts(
         raise VerifyException(
             f"index vectors of {length} numbers do not fit a map of {len(mapped)} dimensions"
         )
-    distinct(mapped, rank, "dimensions of the index map")
-    distinct(batching, len(starts), "batching dimensions of the indices")
+    verify_distinct(mapped, rank, "dimensions of the index map")
+    verify_distinct(batching, len(starts), "batching dimensions of the indices")
     if vector in batching:
         raise VerifyException(f"dimension {vector} of the indices cannot be a batching dimension")
     return [size for place, size in enumerate(starts) if place != vector]
 
 
-def gather(operation: Operation) -> None:
+def verify_gather(operation: Operation) -> None:
     """Check that slices fit the operand and that the result consists of them.
 
     Raises VerifyException.
@@ -43,19 +45,19 @@ def gather(operation: Operation) -> None:
     numbers = attribute(operation, "dimension_numbers")
     if not isinstance(numbers, GatherAttr):
         raise VerifyException(f"expected #stablehlo.gather<...>, got {numbers}")
-    source, starts = shape(operation, 0), shape(operation, 1)
+    source, starts = operand_shape(operation, 0), operand_shape(operation, 1)
     batching = numbers.integers("operand_batching_dims")
     dropped = (*numbers.integers("collapsed_slice_dims"), *batching)
     of_starts = numbers.integers("start_indices_batching_dims")
     mapped = numbers.integers("start_index_map")
-    distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
-    distinct(dropped, len(source), "collapsed and batching dimensions")
+    verify_distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
+    verify_distinct(dropped, len(source), "collapsed and batching dimensions")
     if len(batching) != len(of_starts):
         raise VerifyException("expected as many batching dimensions of operand and indices")
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     offsets = numbers.integers("offset_dims")
     rank = len(batch) + len(offsets)
-    distinct(offsets, rank, "offset_dims")
+    verify_distinct(offsets, rank, "offset_dims")
     if len(offsets) != len(source) - len(dropped):
         raise VerifyException(
             f"expected {len(source) - len(dropped)} offset_dims, one for each dimension that is "
@@ -75,7 +77,7 @@ def gather(operation: Operation) -> None:
     )
 
 
-def scatter(operation: Operation) -> None:
+def verify_scatter_indices(operation: Operation) -> None:
     """Check that updates are windows of the inputs, one per index vector.
 
     Raises VerifyException.
@@ -84,19 +86,19 @@ def scatter(operation: Operation) -> None:
     if not isinstance(numbers, ScatterAttr):
         raise VerifyException(f"expected #stablehlo.scatter<...>, got {numbers}")
     count = len(operation.results)
-    source, starts = shape(operation, 0), shape(operation, count)
+    source, starts = operand_shape(operation, 0), operand_shape(operation, count)
     batching = numbers.integers("input_batching_dims")
     dropped = (*numbers.integers("inserted_window_dims"), *batching)
     of_starts = numbers.integers("scatter_indices_batching_dims")
     mapped = numbers.integers("scatter_dims_to_operand_dims")
-    distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
-    distinct(dropped, len(source), "inserted and batching dimensions")
+    verify_distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
+    verify_distinct(dropped, len(source), "inserted and batching dimensions")
     if len(batching) != len(of_starts):
         raise VerifyException("expected as many batching dimensions of inputs and indices")
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     windows = numbers.integers("update_window_dims")
-    updates = shape(operation, count + 1)
-    distinct(windows, len(updates), "update_window_dims")
+    updates = operand_shape(operation, count + 1)
+    verify_distinct(windows, len(updates), "update_window_dims")
     if len(windows) != len(source) - len(dropped) or len(updates) != len(batch) + len(windows):
         raise VerifyException(
             f"expected updates of rank {len(batch) + len(source) - len(dropped)} with "
@@ -114,6 +116,9 @@ def scatter(operation: Operation) -> None:
                 f"window size {updates[place]} does not fit a dimension of size {most}"
             )
     for index in range(count):
-        if shape(operation, index) != source or shape(operation, count + 1 + index) != updates:
+        if (
+            operand_shape(operation, index) != source
+            or operand_shape(operation, count + 1 + index) != updates
+        ):
             raise VerifyException("expected inputs of one shape, and updates of one shape")
         require_shape(operation, source, index)

@@ -11,7 +11,7 @@ from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
-from . import inference
+from . import checks
 from .attributes import (
     DotAlgorithmAttr,
     DotAttr,
@@ -142,7 +142,7 @@ def _read_window(parser: Parser, parsed: Parsed) -> None:
 
 
 def _read_dimensions(parser: Parser, parsed: Parsed) -> None:
-    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_places(parser))
+    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_roles(parser))
     _read_window(parser, parsed)
 
 
@@ -183,11 +183,11 @@ _CONVOLUTION_ATTRIBUTES = (
 )
 
 
-def convolution(operation: Operation) -> None:
+def verify_convolution(operation: Operation) -> None:
     """Check the shape of a convolution. Raises VerifyException."""
     from .windows import convolution_shape
 
-    inference.require_shape(operation, convolution_shape(operation))
+    checks.require_shape(operation, convolution_shape(operation))
 
 
 OPERATIONS = [
@@ -195,7 +195,7 @@ OPERATIONS = [
         "stablehlo.dot_general",
         "lhs rhs -> result | dot_dimension_numbers precision_config? algorithm?",
         (" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
-        verify=inference.dot_product,
+        verify=checks.verify_dot_general,
     ),
     define(
         "stablehlo.dot",
@@ -224,7 +224,7 @@ OPERATIONS = [
             _CONVOLUTION,
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        verify=convolution,
+        verify=verify_convolution,
     ),
     define(
         "stablehlo.dynamic_conv",
@@ -248,7 +248,7 @@ OPERATIONS = [
         "stablehlo.cholesky",
         "a -> result | lower?",
         " $a( , lower = bool($lower))? attr-dict : types($a, $result)",
-        verify=inference.elementwise,
+        verify=checks.verify_elementwise,
     ),
     define(
         "stablehlo.triangular_solve", "a b -> result | left_side lower unit_diagonal transpose_a"

@@ -14,12 +14,12 @@ from ...ir.dialect_extension import plain_type
 
 # Dimensions of convolutions ----------------------------------------------------------------------
 
-Places = tuple[str | int, ...]
+DimensionRoles = tuple[str | int, ...]
 """The role of each dimension: a letter, or the number of a spatial dimension."""
 
 
-def _places(parser: AttrParser) -> Places:
-    def place() -> str | int:
+def _parse_roles(parser: AttrParser) -> DimensionRoles:
+    def role() -> str | int:
         number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
         if number is not None:
             return number
@@ -27,28 +27,32 @@ def _places(parser: AttrParser) -> Places:
             return "?"
         return parser.parse_identifier()
 
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, place))
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, role))
 
 
 @irdl_attr_definition
-class ConvAttr(Data[tuple[Places, Places, Places]]):
+class ConvAttr(Data[tuple[DimensionRoles, DimensionRoles, DimensionRoles]]):
     """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`."""
 
     name = "stablehlo.conv"
 
     @classmethod
-    def parse_places(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+    def parse_roles(
+        cls, parser: AttrParser
+    ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
         """Parse the text without the angle brackets."""
-        first = _places(parser)
+        first = _parse_roles(parser)
         parser.parse_keyword("x")
-        second = _places(parser)
+        second = _parse_roles(parser)
         parser.parse_punctuation("->")
-        return first, second, _places(parser)
+        return first, second, _parse_roles(parser)
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+    def parse_parameter(
+        cls, parser: AttrParser
+    ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
         with parser.in_angle_brackets():
-            return cls.parse_places(parser)
+            return cls.parse_roles(parser)
 
     def text(self) -> str:
         """Return the text without the angle brackets."""
@@ -63,9 +67,9 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
 
         `which` selects input, kernel or output. Raises ValueError if a letter is missing.
         """
-        places = self.data[which]
-        spatial = sorted(place for place in places if isinstance(place, int))
-        return tuple(places.index(each) for each in (*letters, *spatial))
+        roles = self.data[which]
+        spatial = sorted(role for role in roles if isinstance(role, int))
+        return tuple(roles.index(each) for each in (*letters, *spatial))
 
 
 @irdl_attr_definition

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
-from .inference import shape
+from .checks import operand_shape
 from .types import ConvAttr
 
 
@@ -60,7 +60,7 @@ def reduction_windows(operation: Operation) -> list[Window]:
     Raises VerifyException if an attribute has another number of dimensions.
     """
     sizes = number_list(attribute(operation, "window_dimensions"))
-    rank = len(shape(operation, 0))
+    rank = len(operand_shape(operation, 0))
     sizes = sizes or (1,) * rank
     padding = _numbers(operation, "padding", 2 * rank, 0)
     lists = [
@@ -78,7 +78,7 @@ def reduction_windows(operation: Operation) -> list[Window]:
 def convolution_windows(operation: Operation) -> list[Window]:
     """Return the windows of a convolution, one per spatial dimension. Raises VerifyException."""
     numbers = convolution_numbers(operation)
-    kernel = shape(operation, 1)
+    kernel = operand_shape(operation, 1)
     spatial = numbers.positions(1, "io")[2:]
     rank = len(spatial)
     padding = _numbers(operation, "padding", 2 * rank, 0)
@@ -114,7 +114,7 @@ def convolution_numbers(operation: Operation) -> ConvAttr:
     numbers = attribute(operation, "dimension_numbers")
     if not isinstance(numbers, ConvAttr):
         raise VerifyException(f"expected #stablehlo.conv<...>, got {numbers}")
-    ranks = [len(shape(operation, 0)), len(shape(operation, 1))]
+    ranks = [len(operand_shape(operation, 0)), len(operand_shape(operation, 1))]
     rank = ranks[0]
     for places, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
         expected = [*letters, *range(rank - 2)]
@@ -129,7 +129,7 @@ def convolution_numbers(operation: Operation) -> ConvAttr:
 def convolution_shape(operation: Operation) -> tuple[int, ...]:
     """Infer the shape of a convolution's result. Raises VerifyException if sizes do not match."""
     numbers = convolution_numbers(operation)
-    image, kernel = shape(operation, 0), shape(operation, 1)
+    image, kernel = operand_shape(operation, 0), operand_shape(operation, 1)
     batch, feature, *spatial = numbers.positions(0, "bf")
     inputs, outputs = numbers.positions(1, "io")[:2]
     groups = integer(operation, "feature_group_count")

@@ -31,10 +31,9 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
 from .regions import ResourceRegion
-from .rows import PLACED, row
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
-INDEX = IndexType()
 TIMEPOINT = TimepointType()
 
 

@@ -24,11 +24,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints, exports_of
-from .async_ops import INDEX, TIMEPOINT, PlacedOperation
+from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import Captures, CommandBody
-from .rows import row
+from .rows import INDEX, row
 from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(

@@ -200,7 +200,7 @@ class DispatchResources:
 
     def fits(self, operation: Operation) -> bool:
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
-        return all(access == IntegerAttr(access.value.data, i32) for access in accesses)
+        return all(access.type == i32 for access in accesses)
 
 
 UNUSED = UnusedType()

@@ -51,6 +51,12 @@ class ExecutableBody(RegionBody):
         return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
 
 
+def executable_syntax(end: type[Operation], *header: str) -> Syntax:
+    """Return the syntax of an executable: visibility, header, and a body that ends in `end`."""
+    header = header or (" @$sym_name attr-dict-with-keyword ",)
+    return (Visibility(), *header, ExecutableBody("body", terminator=False, end=end))
+
+
 class Executable(SyntaxOperation):
     """Base of executables: a symbol table of kernels and their exports."""
 
@@ -124,11 +130,7 @@ class ExecutableOp(Executable):
 
     name = "stream.executable"
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
-    )
+    SYNTAX: ClassVar[Syntax] = executable_syntax(ExecutableEndOp)
 
     def inner_module(self) -> ModuleOp | None:
         """Return the module of kernels; `None` if the executable has been emptied."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser
@@ -19,10 +19,8 @@ from ..util.functions import (
     print_attributes,
     verify_callee,
 )
-from .channels import PLACED, row
 from .dispatch_syntax import DispatchOperands
-
-INDEX = IndexType()
+from .rows import INDEX, PLACED, row
 
 
 @irdl_op_definition

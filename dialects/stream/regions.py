@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -33,10 +33,8 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
-from .rows import PLACED, row
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
-
-INDEX = IndexType()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand
-from .async_ops import INDEX, TIMEPOINT, PlacedOperation
-from .rows import PLACED, row
+from ...ir.syntax.rows import PURE
+from .async_ops import TIMEPOINT, PlacedOperation
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
 ResourceAllocOp = row(
@@ -90,7 +90,7 @@ ResourceSizeOp = row(
     "resource.size",
     "operand:resource -> result | affinity:attr?",
     "( on($affinity))? $operand attr-dict : type($operand)",
-    traits=(*PLACED, Pure()),
+    traits=(*PLACED, *PURE),
     doc="Return the size of a resource in bytes.",
 )
 
@@ -100,7 +100,7 @@ ResourceSubviewOp = row(
     "source:resource source_size source_offset result_size -> result:resource",
     " $source[$source_offset] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
-    traits=(Pure(),),
+    traits=PURE,
     doc="Return a range of a resource without a copy.",
 )
 

@@ -1,8 +1,8 @@
-"""Declarations shared by the rows of `stream` ops: short names of types, the affinity trait."""
+"""Declarations shared by the rows of `stream` ops: short names of types, traits."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IndexType, StringAttr
 
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
@@ -32,4 +32,5 @@ row = Rows(
     },
 )
 
+INDEX = IndexType()
 PLACED = (AffinityOpInterface(),)

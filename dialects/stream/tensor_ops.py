@@ -40,10 +40,19 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
+from .rows import INDEX
 from .types import ResourceType
 
-INDEX = IndexType()
 STAGING = ResourceType(StringAttr("staging"))
+
+SOURCE = "shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
+UPDATE = "shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
+RESULT = "shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
+TARGET = (
+    "shaped($target_encoding_dims, $target_encoding)"
+    " in tied($target) type($target, $result){$target_size}"
+)
+"""The tensor type of a value and the type of its resource; the result is tied to the target."""
 
 
 class TensorOperation(SyntaxOperation):
@@ -72,9 +81,8 @@ class TensorImportOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?( consume$consume)? $source : type($source)"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        "( on($affinity))?( consume$consume)? $source"
+        f" : type($source) -> {RESULT} attr-dict-with-keyword"
     )
 
 
@@ -90,9 +98,7 @@ class TensorExportOp(PlacedTensorOperation):
     result = result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> type($result) attr-dict-with-keyword"
+        f"( on($affinity))? $source : {SOURCE} -> type($result) attr-dict-with-keyword"
     )
 
 
@@ -121,11 +127,7 @@ class TensorEmptyOp(PlacedTensorOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?"
-        " : shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
-    )
+    SYNTAX: ClassVar[Syntax] = f"( on($affinity))? : {RESULT} attr-dict-with-keyword"
 
 
 @irdl_op_definition
@@ -157,9 +159,7 @@ class TensorSplatOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value : type($value)"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f"( on($affinity))? $value : type($value) -> {RESULT} attr-dict-with-keyword"
     )
 
 
@@ -177,10 +177,7 @@ class TensorCopy(PlacedTensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f"( on($affinity))? $source : {SOURCE} -> {RESULT} attr-dict-with-keyword"
     )
 
 
@@ -254,9 +251,7 @@ class TensorSliceOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source[$start_indices for $lengths]"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f" : {SOURCE} -> {RESULT} attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -281,9 +276,8 @@ class TensorFillOp(PlacedTensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value, $target([$start_indices for $lengths^])? : type($value)"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        "( on($affinity))? $value, $target([$start_indices for $lengths^])?"
+        f" : type($value) -> {TARGET} attr-dict-with-keyword"
     )
 
 
@@ -306,9 +300,7 @@ class TensorUpdateOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $update, $target[$start_indices]"
-        " : shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        f" : {UPDATE} -> {TARGET} attr-dict-with-keyword"
     )
 
 
@@ -356,9 +348,7 @@ class TensorLoadOp(TensorOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source([$indices])?"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> type($result) attr-dict-with-keyword"
+        f" $source([$indices])? : {SOURCE} -> type($result) attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -381,9 +371,7 @@ class TensorStoreOp(TensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " $value, $target([$indices])? : type($value)"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        f" $value, $target([$indices])? : type($value) -> {TARGET} attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:

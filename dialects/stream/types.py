@@ -107,7 +107,8 @@ class CollectiveAttr(Collective):
     element: StringAttr
 
 
-LIFETIMES = ("*", "external", "staging", "transient", "variable", "constant")
+KNOWN_LIFETIMES = ("external", "staging", "transient", "variable", "constant")
+LIFETIMES = ("*", *KNOWN_LIFETIMES)
 """The lifetimes of a resource; `*` is not known yet."""
 
 

@@ -6,10 +6,9 @@ from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import RowOperation, Rows
+from ...ir.syntax.rows import PURE, RowOperation, Rows
 
 NUMBERS = {
     "id": "Return the index of the workgroup along a dimension.",
@@ -38,7 +37,7 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
             name,
             "-> result | dimension:int" + (" upper_bound:int?" if bounded else ""),
             f"[index($dimension)]{bound} attr-dict : type($result)",
-            traits=(Pure(),),
+            traits=PURE,
             verify=_verify,
             doc=doc,
         )

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, kept_dimensions, number_list
 from ...ir.index_lists import SLICE_LISTS
-from ...ir.tensor_types import shape_text, static_shape
+from ...ir.tensor_types import element_count, shape_text, sizes_agree, static_shape
 from ...ir.verification import check
 
 
@@ -101,9 +101,7 @@ def _require_indices(operation: Operation, tensor: SSAValue, count: int) -> None
 
 @check("tensor.from_elements")
 def _from_elements(operation: Operation) -> None:
-    count = 1
-    for size in static_shape(operation.results[0]):
-        count *= size
+    count = element_count(static_shape(operation.results[0]))
     if count != len(operation.operands):
         raise VerifyException(
             "number of operands and types do not match: got "
@@ -170,10 +168,8 @@ def _reassociation(operation: Operation) -> None:
             f"expected reassociation maps to name the dimensions 0 to {len(large) - 1} in order"
         )
     for position, (group, size) in enumerate(zip(groups, small, strict=True)):
-        product = 1
-        for index in group:
-            product = -1 if product < 0 or large[index] < 0 else product * large[index]
-        if product >= 0 and size >= 0 and size != product:
+        product = element_count([large[index] for index in group])
+        if not sizes_agree(size, product):
             raise VerifyException(
                 f"expected dimension {position} of collapsed type to be static value of {product}"
             )

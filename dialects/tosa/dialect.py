@@ -38,8 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import variant
 from ...ir.syntax.words import WordAttribute
-from . import checks
-from . import window_checks as windows
+from . import checks, window_checks
 from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
 
@@ -98,19 +97,21 @@ class TosaRow:
     operand_count: int | None
     """The number of operands; `None` for any number."""
     attributes: tuple[str, ...]
-    check: Callable[[Operation], None]
+    verify: Callable[[Operation], None] | None
+    """The verifier; `None` if only the numbers of operands and results are checked."""
     result_count: int | None = 1
 
 
 def _row(
     names: str,
     operands: int | None,
-    check: Callable[[Operation], None],
+    verify: Callable[[Operation], None] | None,
     attributes: str = "",
     results: int | None = 1,
 ) -> list[TosaRow]:
     return [
-        TosaRow(name, operands, tuple(attributes.split()), check, results) for name in names.split()
+        TosaRow(name, operands, tuple(attributes.split()), verify, results)
+        for name in names.split()
     ]
 
 
@@ -118,73 +119,78 @@ TOSA_OPS: dict[str, TosaRow] = {
     f"tosa.{row.name}": row
     for row in (
         # Element by element.
-        *_row("abs bitwise_not clz identity logical_not", 1, checks.unary),
+        *_row("abs bitwise_not clz identity logical_not", 1, checks.verify_unary),
         *_row(
             "ceil cos erf exp floor log reciprocal rsqrt sigmoid sin tanh",
             1,
-            checks.floating_unary,
+            checks.verify_floating_unary,
         ),
-        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.binary),
-        *_row("logical_and logical_left_shift logical_or", 2, checks.binary),
-        *_row("logical_right_shift logical_xor pow sub", 2, checks.binary),
-        *_row("arithmetic_right_shift", 2, checks.binary, "round"),
-        *_row("maximum minimum", 2, checks.binary, "nan_mode"),
-        *_row("equal greater greater_equal", 2, checks.comparison),
-        *_row("mul", 3, checks.multiplication),
-        *_row("select", 3, checks.selection),
-        *_row("negate", 3, checks.negation),
-        *_row("cast", 1, checks.same_shape),
-        *_row("clamp", 1, checks.clamping, "max_val min_val nan_mode"),
-        *_row("table", 2, checks.same_shape),
+        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.verify_binary),
+        *_row("logical_and logical_left_shift logical_or", 2, checks.verify_binary),
+        *_row("logical_right_shift logical_xor pow sub", 2, checks.verify_binary),
+        *_row("arithmetic_right_shift", 2, checks.verify_binary, "round"),
+        *_row("maximum minimum", 2, checks.verify_binary, "nan_mode"),
+        *_row("equal greater greater_equal", 2, checks.verify_comparison),
+        *_row("mul", 3, checks.verify_mul),
+        *_row("select", 3, checks.verify_select),
+        *_row("negate", 3, checks.verify_negate),
+        *_row("cast", 1, checks.verify_same_shape),
+        *_row("clamp", 1, checks.verify_clamp, "max_val min_val nan_mode"),
+        *_row("table", 2, checks.verify_same_shape),
         *_row(
             "rescale",
             5,
-            checks.same_shape,
+            checks.verify_same_shape,
             "input_unsigned output_unsigned per_channel rounding_mode scale32",
         ),
-        *_row("apply_scale", 3, checks.anything, "rounding_mode"),
+        *_row("apply_scale", 3, None, "rounding_mode"),
         # Along an axis.
-        *_row("reduce_all reduce_any reduce_product reduce_sum", 1, checks.reduction, "axis"),
-        *_row("reduce_max reduce_min", 1, checks.reduction, "axis nan_mode"),
-        *_row("argmax", 1, checks.argument_of_maximum, "axis nan_mode"),
-        *_row("reverse", 1, checks.reversal, "axis"),
-        *_row("concat", None, checks.concatenation, "axis"),
+        *_row("reduce_all reduce_any reduce_product reduce_sum", 1, checks.verify_reduce, "axis"),
+        *_row("reduce_max reduce_min", 1, checks.verify_reduce, "axis nan_mode"),
+        *_row("argmax", 1, checks.verify_argmax, "axis nan_mode"),
+        *_row("reverse", 1, checks.verify_reverse, "axis"),
+        *_row("concat", None, checks.verify_concat, "axis"),
         # Moving elements.
-        *_row("transpose", 1, checks.transposition, "perms"),
-        *_row("reshape", 2, checks.reshaping),
-        *_row("pad", 3, checks.padding),
-        *_row("slice", 3, checks.slicing),
-        *_row("tile", 2, checks.tiling),
-        *_row("gather", 2, checks.gathering),
-        *_row("scatter", 3, checks.unary),
-        *_row("resize", 4, checks.anything, "mode"),
+        *_row("transpose", 1, checks.verify_transpose, "perms"),
+        *_row("reshape", 2, checks.verify_reshape),
+        *_row("pad", 3, checks.verify_pad),
+        *_row("slice", 3, checks.verify_slice),
+        *_row("tile", 2, checks.verify_tile),
+        *_row("gather", 2, checks.verify_gather),
+        *_row("scatter", 3, checks.verify_unary),
+        *_row("resize", 4, None, "mode"),
         # Contractions and windows.
-        *_row("matmul", 4, windows.matrix_product),
-        *_row("conv2d conv3d", 5, windows.convolution, "acc_type dilation local_bound pad stride"),
+        *_row("matmul", 4, window_checks.verify_matmul),
+        *_row(
+            "conv2d conv3d",
+            5,
+            window_checks.verify_conv,
+            "acc_type dilation local_bound pad stride",
+        ),
         *_row(
             "depthwise_conv2d",
             5,
-            windows.depthwise_convolution,
+            window_checks.verify_depthwise_conv2d,
             "acc_type dilation local_bound pad stride",
         ),
-        *_row("transpose_conv2d", 5, checks.anything, "acc_type local_bound out_pad stride"),
-        *_row("avg_pool2d", 3, windows.pooling, "acc_type kernel pad stride"),
-        *_row("max_pool2d", 1, windows.pooling, "kernel nan_mode pad stride"),
-        *_row("fft2d", 2, checks.anything, "inverse local_bound", 2),
-        *_row("rfft2d", 1, checks.anything, "local_bound", 2),
+        *_row("transpose_conv2d", 5, None, "acc_type local_bound out_pad stride"),
+        *_row("avg_pool2d", 3, window_checks.verify_pool2d, "acc_type kernel pad stride"),
+        *_row("max_pool2d", 1, window_checks.verify_pool2d, "kernel nan_mode pad stride"),
+        *_row("fft2d", 2, None, "inverse local_bound", 2),
+        *_row("rfft2d", 1, None, "local_bound", 2),
         # Constants, shapes and whatever else.
-        *_row("const", 0, checks.constant, "values"),
-        *_row("const_shape", 0, checks.shape_constant, "values"),
-        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, checks.anything),
-        *_row("min_shape mod_shape mul_shape sub_shape", 2, checks.anything),
-        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, checks.anything),
-        *_row("concat_shape", None, checks.anything),
-        *_row("slice_shape", 3, checks.anything),
-        *_row("dim", 1, checks.anything, "axis"),
+        *_row("const", 0, checks.verify_const, "values"),
+        *_row("const_shape", 0, checks.verify_const_shape, "values"),
+        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, None),
+        *_row("min_shape mod_shape mul_shape sub_shape", 2, None),
+        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, None),
+        *_row("concat_shape", None, None),
+        *_row("slice_shape", 3, None),
+        *_row("dim", 1, None, "axis"),
         *_row(
             "custom",
             None,
-            checks.anything,
+            None,
             "domain_name implementation_attrs operator_name",
             None,
         ),
@@ -232,10 +238,10 @@ class TosaOp(IRDLOperation):
             )
         for name in row.attributes:
             self._verify_width(name)
-        if not any(
-            isinstance(value.type, UnrankedTensorType) for value in (*self.operands, *self.results)
-        ):
-            row.check(self)
+        values = (*self.operands, *self.results)
+        is_ranked = not any(isinstance(value.type, UnrankedTensorType) for value in values)
+        if row.verify is not None and is_ranked:
+            row.verify(self)
 
     def _verify_width(self, name: str) -> None:
         width, value = _ATTRIBUTE_WIDTHS.get(name), self.properties.get(name)

@@ -43,11 +43,11 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
-from ...ir.syntax.rows import SIGNLESS
+from ...ir.syntax.rows import PURE, SIGNLESS
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
-from .memory import PURE, row
+from .memory import row
 from .types import BufferType, IntAssumptionAttr, PointerType
 
 

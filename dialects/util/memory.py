@@ -11,13 +11,13 @@ from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import SIGNLESS, Rows
+from ...ir.syntax.rows import PURE, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
 from .types import BufferType, ListType, ObjectType, PointerType, VariantType
 
@@ -32,7 +32,6 @@ row = Rows(
     },
 )
 
-PURE = (Pure(),)
 END = " attr-dict-with-keyword"
 OF_OPERAND = "$operand : type($operand){$operand_size}"
 OF_SOURCE = "$source[$source_offset for $length] : type($source){$source_size} -> type($result)"

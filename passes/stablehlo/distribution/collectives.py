@@ -181,9 +181,10 @@ def mesh_groups(
     digits: list[tuple[int, int]] = []
     for each in cast("Sequence[Any]", found.field("axes") or ()):
         axis = AxisRef(each.field("name"), each.field("sub_axis_info"))
-        fault = "is no axis of the mesh" if axis.name not in sizes else axis.fault(sizes[axis.name])
-        if fault:
-            raise OperationError(op, f"has groups along {axis}: {fault}")
+        size = sizes.get(axis.name)
+        error = "is no axis of the mesh" if size is None else axis.validation_error(size)
+        if error:
+            raise OperationError(op, f"has groups along {axis}: {error}")
         names = list(sizes)
         inner = prod(sizes[name] for name in names[names.index(axis.name) + 1 :])
         first, end = axis.extent(sizes[axis.name])

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
-    AnyFloat,
     ComplexType,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
@@ -20,7 +19,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
-from ...ir.tensor_types import shape_text, shapes_agree
+from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree
 from ..quant import quantization
 
 Shape = tuple[int, ...]
@@ -29,21 +28,21 @@ Shape = tuple[int, ...]
 Inference = Callable[[Operation], Shape]
 
 
-def tensor(value_type: Attribute, what: str) -> TensorType[Any]:
+def require_tensor(value_type: Attribute, what: str) -> TensorType[Any]:
     """Return a type as a tensor type. Raises VerifyException for other types."""
     if not isinstance(value_type, TensorType):
         raise VerifyException(f"expected {what} to be a ranked tensor, got '{value_type}'")
     return cast("TensorType[Any]", value_type)
 
 
-def shape(operation: Operation, index: int) -> Shape:
+def operand_shape(operation: Operation, index: int) -> Shape:
     """Return the shape of an operand. Raises VerifyException if it is no tensor."""
-    return tuple(tensor(operation.operand_types[index], f"operand {index}").get_shape())
+    return tuple(require_tensor(operation.operand_types[index], f"operand {index}").get_shape())
 
 
 def result_shape(operation: Operation, index: int = 0) -> Shape:
     """Return the shape of a result. Raises VerifyException if it is no tensor."""
-    return tuple(tensor(operation.result_types[index], f"result {index}").get_shape())
+    return tuple(require_tensor(operation.result_types[index], f"result {index}").get_shape())
 
 
 def require_shape(operation: Operation, expected: Sequence[int], index: int = 0) -> None:
@@ -56,7 +55,7 @@ def require_shape(operation: Operation, expected: Sequence[int], index: int = 0)
         )
 
 
-def inferred(infer: Inference) -> Callable[[Operation], None]:
+def shape_verifier(infer: Inference) -> Callable[[Operation], None]:
     """Return a verifier that compares the result's shape with an inferred one.
 
     It also checks that the result has the element type of operand 0.
@@ -64,12 +63,12 @@ def inferred(infer: Inference) -> Callable[[Operation], None]:
 
     def verify(operation: Operation) -> None:
         require_shape(operation, infer(operation))
-        same_elements(operation)
+        verify_same_elements(operation)
 
     return verify
 
 
-def same_elements(operation: Operation) -> None:
+def verify_same_elements(operation: Operation) -> None:
     """Check that the first operand and the result have the same element type."""
     source, result = (
         element_type(value) for value in (operation.operand_types[0], operation.result_types[0])
@@ -78,7 +77,7 @@ def same_elements(operation: Operation) -> None:
         raise VerifyException(f"expected elements of type {source} in the result, got {result}")
 
 
-def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
+def verify_distinct(numbers: Sequence[int], rank: int, what: str) -> None:
     """Check that numbers are distinct dimensions of a tensor. Raises VerifyException."""
     for number in numbers:
         if not 0 <= number < rank:
@@ -90,15 +89,15 @@ def distinct(numbers: Sequence[int], rank: int, what: str) -> None:
 # Elementwise -------------------------------------------------------------------------------------
 
 
-def same_shape(operation: Operation) -> None:
+def verify_same_shape(operation: Operation) -> None:
     """Check that all operands and the result have the same shape."""
     for index in range(len(operation.operands)):
-        require_shape(operation, shape(operation, index))
+        require_shape(operation, operand_shape(operation, index))
 
 
-def elementwise(operation: Operation) -> None:
+def verify_elementwise(operation: Operation) -> None:
     """Check that all operands and results have the same shape and element type."""
-    same_shape(operation)
+    verify_same_shape(operation)
     kinds = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
     if any(quantization(kind) for kind in kinds):
         return
@@ -107,9 +106,9 @@ def elementwise(operation: Operation) -> None:
             raise VerifyException(f"requires the same element type, got {kinds[0]} and {kind}")
 
 
-def complex_parts(operation: Operation) -> None:
+def verify_complex_parts(operation: Operation) -> None:
     """Check `real`, `imag`, `abs` and `complex`: one side is complex, the other its parts."""
-    same_shape(operation)
+    verify_same_shape(operation)
     source, result = (
         element_type(operation.operand_types[0]),
         element_type(operation.result_types[0]),
@@ -124,9 +123,9 @@ def complex_parts(operation: Operation) -> None:
         raise VerifyException(f"expected elements of type {expected} beside {source}, got {result}")
 
 
-def comparison(operation: Operation) -> None:
+def verify_compare(operation: Operation) -> None:
     """Check that operands have one type and the result has the same shape with elements i1."""
-    same_shape(operation)
+    verify_same_shape(operation)
     first, second = (element_type(each) for each in operation.operand_types)
     if first != second and not quantization(first):
         raise VerifyException(f"requires the same element type, got {first} and {second}")
@@ -134,13 +133,13 @@ def comparison(operation: Operation) -> None:
         raise VerifyException(f"expected a result of i1, got {operation.result_types[0]}")
 
 
-def selection(operation: Operation) -> None:
+def verify_select(operation: Operation) -> None:
     """Check that the predicate has rank 0 or the shape of the two values."""
-    predicate = shape(operation, 0)
+    predicate = operand_shape(operation, 0)
     if element_type(operation.operand_types[0]) != IntegerType(1):
         raise VerifyException(f"expected a predicate of i1, got {operation.operand_types[0]}")
     for index in (1, 2):
-        require_shape(operation, shape(operation, index))
+        require_shape(operation, operand_shape(operation, index))
     if predicate:
         require_shape(operation, predicate)
     same = element_type(operation.operand_types[1])
@@ -148,15 +147,15 @@ def selection(operation: Operation) -> None:
         raise VerifyException("requires the same element type for on_true and on_false")
 
 
-def clamping(operation: Operation) -> None:
+def verify_clamp(operation: Operation) -> None:
     """Check that the limits have rank 0 or the shape of the operand."""
-    require_shape(operation, shape(operation, 1))
+    require_shape(operation, operand_shape(operation, 1))
     for index in (0, 2):
-        if limits := shape(operation, index):
+        if limits := operand_shape(operation, index):
             require_shape(operation, limits)
 
 
-def constant(operation: Operation) -> None:
+def verify_constant(operation: Operation) -> None:
     """Check that the value has the type of the result, or its storage type if it is quantised."""
     value, result = attribute(operation, "value"), operation.result_types[0]
     if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
@@ -172,28 +171,28 @@ def constant(operation: Operation) -> None:
 # Shapes ------------------------------------------------------------------------------------------
 
 
-def broadcasting(operation: Operation) -> None:
+def verify_broadcast_in_dim(operation: Operation) -> None:
     """Check `broadcast_in_dim`: each dimension maps to one of the result of its size, or is 1."""
-    source, target = shape(operation, 0), result_shape(operation)
+    source, target = operand_shape(operation, 0), result_shape(operation)
     places = number_list(attribute(operation, "broadcast_dimensions"))
     if len(places) != len(source):
         raise VerifyException(
             f"expected {len(source)} broadcast dimensions, one for each of the operand, got "
             f"{len(places)}"
         )
-    distinct(places, len(target), "broadcast dimensions")
+    verify_distinct(places, len(target), "broadcast dimensions")
     for size, place in zip(source, places, strict=True):
         if size not in (1, target[place]) and min(size, target[place]) >= 0:
             raise VerifyException(
                 f"size {size} of the operand cannot be broadcast to size {target[place]} of "
                 f"result dimension {place}"
             )
-    same_elements(operation)
+    verify_same_elements(operation)
 
 
-def transposed(operation: Operation) -> Shape:
+def infer_transpose(operation: Operation) -> Shape:
     """Infer the permuted shape."""
-    source = shape(operation, 0)
+    source = operand_shape(operation, 0)
     order = number_list(attribute(operation, "permutation"))
     if sorted(order) != list(range(len(source))):
         raise VerifyException(
@@ -202,27 +201,23 @@ def transposed(operation: Operation) -> Shape:
     return tuple(source[each] for each in order)
 
 
-def reshaping(operation: Operation) -> None:
+def verify_reshape(operation: Operation) -> None:
     """Check that the result has as many elements as the operand."""
-    source, result = shape(operation, 0), result_shape(operation)
-    if min((*source, *result), default=0) >= 0 and _count(source) != _count(result):
+    source, result = (
+        element_count(operand_shape(operation, 0)),
+        element_count(result_shape(operation)),
+    )
+    if not sizes_agree(source, result):
         raise VerifyException(
-            f"number of output elements ({_count(result)}) doesn't match expected number of "
-            f"elements ({_count(source)})"
+            f"number of output elements ({result}) doesn't match expected number of "
+            f"elements ({source})"
         )
-    same_elements(operation)
+    verify_same_elements(operation)
 
 
-def _count(sizes: Shape) -> int:
-    total = 1
-    for size in sizes:
-        total *= size
-    return total
-
-
-def sliced(operation: Operation) -> Shape:
+def infer_slice(operation: Operation) -> Shape:
     """Infer the shape of a strided slice, and check that it lies in the operand."""
-    source = shape(operation, 0)
+    source = operand_shape(operation, 0)
     starts, limits, strides = (
         number_list(attribute(operation, name))
         for name in ("start_indices", "limit_indices", "strides")
@@ -239,9 +234,9 @@ def sliced(operation: Operation) -> Shape:
     return tuple(sizes)
 
 
-def padded(operation: Operation) -> Shape:
+def infer_pad(operation: Operation) -> Shape:
     """Infer the shape with low, high and interior padding."""
-    source = shape(operation, 0)
+    source = operand_shape(operation, 0)
     low, high, interior = (
         number_list(attribute(operation, f"{name}"))
         for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -262,18 +257,18 @@ def padded(operation: Operation) -> Shape:
     return tuple(sizes)
 
 
-def concatenated(operation: Operation) -> Shape:
+def infer_concatenate(operation: Operation) -> Shape:
     """Infer the concatenated shape, and check that the other dimensions agree."""
     if not operation.operands:
         raise VerifyException("expected at least one operand")
-    dimension, sizes = integer(operation, "dimension"), list(shape(operation, 0))
-    distinct([dimension], len(sizes), "the dimension")
+    dimension, sizes = integer(operation, "dimension"), list(operand_shape(operation, 0))
+    verify_distinct([dimension], len(sizes), "the dimension")
     for index in range(1, len(operation.operands)):
-        other = shape(operation, index)
+        other = operand_shape(operation, index)
         rest = (*other[:dimension], sizes[dimension], *other[dimension + 1 :])
         if len(other) != len(sizes) or not shapes_agree(tuple(sizes), rest):
             raise VerifyException(
-                f"shapes of operands ({shape_text(shape(operation, 0))}) and "
+                f"shapes of operands ({shape_text(operand_shape(operation, 0))}) and "
                 f"({shape_text(other)}) differ beside dimension {dimension}"
             )
         known = sizes[dimension] >= 0 and other[dimension] >= 0
@@ -281,24 +276,26 @@ def concatenated(operation: Operation) -> Shape:
     return tuple(sizes)
 
 
-def reversed_(operation: Operation) -> Shape:
+def infer_reverse(operation: Operation) -> Shape:
     """Infer the shape of the operand, and check the reversed dimensions."""
-    distinct(
-        number_list(attribute(operation, "dimensions")), len(shape(operation, 0)), "dimensions"
+    verify_distinct(
+        number_list(attribute(operation, "dimensions")),
+        len(operand_shape(operation, 0)),
+        "dimensions",
     )
-    return shape(operation, 0)
+    return operand_shape(operation, 0)
 
 
-def iota(operation: Operation) -> None:
+def verify_iota(operation: Operation) -> None:
     """Check that `iota_dimension` is a dimension of the result."""
     rank = len(result_shape(operation))
-    distinct([integer(operation, "iota_dimension")], rank, "the dimension")
+    verify_distinct([integer(operation, "iota_dimension")], rank, "the dimension")
 
 
-def dynamic_slice(operation: Operation) -> Shape:
+def infer_dynamic_slice(operation: Operation) -> Shape:
     """Infer the shape from `slice_sizes`, and check that it fits the operand."""
     sizes = number_list(attribute(operation, "slice_sizes"))
-    source = shape(operation, 0)
+    source = operand_shape(operation, 0)
     if len(sizes) != len(source) or len(operation.operands) != len(source) + 1:
         raise VerifyException(f"expected {len(source)} start indices and slice sizes")
     for size, most in zip(sizes, source, strict=True):
@@ -307,9 +304,9 @@ def dynamic_slice(operation: Operation) -> Shape:
     return sizes
 
 
-def dynamic_update(operation: Operation) -> Shape:
+def infer_dynamic_update_slice(operation: Operation) -> Shape:
     """Infer the shape of the operand, and check that the update fits."""
-    source, update = shape(operation, 0), shape(operation, 1)
+    source, update = operand_shape(operation, 0), operand_shape(operation, 1)
     if len(update) != len(source) or len(operation.operands) != len(source) + 2:
         raise VerifyException(f"expected an update of rank {len(source)}, and as many indices")
     for size, most in zip(update, source, strict=True):
@@ -321,21 +318,21 @@ def dynamic_update(operation: Operation) -> Shape:
 # Contractions, reductions ------------------------------------------------------------------------
 
 
-def dot_product(operation: Operation) -> None:
+def verify_dot_general(operation: Operation) -> None:
     """Check the shape of `dot_general`: batch dimensions, then the free ones of lhs and of rhs."""
     from .attributes import DotAttr
 
     numbers = attribute(operation, "dot_dimension_numbers")
     if not isinstance(numbers, DotAttr):
         raise VerifyException(f"expected #stablehlo.dot<...>, got {numbers}")
-    left, right = shape(operation, 0), shape(operation, 1)
+    left, right = operand_shape(operation, 0), operand_shape(operation, 1)
     lists = [
         numbers.integers(f"{side}_{kind}_dimensions")
         for side in ("lhs", "rhs")
         for kind in ("batching", "contracting")
     ]
-    distinct((*lists[0], *lists[1]), len(left), "dimensions of lhs")
-    distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
+    verify_distinct((*lists[0], *lists[1]), len(left), "dimensions of lhs")
+    verify_distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
     for mine, others in ((lists[0], lists[2]), (lists[1], lists[3])):
         if len(mine) != len(others):
             raise VerifyException("expected as many dimensions of lhs as of rhs")
@@ -349,23 +346,23 @@ def dot_product(operation: Operation) -> None:
     require_shape(operation, (*(left[i] for i in lists[0]), *free, *others))
 
 
-def reduction(operation: Operation) -> None:
+def verify_reduce(operation: Operation) -> None:
     """Check that each input has an initial value and a result without the reduced dimensions."""
     half = len(operation.operands) // 2
     if half == 0 or len(operation.operands) != 2 * half or len(operation.results) != half:
         raise VerifyException("expected as many initial values and results as inputs")
     reduced = number_list(attribute(operation, "dimensions"))
     for index in range(half):
-        source = shape(operation, index)
-        distinct(reduced, len(source), "reduced dimensions")
+        source = operand_shape(operation, index)
+        verify_distinct(reduced, len(source), "reduced dimensions")
         kept = [size for place, size in enumerate(source) if place not in reduced]
         require_shape(operation, kept, index)
-        if shape(operation, half + index):
+        if operand_shape(operation, half + index):
             raise VerifyException("expected initial values of rank 0")
-    body_arguments(operation, 2 * half, half)
+    verify_body(operation, 2 * half, half)
 
 
-def body_arguments(operation: Operation, count: int, results: int) -> None:
+def verify_body(operation: Operation, count: int, results: int) -> None:
     """Check the number of arguments of an op's body and of the values it returns."""
     block = operation.regions[0].blocks.first
     last = None if block is None else block.last_op
@@ -379,9 +376,9 @@ def body_arguments(operation: Operation, count: int, results: int) -> None:
         )
 
 
-def windowed(operation: Operation) -> None:
+def verify_window_attributes(operation: Operation) -> None:
     """Check that each window attribute has one number, or pair, for each dimension."""
-    rank = len(shape(operation, 0))
+    rank = len(operand_shape(operation, 0))
     for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
         found = attribute(operation, name)
         if found is not None and len(number_list(found)) != rank:
@@ -391,8 +388,3 @@ def windowed(operation: Operation) -> None:
     found = attribute(operation, "padding")
     if found is not None and len(number_list(found)) != 2 * rank:
         raise VerifyException(f"expected 'padding' to be {rank} pairs, got {found}")
-
-
-def real(element: Attribute) -> bool:
-    """Return whether elements are integers or floats."""
-    return isinstance(element, IntegerType | AnyFloat)
