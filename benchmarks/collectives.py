@@ -207,7 +207,7 @@ def measure_threads(devices: int) -> Times:
 
 def measure_rank() -> None:
     """One MPI rank: prints its times as JSON if it is the first."""
-    from mesh_opt.runtime.mpi import MpiCommunicator
+    from mesh_opt.runtime.mpi.communicator import MpiCommunicator
     from mpi4py import MPI
 
     world: Any = MPI.COMM_WORLD

@@ -40,11 +40,11 @@ from ..runtime.abi.values import Array
 from ..runtime.commands import CommandFailed, Statistics
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
-from ..runtime.host.entry import DeviceStatistics, Entry
+from ..runtime.host.entry import DeviceStatistics, EntryPoint
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.machine_errors import VirtualMachineError
 from ..runtime.host.timeline import Timeline
-from ..runtime.native import TOO_NARROW
+from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -362,7 +362,7 @@ class CompiledProgram:
         return found if len(found) == count else None
 
 
-def _raise_located(error: Exception, entry: Entry, communicator: Communicator | None) -> None:
+def _raise_located(error: Exception, entry: EntryPoint, communicator: Communicator | None) -> None:
     """Raise an error of a run again, located at an operation and on a device.
 
     Returns without an exception if the caller should raise the original error.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
 from .abi.native_code import Native
-from .native import MISMATCHED, RELEASED, WAITING
+from .protocol import MISMATCHED, RELEASED, WAITING
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class Buffer:
 class Waits(Protocol):
     """What Python does while a native function waits for other processes."""
 
-    def look_around(self) -> None:
+    def check_for_failures(self) -> None:
         """Raise an exception if the wait cannot end."""
         ...
 
@@ -140,7 +140,7 @@ def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes])
         while status := call_native(function, bindings.ctypes.data, constants.ctypes.data, 1):
             if status != WAITING or command.waits is None:
                 raise command.failure(status)
-            command.waits.look_around()
+            command.waits.check_for_failures()
 
 
 def call_by_address(function: int, argument: int) -> int:

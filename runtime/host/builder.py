@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
-from .constant_moves import Accepts, propagate_constants
+from .constant_propagation import Accepts, propagate_constants
 from .device_switches import place_switches
 from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
@@ -120,7 +120,7 @@ class Builder(FoldingIndices[Register]):
         self.function.labels.append(label)
         return label
 
-    def place(self, label: Label) -> None:
+    def bind_label(self, label: Label) -> None:
         """Place a label at the current position."""
         label.position = len(self.function.instructions)
 
@@ -186,7 +186,7 @@ class Builder(FoldingIndices[Register]):
         while self._later:
             label, write, self.source = self._later.pop(0)
             with self.scope():
-                self.place(label)
+                self.bind_label(label)
                 write()
         propagate_constants(self.function, self.constant, accepts)
         shorten_lifetimes(self.function)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.memory import address_of
 from ..commands import DeviceMemory, Statistics
 from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS
 from .program import LinkedProgram
-from .virtual_machine import VirtualMachine, address_of
+from .virtual_machine import VirtualMachine
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +38,7 @@ class PassedResult:
     registers: int
 
 
-class Entry:
+class EntryPoint:
     """A function that can be called with arrays.
 
     - `number`: the function's number in the program;
@@ -189,7 +190,7 @@ class DeviceStatistics:
 class Run:
     """The last run of a device, from which statistics are computed on demand."""
 
-    entry: Entry
+    entry: EntryPoint
     machine: VirtualMachine
     result_bytes: int
     process: int | None

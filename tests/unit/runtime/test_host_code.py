@@ -104,10 +104,10 @@ def count_up(b: Builder) -> None:
     b.move(total, 0)
     top, end = b.label(), b.label()
     b.emit("jump_unless", b.compute("cmpislt_i64", low, high), end)
-    b.place(top)
+    b.bind_label(top)
     b.emit("addi_i64", total, total, b.constant(1))
     b.emit("loop", index, high, step, top)
-    b.place(end)
+    b.bind_label(end)
     b.move(count, total)
     b.emit("return")
 
@@ -303,7 +303,7 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
 
 def forever(b: Builder) -> None:
     top = b.label()
-    b.place(top)
+    b.bind_label(top)
     b.jump(top)
 
 
@@ -384,7 +384,7 @@ def test_what_only_gets_one_constant_is_one() -> None:
     result, place = builder.result(), builder.register()
     builder.move_all([size, turn, other, place], [64, 0, 3, 5])
     top = builder.label()
-    builder.place(top)
+    builder.bind_label(top)
     builder.move(passed, size)
     for number, checked in enumerate((passed, passed, turn)):
         builder.emit("check", number, (checked,))
@@ -422,7 +422,7 @@ def test_devices_are_set_only_where_it_was_another_one() -> None:
         b.emit("device", 0)
         top = b.label()
         with b.scope():
-            b.place(top)
+            b.bind_label(top)
             on_device(b, 1, 2)
             on_device(b, 1, 1)
             on_device(b, 2, 1)

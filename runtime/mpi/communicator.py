@@ -3,10 +3,10 @@
 Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or run a program of your own with
 `mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of their
 collectives, point to point, so that data of one collective cannot be mistaken for those of another.
-`mpi_supervisor.py` detects deadlocks.
+`monitor.py` detects deadlocks.
 
-Collectives are lists of steps that native code carries out (`message_steps.py`, `messages.py`).
-Python runs only where a rank waits for long, or where ranks do not match.
+Collectives are lists of steps that native code carries out (`messages/collective_steps.py`). Python
+runs only where a rank waits for long, or where ranks do not match.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple, NoReturn
 
-from ..sharding.collective_matching import (
+from ...sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
     CollectiveSignature,
     DeviceState,
     names,
 )
-from .collectives import Collective, Group
-from .commands import Buffer, Bytes, Command, HostCommand
-from .communicator import RankError
-from .message_context import HEADER_BYTES, PlainState, Traffic
-from .message_steps import CollectiveSteps
-from .messages import native_messages
-from .mpi_mail import packed, unpacked
-from .mpi_supervisor import Failure, Supervisor, supervisor
-from .mpi_threads import MpiThreadGroup
-from .offers import OfferingCommunicator, Offers
+from ..collectives import Collective, Group
+from ..commands import Buffer, Bytes, Command, HostCommand
+from ..communicator import RankError
+from ..messages.collective_steps import CollectiveStepBuilder
+from ..messages.context import HEADER_BYTES, PlainState, Traffic
+from ..messages.size_changes import MessageCommunicator, SizeChangeNotices
+from ..messages.step_interpreter import native_messages
+from .mailbox import packed, unpacked
+from .monitor import Failure
+from .rank_threads import MpiThreadGroup
+from .supervisor import Supervisor, supervisor
 
 _RUN, _MESSAGES = 1, 2
 """Channels: of comparisons before data move, and the first one of `shard.send` messages."""
@@ -43,10 +44,10 @@ _RUN, _MESSAGES = 1, 2
 class TimedOut(NamedTuple):
     """A device waited for others longer than the timeout.
 
-    `rank` is the number of the device, `awaited` those of the others.
+    `device` is the number of the device, `awaited` those of the others.
     """
 
-    rank: int
+    device: int
     state: DeviceState
     awaited: tuple[int, ...]
     seconds: float
@@ -54,12 +55,12 @@ class TimedOut(NamedTuple):
     def text(self) -> str:
         """Return the error message."""
         return (
-            f"waited {self.seconds:g} s on device {self.rank} for {names(self.awaited)}:"
+            f"waited {self.seconds:g} s on device {self.device} for {names(self.awaited)}:"
             " is it stuck, or does --timeout give too few seconds?"
         )
 
 
-class MpiCommunicator(OfferingCommunicator):
+class MpiCommunicator(MessageCommunicator):
     """The communicator of this MPI rank."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
@@ -67,7 +68,7 @@ class MpiCommunicator(OfferingCommunicator):
         self.mail = self.ranks.mailbox
         self.process = self.ranks.rank
         self._context = self.ranks.messages
-        self._offers = Offers(self.process, self._context, self._command)
+        self._notices = SizeChangeNotices(self.process, self._context, self._command)
         self._traffic: Traffic | None = None
         self._deadline = 0.0
         self.taken = self.posted = 0
@@ -116,7 +117,7 @@ class MpiCommunicator(OfferingCommunicator):
         """Reset after a failure that all ranks know; a collective call."""
         self.ranks.recover()
         self.mail, self._context = self.ranks.mailbox, self.ranks.messages
-        self._offers = Offers(self.process, self._context, self._command)
+        self._notices = SizeChangeNotices(self.process, self._context, self._command)
         self._groups.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
@@ -165,7 +166,7 @@ class MpiCommunicator(OfferingCommunicator):
         self,
         group: Group,
         state: PlainState,
-        channel: int,
+        tag: int,
         numbers: tuple[int, ...] = (),
     ) -> dict[int, tuple[int, ...]]:
         """Check that a group has reached the same collective; return the numbers of each process.
@@ -177,10 +178,10 @@ class MpiCommunicator(OfferingCommunicator):
         known = {self.process: numbers}
         distance = 1
         while distance < group.size:
-            receiver = group.processes[(group.rank + distance) % group.size]
-            sender = group.processes[(group.rank - distance) % group.size]
-            self.mail.send(receiver, channel, pickle.dumps((state, known)))
-            _, message = self._take([(sender, channel)], state)
+            receiver = group.processes[(group.index + distance) % group.size]
+            sender = group.processes[(group.index - distance) % group.size]
+            self.mail.send(receiver, tag, pickle.dumps((state, known)))
+            _, message = self._take([(sender, tag)], state)
             theirs, told = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
                 count = self._devices
@@ -191,21 +192,21 @@ class MpiCommunicator(OfferingCommunicator):
 
     def _take(
         self,
-        boxes: Sequence[tuple[int, int]],
+        channels: Sequence[tuple[int, int]],
         state: PlainState,
     ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some boxes, each (rank, channel); return box and message."""
+        """Wait for a message in one of some channels, each (rank, tag); return box and message."""
         deadline = time.monotonic() + self.ranks.timeout
         turns = 0
         self.ranks.enter(state)
         while True:
             self.mail.poll()
-            found = self.mail.take(boxes)
+            found = self.mail.take(channels)
             if found is not None:
                 break
             turns += 1
             if turns % 64 == 0:
-                self._turn(deadline, state, [sender for sender, _ in boxes])
+                self._turn(deadline, state, [sender for sender, _ in channels])
         self.ranks.leave()
         return found
 
@@ -226,13 +227,13 @@ class MpiCommunicator(OfferingCommunicator):
         found = self._compare(self.world, state, _RUN, numbers).values()
         if sum(posted - taken for posted, taken in found):
             count = self._devices
-            boxes = [
+            channels = [
                 self.address(sender, receiver, sender)
                 for sender in range(self.ranks.size * count)
                 for receiver in self.processes
             ]
-            (rank, channel), message = self._take(boxes, state)
-            sender, receiver = divmod(channel - _MESSAGES, count)
+            (rank, tag), message = self._take(channels, state)
+            sender, receiver = divmod(tag - _MESSAGES, count)
             sent, _ = unpacked(message)
             first = self.processes[0]
             self._mismatched({rank * count + sender: sent, first + receiver: state})
@@ -265,7 +266,7 @@ class MpiCommunicator(OfferingCommunicator):
         return found
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
+        """Return the (rank, tag) of messages between two devices, `other` being one of them."""
         count = self._devices
         return other // count, _MESSAGES + sender % count * count + receiver % count
 
@@ -277,11 +278,11 @@ class MpiCommunicator(OfferingCommunicator):
         source: Buffer,
         result: Buffer,
         state: DeviceState,
-        brought: object,
+        header_key: object,
     ) -> Command:
         plain = self.plain(state)
-        header = self._context.header(plain, brought)
-        steps = CollectiveSteps(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
+        header = self._context.header(plain, header_key)
+        steps = CollectiveStepBuilder(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
         written = steps.write(int(header[0]))
         self._context.reserve(written.scratch_bytes, written.messages)
         bindings = (self._context.address, source, result)
@@ -289,7 +290,7 @@ class MpiCommunicator(OfferingCommunicator):
         words = tuple(written.words)
         return Command(native_messages(), bindings, words, state.operation, state, waits)
 
-    def look_around(self, state: PlainState) -> None:
+    def check_for_failures(self, state: PlainState) -> None:
         """Check for failures and the timeout in a collective. Raises RanksFailed.
 
         The timeout is measured from the last change of the message counts.
@@ -324,8 +325,8 @@ class MpiCommunicator(OfferingCommunicator):
         assert wanted is not None
 
         def receive(data: Bytes) -> None:
-            boxes = [(sender, _MESSAGES) for sender in wanted.group]
-            (sender, _), message = self._take(boxes, own)
+            channels = [(sender, _MESSAGES) for sender in wanted.group]
+            (sender, _), message = self._take(channels, own)
             self.taken += 1
             state, content = unpacked(message)
             sent = CollectiveSignature.parse(state[0])
@@ -343,8 +344,8 @@ class _Waits:
     communicator: MpiCommunicator
     state: PlainState
 
-    def look_around(self) -> None:
-        self.communicator.look_around(self.state)
+    def check_for_failures(self) -> None:
+        self.communicator.check_for_failures(self.state)
 
     def mismatched(self) -> NoReturn:
         self.communicator.mismatched(self.state)

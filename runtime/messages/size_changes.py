@@ -13,15 +13,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..sharding.collective_matching import DeviceState
-from ..sharding.collectives import ALL_GATHER
-from . import messages
-from .abi.elements import I64
-from .collectives import Collective, Group
-from .commands import AnyCommand, Buffer, Command, run_commands
-from .communicator import Communicator, Words
-from .message_context import MessageContext
-from .native import SIGNATURE
+from ...sharding.collective_matching import DeviceState
+from ...sharding.collectives import ALL_GATHER
+from ..abi.elements import I64
+from ..collectives import Collective, Group
+from ..commands import AnyCommand, Buffer, Command, run_commands
+from ..communicator import Communicator, Words
+from ..protocol import SIGNATURE
+from . import step_interpreter
+from .context import MessageContext
 
 Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
 """Makes the command of a collective; the last argument is part of its header, which all compare."""
@@ -29,7 +29,7 @@ Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
 _NEW = 1
 
 
-class Offers:
+class SizeChangeNotices:
     """The offers of one device."""
 
     def __init__(self, process: int, context: MessageContext, prepare: Prepare) -> None:
@@ -48,11 +48,11 @@ class Offers:
         first = words.ctypes.data
         *steps, end = command.constants
         for number in range(1, len(words)):
-            steps += (messages.EXPECT, first + 8 * number, 0)
-        constants = (messages.OFFER, first, *steps, end)
+            steps += (step_interpreter.EXPECT, first + 8 * number, 0)
+        constants = (step_interpreter.NOTIFY, first, *steps, end)
         return padded(replace(command, bindings=self._bindings(words), constants=constants))
 
-    def tell(self, state: DeviceState) -> None:
+    def announce_new_sizes(self, state: DeviceState) -> None:
         """Tell the group that this device needs all sizes, unless another one has done so."""
         if self._context.take_resized():
             return
@@ -82,10 +82,10 @@ def padded(command: Command) -> Command:
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
 
 
-class OfferingCommunicator(Communicator):
+class MessageCommunicator(Communicator):
     """A communicator whose collectives are message steps, and whose devices send offers."""
 
-    _offers: Offers
+    _notices: SizeChangeNotices
 
     @abstractmethod
     def _command(
@@ -94,20 +94,20 @@ class OfferingCommunicator(Communicator):
         source: Buffer,
         result: Buffer,
         state: DeviceState,
-        brought: object,
+        header_key: object,
     ) -> Command:
-        """Return the command of a collective; `brought` is compared between participants first."""
+        """Return the command of a collective; participants compare `header_key` first."""
 
     def sizes(
         self, group: Group, state: DeviceState, own: tuple[int, ...]
     ) -> list[tuple[int, ...]]:
-        self._offers.tell(state)
+        self._notices.announce_new_sizes(state)
         return self.exchange(group, state, own)
 
-    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
-        return [self._offers.command(state), padded(command)]
+    def with_size_check(self, command: Command, state: DeviceState) -> list[Command]:
+        return [self._notices.command(state), padded(command)]
 
-    def meeting_commands(
+    def collective_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
         return [self._command(collective, source, result, state, collective.shapes)]

@@ -1,9 +1,9 @@
 """MPI ranks with several devices each, which are threads.
 
 In a collective the devices of a rank exchange data in shared memory, and one of them sends and
-receives for all (`message_steps.py`). They wait in native code, which records in each device's
-context where it waits. Meanwhile the rank's main thread monitors them, and stops them when the run
-has failed.
+receives for all (`messages/collective_steps.py`). They wait in native code, which records in each
+device's context where it waits. Meanwhile the rank's main thread monitors them, and stops them when
+the run has failed.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ from typing import NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from ..sharding.collective_matching import CollectiveSignature, DeviceState
-from ..sharding.collectives import ALL_GATHER
-from .abi.elements import I64
-from .collectives import Collective, Group
-from .commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
-from .communicator import as_bytes
-from .message_context import HEADER_BYTES, MessageContext, PlainState, Traffic
-from .message_steps import CollectiveSteps, Meeting
-from .messages import native_messages
-from .mpi_mail import Mailbox, packed, unpacked
-from .mpi_supervisor import Failure, Supervisor, Wait
-from .native import FIRST_SLOT, SLOT_WORDS
-from .offers import OfferingCommunicator, Offers
-from .threads import ThreadCommunicator, ThreadGroup
+from ...sharding.collective_matching import CollectiveSignature, DeviceState
+from ...sharding.collectives import ALL_GATHER
+from ..abi.elements import I64
+from ..collectives import Collective, Group
+from ..commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
+from ..communicator import as_bytes
+from ..messages.collective_steps import CollectiveStepBuilder, RankBarrier
+from ..messages.context import HEADER_BYTES, MessageContext, PlainState, Traffic
+from ..messages.size_changes import MessageCommunicator, SizeChangeNotices
+from ..messages.step_interpreter import native_messages
+from ..protocol import FIRST_SLOT, SLOT_WORDS
+from ..threads.thread_group import ThreadCommunicator, ThreadGroup
+from .mailbox import Mailbox, packed, unpacked
+from .monitor import Failure, Wait
+from .supervisor import Supervisor
 
 T = TypeVar("T")
 
@@ -52,7 +53,7 @@ class Unmatched(Exception):
 
 
 class Rank(Protocol):
-    """The interface to the rank that devices belong to (`mpi.py`)."""
+    """The interface to the rank that devices belong to (`mpi/communicator.py`)."""
 
     process: int
     ranks: Supervisor
@@ -65,7 +66,7 @@ class Rank(Protocol):
         ...
 
     def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
+        """Return the (rank, tag) of messages between two devices, `other` being one of them."""
         ...
 
 
@@ -112,7 +113,7 @@ class MpiThreadGroup(ThreadGroup):
         """Return where each device waits; `None` outside of a run."""
         if not self._runs:
             return None
-        busy = self._crew.busy
+        busy = self._pool.busy
         with self.lock:
             self.rank.mail.poll()
             return {
@@ -131,13 +132,13 @@ class MpiThreadGroup(ThreadGroup):
             while not has_ended:
                 self.ranks.check()
                 self._look_at_clock()
-                has_ended = self._crew.wait(self._patience)
+                has_ended = self._pool.wait(self._patience)
         except BaseException:
             self.fail()
             # Give released devices time to end.
             deadline = time.monotonic() + PATIENCE
             while not has_ended and time.monotonic() < deadline:
-                has_ended = self._crew.wait(self._patience)
+                has_ended = self._pool.wait(self._patience)
             raise
 
     def _look_at_clock(self) -> None:
@@ -175,16 +176,16 @@ def _state(wait: Wait | None) -> PlainState | None:
     return None if wait is None else wait.state
 
 
-class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
+class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
     """The communicator of one device thread of an MPI rank."""
 
     def __init__(self, group: MpiThreadGroup, process: int, mpi: object) -> None:
         super().__init__(group, process)
         self._group = group
-        self.context = MessageContext(mpi, process, group.count, group.state)
-        self._offers = Offers(process, self.context, self._command)
+        self.context = MessageContext(mpi, process, group.count, group.status)
+        self._notices = SizeChangeNotices(process, self.context, self._command)
         self._awaited: PlainState | None = None
-        self._boxes: Sequence[tuple[int, int]] = ()
+        self._channels: Sequence[tuple[int, int]] = ()
         self._received = self._posts = self._sent_before = 0
 
     @property
@@ -215,8 +216,8 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         The caller holds the lock of the group.
         """
         if self._awaited is not None:
-            has_come = self._group.rank.mail.holds(self._boxes)
-            return None if has_come else Wait(-1 - self._received, self._awaited)
+            has_arrived = self._group.rank.mail.holds(self._channels)
+            return None if has_arrived else Wait(-1 - self._received, self._awaited)
         found = self.context.wait()
         return None if found is None else Wait(*found)
 
@@ -243,24 +244,24 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         source: Buffer,
         result: Buffer,
         state: DeviceState,
-        brought: object,
+        header_key: object,
     ) -> Command:
-        header = self.context.header(self._group.rank.plain(state), brought)
+        header = self.context.header(self._group.rank.plain(state), header_key)
         place = header.ctypes.data, header.nbytes
-        meeting = self._meeting(collective.group)
-        steps = CollectiveSteps(collective, place, HEADER_BYTES, self._group.count, meeting)
+        barrier = self._barrier(collective.group)
+        steps = CollectiveStepBuilder(collective, place, HEADER_BYTES, self._group.count, barrier)
         written = steps.write(int(header[0]))
         self.context.reserve(written.scratch_bytes, written.messages)
         bindings = (self.context.address, source, result)
         words = tuple(written.words)
         return Command(native_messages(), bindings, words, state.operation, state, self)
 
-    def _meeting(self, group: Group) -> Meeting:
-        words = self._group.meeting(group).ctypes.data
+    def _barrier(self, group: Group) -> RankBarrier:
+        words = self._group.barrier(group).ctypes.data
         first = words + 8 * FIRST_SLOT
-        return Meeting(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
+        return RankBarrier(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
 
-    def look_around(self) -> None:
+    def check_for_failures(self) -> None:
         """Do nothing: the main thread checks for failures while this device waits."""
 
     def mismatched(self) -> NoReturn:
@@ -274,13 +275,13 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         assert state.signature is not None
         (receiver,) = state.signature.group
         rank, head = self._group.rank, pickle.dumps(self._group.rank.plain(state))
-        other, channel = rank.address(self.process, receiver, receiver)
+        other, tag = rank.address(self.process, receiver, receiver)
 
         def send(data: Bytes) -> None:
             with self._group.lock:
                 rank.posted += 1
                 self._posts += other != rank.process
-                rank.mail.send(other, channel, packed(head, data))
+                rank.mail.send(other, tag, packed(head, data))
 
         return HostCommand(send, (source,))
 
@@ -301,16 +302,16 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         return HostCommand(receive, (target,))
 
     def _take(
-        self, boxes: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
+        self, channels: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
     ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some boxes. Raises DeviceFailed."""
+        """Wait for a message in one of some channels. Raises DeviceFailed."""
         rank = self._group.rank
-        while not self._group.state[0]:
+        while not self._group.status[0]:
             with self._group.lock:
                 rank.mail.poll()
-                found = rank.mail.take(boxes)
+                found = rank.mail.take(channels)
                 self._awaited = own if found is None else None
-                self._boxes = boxes
+                self._channels = channels
                 if found is not None:
                     self._received += 1
                     rank.taken += 1
