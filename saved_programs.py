@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
+from .runtime.abi.arrays import Array
 from .runtime.abi.device_array import DeviceArray
 from .runtime.abi.errors import ExecutionError, NeedsCompiler
 from .runtime.communicator import RankError
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from .ir.text.source import Source
 
 __all__ = ["InputError", "LoadedFunction", "LoadedProgram", "SavedFileError", "load"]
-
-Array = npt.NDArray[Any]
 
 
 def load(

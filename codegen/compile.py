@@ -36,8 +36,8 @@ from ..interpreter.run import (
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
-from ..runtime.abi.values import Array
-from ..runtime.commands import CommandFailed, Statistics
+from ..runtime.abi.arrays import Array
+from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
 from ..runtime.host.entry import DeviceStatistics, EntryPoint
@@ -335,13 +335,6 @@ class CompiledProgram:
     def close(self) -> None:
         """End the threads of the devices and release what is kept between calls."""
         self._machines.close()
-
-    @property
-    def statistics(self) -> list[Statistics]:
-        """For each device, the commands and bytes of its last run."""
-        return [
-            each.entry.statistics(each.machine, each.result_bytes) for each in self._machines.last
-        ]
 
     @property
     def device_statistics(self) -> list[DeviceStatistics]:

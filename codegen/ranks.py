@@ -19,7 +19,7 @@ from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs
-from ..runtime.abi.values import Array
+from ..runtime.abi.arrays import Array
 from ..runtime.communicator import RankError
 from ..runtime.mpi.rank_calls import (
     agree,

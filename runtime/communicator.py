@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
+from .abi.arrays import Bytes, Words
 from .collectives import Collective, Group, around, shard_range
-from .commands import AnyCommand, Buffer, Bytes, Command, run_commands
+from .commands import AnyCommand, Buffer, Command, run_commands
 from .threads.shared_memory_collectives import shared_memory_function
-
-Words = npt.NDArray[np.int64]
 
 
 class RankError(RuntimeError):

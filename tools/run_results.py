@@ -193,7 +193,7 @@ def compare_reference(
     `rounding` has the least precise float type on the way to each result.
     """
     # It imports xDSL, which saved programs run without.
-    from ..runtime.abi.values import count_undefined, is_number
+    from ..runtime.abi.arrays import count_undefined, is_number
 
     agrees = True
     for index, (actual, wanted, through) in enumerate(

@@ -11,7 +11,8 @@ from ...interpreter.storage import ranked
 from ...ir.attribute_access import attribute, operation_name, required
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
-from ...runtime.abi.values import shape_text, static_shape
+from ...runtime.abi.arrays import shape_text
+from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
 from ...runtime.host.program import RegisterValues

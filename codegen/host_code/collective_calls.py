@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from ...interpreter.frames import Device, Frame
 from ...interpreter.registry import find_entry
 from ...ir.diagnostics import OperationError
+from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import Element
-from ...runtime.abi.values import Value
 from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import MEET, RECEIVE, SEND, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature

@@ -19,7 +19,7 @@ from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name, symbol
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Array, Value
+from ...runtime.abi.arrays import Array, Value
 from ...runtime.host.program import (
     ArrayAddress,
     Constant,

@@ -23,7 +23,8 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
-from ...runtime.abi.values import Value, holds_numbers
+from ...runtime.abi.arrays import Value
+from ...runtime.abi.values import holds_numbers
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import view
 from ...runtime.host.program import Register, RegisterValues

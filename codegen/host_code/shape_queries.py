@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Array, Value
+from ...runtime.abi.arrays import Array, Value
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word

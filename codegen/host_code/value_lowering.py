@@ -17,7 +17,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...ir.locations import maker_of
-from ...runtime.abi.values import Array
+from ...runtime.abi.arrays import Array
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Register, RegisterValues

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
+from ..abi.arrays import MAX_INT64
 from .constant_propagation import Accepts, propagate_constants
 from .device_switches import place_switches
 from .instructions import KINDS
@@ -21,9 +22,6 @@ from .program import (
     Outgoing,
     Register,
 )
-
-LARGEST = (1 << 63) - 1
-"""The largest number in a register; no block has as many bytes."""
 
 IndexOrInt = int | Register
 """An index: a constant, or in a register."""
@@ -67,7 +65,7 @@ class Builder(FoldingIndices[Register]):
         if found is None:
             found = self._constants[value] = self.register()
             # Larger numbers occur only in code that a failing check makes unreachable.
-            fitting = min(value, LARGEST) if isinstance(value, int) else value
+            fitting = min(value, MAX_INT64) if isinstance(value, int) else value
             self.function.constants[found] = fitting
         return found
 

@@ -13,8 +13,9 @@ from math import prod
 import numpy as np
 
 from ...sharding.collective_matching import ANY_SIZE, DYNAMIC_SIZE, CollectiveSignature, DeviceState
+from ..abi.arrays import Bytes
 from ..collectives import HALO, Collective, Shape
-from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
+from ..commands import AnyCommand, Buffer, Command, run_commands
 from ..communicator import Communicator, copy_command
 from .pool import view
 from .program import RegisterValues

@@ -20,11 +20,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..abi.arrays import Array, Bytes, Words
 from ..abi.memory import free
 from ..abi.native_code import Native, source_of
-from ..commands import Bytes, Words
 from ..intrinsics import (
     LARGE_BLOCK,
     allocate_aligned,
@@ -39,8 +38,6 @@ from ..intrinsics import SOURCE as INTRINSICS
 from ..native_registry import runtime_function
 
 SOURCE = source_of(__file__)
-
-Array = npt.NDArray[Any]
 
 CLASSES = 256
 USED = CLASSES
@@ -119,7 +116,7 @@ REFERENCES, SIZE_CLASS, NEXT_FREE, NEXT_BLOCK, REQUESTED, CAPACITY, OWNER = rang
 GUARD, UNWRITTEN = 0xA5, 0xCB
 """Contents of guard bytes, and of new blocks with guards."""
 
-LARGEST = 1 << 62
+MAX_BLOCK_BYTES = 1 << 62
 """More bytes than can be allocated, small enough that sizes do not overflow a word."""
 
 
@@ -135,7 +132,7 @@ def size_class(lines: int) -> tuple[int, int]:
 
 def allocate(pool: int, size: int) -> int:
     """Return a block of at least `size` bytes with one reference; 0 if out of memory."""
-    if size < 0 or size > LARGEST:
+    if size < 0 or size > MAX_BLOCK_BYTES:
         return 0
     number, lines = size_class(max(1, (size + 63) >> 6))
     capacity = lines << 6
@@ -364,13 +361,6 @@ class Pool:
     def count(self, device: int, word: int) -> int:
         """Return a counter of a device."""
         return int(self.words[account(device, word)])
-
-    @property
-    def used_bytes(self) -> int:
-        """The bytes of blocks in use, after releasing those given back."""
-        self.collect()
-        self._native(2, self._address, 0)
-        return int(self.words[USED])
 
     @property
     def peak_bytes(self) -> int:

@@ -11,12 +11,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.arrays import Words
 from ..abi.native_code import Native
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .loop import FUNCTION_WORDS
 from .size_rules import KnownSizes
-
-Words = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...sharding.collective_matching import DeviceState
+from ..abi.arrays import Bytes, Words
 from ..abi.memory import address_of
-from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
+from ..commands import Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from . import loop, machine_state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, as_numbers, native_pool, view
-from .program import Instruction, LinkedProgram, Words
+from .program import Instruction, LinkedProgram
 from .timeline import Event, Timeline
 from .tracer import Tracer
 from .worker_team import (

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from mpi4py import MPI
 
 from ...sharding.collective_matching import CollectiveSignature
+from ..abi.arrays import Words
 from ..protocol import BARRIER_GENERATION
 from . import step_interpreter
-
-Words = npt.NDArray[np.int64]
 
 PlainState = tuple[str, int | None]
 """What a device has reached, without IR: the text of a signature, and an operation's number."""

@@ -15,10 +15,11 @@ import numpy as np
 
 from ...sharding.collective_matching import DeviceState
 from ...sharding.collectives import ALL_GATHER
+from ..abi.arrays import Words
 from ..abi.elements import I64
 from ..collectives import Collective, Group
 from ..commands import AnyCommand, Buffer, Command, run_commands
-from ..communicator import Communicator, Words
+from ..communicator import Communicator
 from ..protocol import SIGNATURE
 from . import step_interpreter
 from .context import MessageContext

@@ -25,8 +25,9 @@ from ...sharding.collective_matching import (
     DeviceState,
     names,
 )
+from ..abi.arrays import Bytes
 from ..collectives import Collective, Group
-from ..commands import Buffer, Bytes, Command, HostCommand
+from ..commands import Buffer, Command, HostCommand
 from ..communicator import RankError
 from ..messages.collective_steps import CollectiveStepBuilder
 from ..messages.context import HEADER_BYTES, PlainState, Traffic

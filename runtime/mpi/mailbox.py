@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from ..commands import Bytes
+from ..abi.arrays import Bytes
 
 
 class _Arrival:

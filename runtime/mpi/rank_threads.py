@@ -18,9 +18,10 @@ import numpy as np
 
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
 from ...sharding.collectives import ALL_GATHER
+from ..abi.arrays import Bytes
 from ..abi.elements import I64
 from ..collectives import Collective, Group
-from ..commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
+from ..commands import Buffer, Command, DeviceFailed, HostCommand, run_commands
 from ..communicator import as_bytes
 from ..messages.collective_steps import CollectiveStepBuilder, RankBarrier
 from ..messages.context import HEADER_BYTES, MessageContext, PlainState, Traffic

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...sharding.collective_matching import DYNAMIC_SIZE
+from ..abi.arrays import Words
 from ..host.entry import ADDRESS_AND_BLOCK
 from ..host.exchanges import Exchange
 from ..host.instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from ..host.pool import ACCOUNTS, pool_words
-from ..host.program import FunctionCode, Words
+from ..host.program import FunctionCode
 from ..host.size_rules import KnownSizes
 from .fields import DamagedFile
 

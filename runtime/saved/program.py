@@ -20,7 +20,7 @@ from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from .. import intrinsics, protocol
-from ..abi.arrays import ROUNDED_TYPES, Array
+from ..abi.arrays import ROUNDED_TYPES, Array, Words
 from ..abi.device_array import DeviceArray
 from ..abi.errors import NeedsCompiler
 from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platform
@@ -48,7 +48,6 @@ from ..host.program import (
     ProgramCode,
     PythonCall,
     RegisterValues,
-    Words,
     not_started,
 )
 from ..host.size_rules import KnownSizes
@@ -344,7 +343,7 @@ class SavedProgram:
     def _run_everywhere(
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
-        local = function.scattered(function.inputs.whole(inputs), grid)
+        local = function.scattered(function.inputs.checked_for_devices(inputs), grid)
         with self.machines.threads.turn:
             self._begin(function)
             entries = [function.entry(process) for process in range(len(local))]

@@ -21,9 +21,9 @@ from weakref import finalize
 import numpy as np
 
 from ...sharding.collective_matching import CollectiveMismatch, DeviceState
+from ..abi.arrays import Words
 from ..abi.memory import free
 from ..abi.native_code import Native, source_of
-from ..commands import Words
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     allocate_aligned,

@@ -16,10 +16,11 @@ import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
 from ...sharding.collectives import ALL_GATHER, GATHER
+from ..abi.arrays import Words
 from ..abi.native_code import Native
 from ..collectives import Collective, Group, around, shard_range
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
-from ..communicator import Communicator, Words
+from ..communicator import Communicator
 from ..protocol import RESUMPTIONS, barrier_words
 from ..reductions import reduction_kernel
 from .message_queues import (
