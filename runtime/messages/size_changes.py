@@ -7,7 +7,6 @@ all return to Python, which exchanges the sizes.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,8 +17,7 @@ from ...sharding.collectives import ALL_GATHER
 from ..abi.arrays import Words
 from ..abi.elements import I64
 from ..collectives import Collective, Group
-from ..commands import AnyCommand, Buffer, Command, run_commands
-from ..communicator import Communicator
+from ..commands import Buffer, Command, run_commands
 from ..protocol import SIGNATURE
 from . import step_interpreter
 from .context import MessageContext
@@ -81,34 +79,3 @@ def padded(command: Command) -> Command:
     """Pad a command's bindings to the number of those of a collective of dynamic size."""
     missing = SIGNATURE + 1 - len(command.bindings)
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
-
-
-class MessageCommunicator(Communicator):
-    """A communicator whose collectives are message steps, and whose devices send offers."""
-
-    _notices: SizeChangeNotices
-
-    @abstractmethod
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        header_key: object,
-    ) -> Command:
-        """Return the command of a collective; participants compare `header_key` first."""
-
-    def sizes(
-        self, group: Group, state: DeviceState, own: tuple[int, ...]
-    ) -> list[tuple[int, ...]]:
-        self._notices.announce_new_sizes(state)
-        return self.exchange(group, state, own)
-
-    def with_size_check(self, command: Command, state: DeviceState) -> list[Command]:
-        return [self._notices.command(state), padded(command)]
-
-    def collective_commands(
-        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
-    ) -> list[AnyCommand]:
-        return [self._command(collective, source, result, state, collective.shapes)]

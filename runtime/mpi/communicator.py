@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Self
 
 from ...sharding.collective_matching import (
     ENDED,
@@ -25,15 +25,12 @@ from ...sharding.collective_matching import (
     DeviceState,
     names,
 )
-from ..abi.arrays import Bytes
-from ..collectives import Collective, Group
-from ..commands import Buffer, Command, HostCommand
+from ..collectives import Group
 from ..communicator import RankError
-from ..messages.collective_steps import CollectiveStepBuilder
-from ..messages.context import HEADER_BYTES, PlainState, Traffic
-from ..messages.size_changes import MessageCommunicator, SizeChangeNotices
-from ..messages.step_interpreter import native_messages
-from .mailbox import packed, unpacked
+from ..messages.context import PlainState, Traffic
+from ..messages.size_changes import SizeChangeNotices
+from .mailbox import Channel, unpacked
+from .message_communicator import MessageCommunicator
 from .monitor import Failure
 from .rank_threads import MpiThreadGroup
 from .supervisor import Supervisor, supervisor
@@ -68,8 +65,8 @@ class MpiCommunicator(MessageCommunicator):
         self.ranks = ranks or supervisor()
         self.mail = self.ranks.mailbox
         self.process = self.ranks.rank
-        self._context = self.ranks.messages
-        self._notices = SizeChangeNotices(self.process, self._context, self._command)
+        self.context = self.ranks.messages
+        self._notices = SizeChangeNotices(self.process, self.context, self._command)
         self._traffic: Traffic | None = None
         self._deadline = 0.0
         self.taken = self.posted = 0
@@ -89,7 +86,7 @@ class MpiCommunicator(MessageCommunicator):
 
     @property
     def _sent(self) -> int:
-        return sum(self._context.traffic().sent) + self.mail.sent
+        return sum(self.context.traffic().sent) + self.mail.sent
 
     @property
     def sent_messages(self) -> int:
@@ -107,7 +104,7 @@ class MpiCommunicator(MessageCommunicator):
         """Prepare for a run. Raises RankError if an earlier run failed."""
         if not self.ranks.is_usable():
             raise RankError("a run before this one failed: start the ranks again")
-        self._context.reset()
+        self.context.reset()
         self.posted = self.taken = 0
 
     def verdict(self) -> Failure:
@@ -117,8 +114,8 @@ class MpiCommunicator(MessageCommunicator):
     def recover(self) -> None:
         """Reset after a failure that all ranks know; a collective call."""
         self.ranks.recover()
-        self.mail, self._context = self.ranks.mailbox, self.ranks.messages
-        self._notices = SizeChangeNotices(self.process, self._context, self._command)
+        self.mail, self.context = self.ranks.mailbox, self.ranks.messages
+        self._notices = SizeChangeNotices(self.process, self.context, self._command)
         self._groups.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
@@ -182,7 +179,7 @@ class MpiCommunicator(MessageCommunicator):
             receiver = group.processes[(group.index + distance) % group.size]
             sender = group.processes[(group.index - distance) % group.size]
             self.mail.send(receiver, tag, pickle.dumps((state, known)))
-            _, message = self._take([(sender, tag)], state)
+            _, message = self._await_message([(sender, tag)], state)
             theirs, told = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
                 count = self._devices
@@ -191,12 +188,10 @@ class MpiCommunicator(MessageCommunicator):
             distance *= 2
         return known
 
-    def _take(
-        self,
-        channels: Sequence[tuple[int, int]],
-        state: PlainState,
-    ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some channels, each (rank, tag); return box and message."""
+    def _await_message(
+        self, channels: Sequence[Channel], state: PlainState
+    ) -> tuple[Channel, bytearray]:
+        """Wait for a message in one of some channels; return the channel and the message."""
         deadline = time.monotonic() + self.ranks.timeout
         turns = 0
         self.ranks.enter(state)
@@ -229,11 +224,11 @@ class MpiCommunicator(MessageCommunicator):
         if sum(posted - taken for posted, taken in found):
             count = self._devices
             channels = [
-                self.address(sender, receiver, sender)
+                self.channel(sender, receiver, sender)
                 for sender in range(self.ranks.size * count)
                 for receiver in self.processes
             ]
-            (rank, tag), message = self._take(channels, state)
+            (rank, tag), message = self._await_message(channels, state)
             sender, receiver = divmod(tag - _MESSAGES, count)
             sent, _ = unpacked(message)
             first = self.processes[0]
@@ -266,30 +261,33 @@ class MpiCommunicator(MessageCommunicator):
         self.ranks.devices = found
         return found
 
-    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, tag) of messages between two devices, `other` being one of them."""
+    def channel(self, sender: int, receiver: int, other: int) -> Channel:
+        """Return the channel of messages between two devices, `other` being one of them."""
         count = self._devices
         return other // count, _MESSAGES + sender % count * count + receiver % count
 
-    # Commands ---------------------------------------------------------------------------------
+    # Messages ---------------------------------------------------------------------------------
 
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        header_key: object,
-    ) -> Command:
-        plain = self.plain(state)
-        header = self._context.header(plain, header_key)
-        steps = CollectiveStepBuilder(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
-        written = steps.write(int(header[0]))
-        self._context.reserve(written.scratch_bytes, written.messages)
-        bindings = (self._context.address, source, result)
-        waits = _Waits(self, plain)
-        words = tuple(written.words)
-        return Command(native_messages(), bindings, words, state.operation, state, waits)
+    @property
+    def _rank(self) -> Self:
+        return self
+
+    def _waits(self, state: PlainState) -> _Waits:
+        return _Waits(self, state)
+
+    def _rank_devices(self, group: Group) -> tuple[int, None]:
+        return 1, None
+
+    def _post(self, channel: Channel, message: bytearray) -> None:
+        self.posted += 1
+        self.mail.send(*channel, message)
+
+    def _take(
+        self, channels: Sequence[Channel], own: PlainState, state: DeviceState
+    ) -> tuple[Channel, bytearray]:
+        found = self._await_message(channels, own)
+        self.taken += 1
+        return found
 
     def check_for_failures(self, state: PlainState) -> None:
         """Check for failures and the timeout in a collective. Raises RanksFailed.
@@ -297,7 +295,7 @@ class MpiCommunicator(MessageCommunicator):
         The timeout is measured from the last change of the message counts.
         """
         self.mail.poll()
-        traffic = self._context.traffic()
+        traffic = self.context.traffic()
         if traffic != self._traffic:
             self._traffic, self._deadline = traffic, time.monotonic() + self.ranks.timeout
         self.ranks.enter(state, is_new=False)
@@ -306,36 +304,8 @@ class MpiCommunicator(MessageCommunicator):
 
     def mismatched(self, state: PlainState) -> NoReturn:
         """Report that a message belongs to another collective. Raises RanksFailed."""
-        sender, theirs = self._context.mismatch()
+        sender, theirs = self.context.mismatch()
         self._mismatched({self.process: state, sender: theirs})
-
-    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
-        assert state.signature is not None
-        (receiver,) = state.signature.group
-        head = pickle.dumps(self.plain(state))
-
-        def send(data: Bytes) -> None:
-            self.posted += 1
-            self.mail.send(receiver, _MESSAGES, packed(head, data))
-
-        return HostCommand(send, (source,))
-
-    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        own = self.plain(state)
-        wanted = CollectiveSignature.parse(own[0])
-        assert wanted is not None
-
-        def receive(data: Bytes) -> None:
-            channels = [(sender, _MESSAGES) for sender in wanted.group]
-            (sender, _), message = self._take(channels, own)
-            self.taken += 1
-            state, content = unpacked(message)
-            sent = CollectiveSignature.parse(state[0])
-            if sent is None or not wanted.takes(sent):
-                self._mismatched({sender: state, self.process: own})
-            data[:] = content
-
-        return HostCommand(receive, (target,))
 
 
 @dataclass(frozen=True, slots=True)

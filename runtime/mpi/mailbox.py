@@ -16,6 +16,9 @@ from mpi4py import MPI
 
 from ..abi.arrays import Bytes
 
+Channel = tuple[int, int]
+"""The other rank, and the tag of its messages."""
+
 
 class _Arrival:
     """A message that is being received."""
@@ -36,7 +39,7 @@ class Mailbox:
         self._mpi = mpi.Dup()
         self._rank = int(mpi.Get_rank())
         self._leaving: list[tuple[Any, bytes | bytearray]] = []
-        self._channels: dict[tuple[int, int], deque[_Arrival]] = {}
+        self._channels: dict[Channel, deque[_Arrival]] = {}
         self._incomplete: list[_Arrival] = []
         self.sent = 0
         self.received = 0
@@ -74,20 +77,17 @@ class Mailbox:
         """Drop messages that were not taken."""
         self._channels.clear()
 
-    def take(self, channels: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], bytearray] | None:
-        """Return the oldest message of the first (sender, tag) that has one, with that key.
-
-        `None` if there is none.
-        """
-        for key in channels:
-            box = self._channels.get(key)
-            if box and box[0].is_complete:
-                return key, box.popleft().data
+    def take(self, channels: Iterable[Channel]) -> tuple[Channel, bytearray] | None:
+        """Return the first channel with a message, and its oldest one; `None` if there is none."""
+        for channel in channels:
+            arrivals = self._channels.get(channel)
+            if arrivals and arrivals[0].is_complete:
+                return channel, arrivals.popleft().data
         return None
 
-    def holds(self, channels: Iterable[tuple[int, int]]) -> bool:
-        """Whether a message of one of the (sender, tag) pairs has arrived or is arriving."""
-        return any(self._channels.get(key) for key in channels)
+    def holds(self, channels: Iterable[Channel]) -> bool:
+        """Whether a message of one of the channels has arrived or is arriving."""
+        return any(self._channels.get(each) for each in channels)
 
 
 def packed(head: bytes, data: Bytes) -> bytearray:

@@ -8,30 +8,27 @@ the run has failed.
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
 from ...sharding.collectives import ALL_GATHER
-from ..abi.arrays import Bytes
 from ..abi.elements import I64
 from ..collectives import Collective, Group
-from ..commands import Buffer, Command, DeviceFailed, HostCommand, run_commands
+from ..commands import Buffer, DeviceFailed, run_commands
 from ..communicator import as_bytes
-from ..messages.collective_steps import CollectiveStepBuilder, RankBarrier
-from ..messages.context import HEADER_BYTES, MessageContext, PlainState, Traffic
-from ..messages.size_changes import MessageCommunicator, SizeChangeNotices
-from ..messages.step_interpreter import native_messages
+from ..messages.collective_steps import RankBarrier
+from ..messages.context import MessageContext, PlainState, Traffic
+from ..messages.size_changes import SizeChangeNotices
 from ..protocol import FIRST_SLOT, SLOT_WORDS
 from ..threads.thread_group import ThreadCommunicator, ThreadGroup
-from .mailbox import Mailbox, packed, unpacked
+from .mailbox import Channel
+from .message_communicator import MessageCommunicator, Rank
 from .monitor import Failure, Wait
-from .supervisor import Supervisor
 
 T = TypeVar("T")
 
@@ -51,24 +48,6 @@ class Unmatched(Exception):
     def __init__(self, states: dict[int, PlainState]) -> None:
         super().__init__("devices do not match")
         self.states = states
-
-
-class Rank(Protocol):
-    """The interface to the rank that devices belong to (`mpi/communicator.py`)."""
-
-    process: int
-    ranks: Supervisor
-    mail: Mailbox
-    posted: int
-    taken: int
-
-    def plain(self, state: DeviceState) -> PlainState:
-        """Return a state in a form that other ranks understand."""
-        ...
-
-    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, tag) of messages between two devices, `other` being one of them."""
-        ...
 
 
 class MpiThreadGroup(ThreadGroup):
@@ -186,7 +165,7 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
         self.context = MessageContext(mpi, process, group.count, group.status)
         self._notices = SizeChangeNotices(process, self.context, self._command)
         self._awaited: PlainState | None = None
-        self._channels: Sequence[tuple[int, int]] = ()
+        self._channels: Sequence[Channel] = ()
         self._received = self._posts = self._sent_before = 0
 
     @property
@@ -239,28 +218,18 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
         run_commands([command], {source: as_bytes(own), result: as_bytes(found)})
         return [tuple(each) for each in found.tolist()]
 
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        header_key: object,
-    ) -> Command:
-        header = self.context.header(self._group.rank.plain(state), header_key)
-        place = header.ctypes.data, header.nbytes
-        barrier = self._barrier(collective.group)
-        steps = CollectiveStepBuilder(collective, place, HEADER_BYTES, self._group.count, barrier)
-        written = steps.write(int(header[0]))
-        self.context.reserve(written.scratch_bytes, written.messages)
-        bindings = (self.context.address, source, result)
-        words = tuple(written.words)
-        return Command(native_messages(), bindings, words, state.operation, state, self)
+    @property
+    def _rank(self) -> Rank:
+        return self._group.rank
 
-    def _barrier(self, group: Group) -> RankBarrier:
+    def _waits(self, state: PlainState) -> Self:
+        return self
+
+    def _rank_devices(self, group: Group) -> tuple[int, RankBarrier]:
         words = self._group.barrier(group).ctypes.data
         first = words + 8 * FIRST_SLOT
-        return RankBarrier(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
+        slots = [first + 8 * SLOT_WORDS * each for each in range(group.size)]
+        return self._group.count, RankBarrier(words, slots)
 
     def check_for_failures(self) -> None:
         """Do nothing: the main thread checks for failures while this device waits."""
@@ -268,44 +237,23 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
     def mismatched(self) -> NoReturn:
         """Raise Unmatched: another device has come for another collective."""
         own = self.context.reached()
-        raise Unmatched(dict([own, self.context.mismatch()]))
+        self._mismatched(dict([own, self.context.mismatch()]))
+
+    def _mismatched(self, states: dict[int, PlainState]) -> NoReturn:
+        raise Unmatched(states)
 
     # Messages ---------------------------------------------------------------------------------
 
-    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
-        assert state.signature is not None
-        (receiver,) = state.signature.group
-        rank, head = self._group.rank, pickle.dumps(self._group.rank.plain(state))
-        other, tag = rank.address(self.process, receiver, receiver)
-
-        def send(data: Bytes) -> None:
-            with self._group.lock:
-                rank.posted += 1
-                self._posts += other != rank.process
-                rank.mail.send(other, tag, packed(head, data))
-
-        return HostCommand(send, (source,))
-
-    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        rank, own = self._group.rank, self._group.rank.plain(state)
-        wanted = CollectiveSignature.parse(own[0])
-        assert wanted is not None
-        senders = {rank.address(each, self.process, each): each for each in wanted.group}
-
-        def receive(data: Bytes) -> None:
-            box, message = self._take(list(senders), own, state)
-            theirs, content = unpacked(message)
-            sent = CollectiveSignature.parse(theirs[0])
-            if sent is None or not wanted.takes(sent):
-                raise Unmatched({senders[box]: theirs, self.process: own})
-            data[:] = content
-
-        return HostCommand(receive, (target,))
+    def _post(self, channel: Channel, message: bytearray) -> None:
+        rank = self._group.rank
+        with self._group.lock:
+            rank.posted += 1
+            self._posts += channel[0] != rank.process
+            rank.mail.send(*channel, message)
 
     def _take(
-        self, channels: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
-    ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some channels. Raises DeviceFailed."""
+        self, channels: Sequence[Channel], own: PlainState, state: DeviceState
+    ) -> tuple[Channel, bytearray]:
         rank = self._group.rank
         while not self._group.status[0]:
             with self._group.lock:
