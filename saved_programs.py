@@ -20,14 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from .runtime.abi.arguments import InputError
+from .runtime.abi.arrays import Array
 from .runtime.abi.device_array import DeviceArray
 from .runtime.abi.errors import ExecutionError, NeedsCompiler
 from .runtime.communicator import RankError
 from .runtime.functions import CallableFunction, FunctionsByName
 from .runtime.host.entry import DeviceStatistics
-from .runtime.host.program import Numbers
+from .runtime.host.program import RegisterValues
 from .runtime.host.timeline import Timeline
-from .runtime.rank_calls import statistics_on_ranks
+from .runtime.mpi.rank_calls import statistics_on_ranks
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from .ir.text.source import Source
 
 __all__ = ["InputError", "LoadedFunction", "LoadedProgram", "SavedFileError", "load"]
-
-Array = npt.NDArray[Any]
 
 
 def load(
@@ -104,13 +103,13 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of an argument of a rank; `None` for a function on one device."""
-        return self._function.argument_sharding(argument, rank)
+        return self._function.argument_sharding(argument, tensor_rank)
 
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of a result of a rank; `None` for a function on one device."""
-        return self._function.result_sharding(result, rank)
+        return self._function.result_sharding(result, tensor_rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """Return the least precise float type that computes each result; `None` if it has none."""
@@ -262,7 +261,9 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             raise DamagedFile(f"holds IR that this version does not accept: {failure}")
         return module
 
-    def _check_sizes(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+    def _check_sizes(
+        self, function: str, process: int, number: int, numbers: RegisterValues
+    ) -> None:
         """Check sizes that no earlier run has seen by the compiler's size rules for the ops."""
         with self._lock:
             native: CompiledProgram = self.compiled().native()

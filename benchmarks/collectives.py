@@ -212,7 +212,7 @@ def measure_threads(devices: int) -> Times:
 
 def measure_rank() -> None:
     """Measure in one MPI rank; the first rank prints the times as JSON."""
-    from mesh_opt.runtime.mpi import MpiCommunicator
+    from mesh_opt.runtime.mpi.communicator import MpiCommunicator
     from mpi4py import MPI
 
     world: Any = MPI.COMM_WORLD

@@ -19,15 +19,21 @@ from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs
-from ..runtime.abi.values import Array
+from ..runtime.abi.arrays import Array
 from ..runtime.communicator import RankError
-from ..runtime.rank_calls import agree, check_rank_count, gather_devices, join_ranks, run_and_gather
+from ..runtime.mpi.rank_calls import (
+    agree,
+    check_rank_count,
+    gather_devices,
+    join_ranks,
+    run_and_gather,
+)
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 
 if TYPE_CHECKING:
-    from ..runtime.mpi import MpiCommunicator
-    from ..runtime.mpi_supervisor import Failure
+    from ..runtime.mpi.communicator import MpiCommunicator
+    from ..runtime.mpi.monitor import Failure
 
 
 def run_on_ranks(
@@ -74,7 +80,7 @@ class _RankRun:
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
         """Run the function; if one rank fails, all ranks raise."""
-        from ..runtime.mpi_supervisor import RanksFailed
+        from ..runtime.mpi.monitor import RanksFailed
 
         try:
             self._communicator.begin()

@@ -91,7 +91,7 @@ class RunnableModule:
         The list is empty before the first run. With the backend `mpi` this is a collective call.
         """
         if self._backend == "mpi" and self.native().device_statistics:
-            from ..runtime.rank_calls import statistics_on_ranks
+            from ..runtime.mpi.rank_calls import statistics_on_ranks
 
             return statistics_on_ranks(self.native().device_statistics)
         return self.native().device_statistics

@@ -19,7 +19,7 @@ from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpa
 from ...interpreter.loops import check_indices
 from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Value
+from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read

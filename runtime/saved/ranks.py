@@ -16,10 +16,10 @@ from ..abi.errors import NeedsCompiler
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
 from ..host.machine_errors import VirtualMachineError
-from ..rank_calls import agree, check_rank_count, join_ranks, run_and_gather
+from ..mpi.rank_calls import agree, check_rank_count, join_ranks, run_and_gather
 
 if TYPE_CHECKING:
-    from ..mpi import MpiCommunicator
+    from ..mpi.communicator import MpiCommunicator
 
 RunOwn = Callable[[Communicator], list[Array]]
 """Runs the part of a communicator's process."""
@@ -72,7 +72,7 @@ def _agree_to_run(communicator: MpiCommunicator, why: str | None) -> None:
 
 def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exception:
     """Return the error that all ranks raise if some have failed."""
-    from ..mpi_supervisor import RanksFailed
+    from ..mpi.monitor import RanksFailed
 
     if isinstance(problem, InputError):
         communicator.report(("input", str(problem)))

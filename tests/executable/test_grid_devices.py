@@ -21,7 +21,8 @@ from mesh_opt.interpreter.run import (
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.passes.compile import CompilePass
-from mesh_opt.runtime.abi.values import Array, dtype_of
+from mesh_opt.runtime.abi.arrays import Array
+from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.mesh_run import main
 from parsing import parse
 from process_programs import TARGETS, defined, listed, on_devices, random_program

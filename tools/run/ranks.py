@@ -89,13 +89,13 @@ def run_on_ranks(main: Main) -> int:
     has_output = open_streams()
     backend = _backend(sys.argv[1:])
     try:
-        from ...runtime.mpi_supervisor import supervisor
+        from ...runtime.mpi.supervisor import supervisor
 
         ranks = supervisor()
     except (ImportError, RuntimeError) as problem:
         if backend != MPI:
             return run_console(main)
-        from ...runtime.rank_calls import missing_mpi
+        from ...runtime.mpi.rank_calls import missing_mpi
 
         return _say_once(f"--backend=mpi {missing_mpi(problem)}")
     except ValueError as problem:

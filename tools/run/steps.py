@@ -41,7 +41,7 @@ def run_function(
     program.timeline = timeline = Timeline()
     results = _results(options, function, inputs, prints_results)
     if options.backend == MPI:
-        from ...runtime.rank_calls import timeline_of_ranks
+        from ...runtime.mpi.rank_calls import timeline_of_ranks
 
         timeline = timeline_of_ranks(timeline)
     if not prints_results:
@@ -90,7 +90,7 @@ def _results(
 
 
 def _agree_on_steps(steps: int, checkpoints: Checkpoints | None) -> None:
-    from ...runtime.rank_calls import agree_on_steps
+    from ...runtime.mpi.rank_calls import agree_on_steps
 
     last = None if checkpoints is None else checkpoints.last()
     agree_on_steps(steps, 0 if last is None else last.step)

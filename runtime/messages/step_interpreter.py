@@ -1,6 +1,6 @@
 """Native interpreter of message steps: send, receive, compare, copy and reduce through MPI.
 
-`message_steps.py` writes the steps of a collective. The bindings are `[context, source, result]`;
+`collective_steps.py` writes the steps of a collective. The bindings are [context, source, result];
 the constants are the steps, each an opcode with its operands, then `END`. A place is two words: a
 base (`SCRATCH`, `SOURCE_DATA`, `RESULT_DATA`, `MEMORY`, or the address of a word that holds an
 address) and an offset in bytes.
@@ -9,7 +9,7 @@ Each device has a context: its position in the steps, MPI's functions and handle
 counts by device. While messages are awaited, the function returns `WAITING` from time to time, so
 that Python can check whether other ranks have failed; called again, it continues. In the phase
 `START` it returns at once and does not wait. The devices of one rank synchronise in shared memory
-(`PUBLISH`, `MEET`), and each records in its context where it waits (`mpi_threads.py`).
+(`PUBLISH`, `SYNCHRONIZE`), and each records in its context where it waits (`mpi/rank_threads.py`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from .abi.native_code import Native, source_of
-from .intrinsics import SOURCE as INTRINSICS
-from .intrinsics import (
+from ..abi.native_code import Native, source_of
+from ..intrinsics import SOURCE as INTRINSICS
+from ..intrinsics import (
     atomic_load,
     atomic_store,
     call_kernel,
@@ -30,7 +30,9 @@ from .intrinsics import (
     load_word,
     store_word,
 )
-from .native import (
+from ..native_registry import runtime_function
+from ..protocol import (
+    BARRIER_GENERATION,
     FAILED,
     MISMATCHED,
     REDUCTION_CHUNK,
@@ -43,12 +45,13 @@ from .native import (
     arrive,
     back_off,
 )
-from .native import SOURCE as NATIVE
-from .native_functions import runtime_function
+from ..protocol import SOURCE as PROTOCOL
 
 SOURCE = source_of(__file__)
 
-END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET, OFFER, EXPECT = range(13)
+END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, SYNCHRONIZE, NOTIFY, EXPECT = (
+    range(13)
+)
 """Opcodes and their operands:
 
 - `SEND`, `RECEIVE`: a place, bytes, the other device;
@@ -60,8 +63,8 @@ END, SEND, RECEIVE, WAIT, CHECK, COPY, CLEAR, REDUCE, FAIL, PUBLISH, MEET, OFFER
 - `FAIL`: a status;
 - `PUBLISH`: the address at which the rank's other devices find source, result, scratch memory and
   header, and the header;
-- `MEET`: the words of a meeting, and how many devices of the rank take part;
-- `OFFER`: the address of the word in which host code says whether there are new sizes;
+- `SYNCHRONIZE`: the words of a barrier, and how many devices of the rank take part;
+- `NOTIFY`: the address of the word in which host code says whether there are new sizes;
 - `EXPECT`: an address, and the word there if no device has new sizes.
 """
 
@@ -73,8 +76,8 @@ PUBLISHED_SOURCE, PUBLISHED_RESULT, PUBLISHED_SCRATCH, PUBLISHED_HEADER = range(
 
 POSITION, OPEN, MISMATCH, SCRATCH_START, REQUESTS, STATUS, SENT, RECEIVED = range(8)
 ISEND, IRECV, TEST, COMMUNICATOR, BYTE = range(8, 13)
-ABORT, PROCESS, DEVICES, HEADER, AWAITS, MEETING, GENERATION, TURNS, SAW_NEW, HAS_COME = range(
-    13, 23
+ABORT, PROCESS, DEVICES, HEADER, AWAITS, AT_BARRIER, GENERATION, TURNS, SAW_NEW, HAS_ARRIVED = (
+    range(13, 23)
 )
 CONTEXT_WORDS = 24
 """Words of a context.
@@ -85,9 +88,9 @@ addresses of `MPI_Isend`, `MPI_Irecv` and `MPI_Test`, and MPI's handles; the add
 is nonzero when all must stop, the number of this device, and the number of devices per rank.
 
 The rest is read by other threads, to learn where the device waits: the header of its collective;
-whether it waits for messages; in which meeting and generation it waits for devices of its rank; and
-how often it has resumed. `SAW_NEW`: some device has reported new sizes. `HAS_COME`: the device has
-arrived at the meeting of its current step.
+whether it waits for messages; in which barrier and generation it waits for devices of its rank; and
+how often it has resumed. `SAW_NEW`: some device has reported new sizes. `HAS_ARRIVED`: the device
+has arrived at the barrier of its current step.
 """
 
 REQUEST_BYTES = 16
@@ -103,7 +106,7 @@ YIELDS = 1 << 11
 """Polls in which a waiting rank yields its core, before it sleeps between polls."""
 
 
-def place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
+def address_of_place(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
     """Return the address of the place whose words are at position `at` of the steps."""
     base, offset = constants[at], constants[at + 1]
     if base == SCRATCH:
@@ -214,25 +217,25 @@ def publish(bindings: Sequence[int], place: int, header: int) -> None:
     store_word(place + PUBLISHED_HEADER, header)
 
 
-def meet_devices(context: int, meeting: int, participants: int, phase: int) -> int:
-    """Meet the other devices of the rank; return 0, RELEASED or WAITING (see `native.py`)."""
-    if field(context, HAS_COME) == 0:
-        store_word(context + 8 * GENERATION, arrive(meeting, participants))
-        store_word(context + 8 * HAS_COME, 1)
+def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -> int:
+    """Wait for the other devices of the rank; return 0, RELEASED or WAITING."""
+    if field(context, HAS_ARRIVED) == 0:
+        store_word(context + 8 * GENERATION, arrive(barrier, participants))
+        store_word(context + 8 * HAS_ARRIVED, 1)
     generation = field(context, GENERATION)
-    if atomic_load(meeting + 64) == generation and phase == START:
+    if atomic_load(barrier + BARRIER_GENERATION) == generation and phase == START:
         return WAITING
-    store_word(context + 8 * HAS_COME, 0)
-    if atomic_load(meeting + 64) != generation:
+    store_word(context + 8 * HAS_ARRIVED, 0)
+    if atomic_load(barrier + BARRIER_GENERATION) != generation:
         return 0
-    atomic_store(context + 8 * MEETING, meeting)
+    atomic_store(context + 8 * AT_BARRIER, barrier)
     polls = 0
-    while atomic_load(meeting + 64) == generation:
+    while atomic_load(barrier + BARRIER_GENERATION) == generation:
         if atomic_load(field(context, ABORT)) != 0:
             return RELEASED
         polls += 1
         back_off(polls, YIELDS)
-    atomic_store(context + 8 * MEETING, 0)
+    atomic_store(context + 8 * AT_BARRIER, 0)
     store_word(context + 8 * TURNS, field(context, TURNS) + 1)
     return 0
 
@@ -255,10 +258,12 @@ def copy_pieces(target: int, source: int, constants: Sequence[int], at: int) -> 
 def reduce_pieces(bindings: Sequence[int], constants: Sequence[int], at: int) -> int:
     """Reduce several places: [kernel, elements, target, number of sources, scratch, sources]."""
     count, participants = constants[at + 1], constants[at + 4]
-    words = place(bindings, constants, at + 5)
-    store_word(words, place(bindings, constants, at + 2))
+    words = address_of_place(bindings, constants, at + 5)
+    store_word(words, address_of_place(bindings, constants, at + 2))
     for number in range(participants):
-        store_word(words + 8 + 8 * number, place(bindings, constants, at + 7 + 2 * number))
+        store_word(
+            words + 8 + 8 * number, address_of_place(bindings, constants, at + 7 + 2 * number)
+        )
     numbers = words + 8 + 8 * participants
     store_word(numbers, count)
     return call_kernel(
@@ -279,24 +284,24 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             store_word(context + 8 * POSITION, 0)
             return 0
         if opcode <= RECEIVE:
-            address = place(bindings, constants, at + 1)
+            address = address_of_place(bindings, constants, at + 1)
             status = start_message(context, opcode, address, constants[at + 3], constants[at + 4])
             at += 5
         elif opcode == WAIT:
             status = wait_for_messages(context, first)
             at += 1
         elif opcode == CHECK:
-            address = place(bindings, constants, at + 1)
+            address = address_of_place(bindings, constants, at + 1)
             if load_word(address) != constants[at + 3]:
                 store_word(context + 8 * MISMATCH, address)
                 status = MISMATCHED
             at += 4
         elif opcode == COPY:
-            target = place(bindings, constants, at + 1)
-            copy_pieces(target, place(bindings, constants, at + 3), constants, at + 5)
+            target = address_of_place(bindings, constants, at + 1)
+            copy_pieces(target, address_of_place(bindings, constants, at + 3), constants, at + 5)
             at += 12
         elif opcode == CLEAR:
-            clear_bytes(place(bindings, constants, at + 1), constants[at + 3])
+            clear_bytes(address_of_place(bindings, constants, at + 1), constants[at + 3])
             at += 4
         elif opcode == REDUCE:
             status = reduce_pieces(bindings, constants, at + 1)
@@ -304,10 +309,10 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
         elif opcode == PUBLISH:
             publish(bindings, constants[at + 1], constants[at + 2])
             at += 3
-        elif opcode == MEET:
-            status = meet_devices(context, constants[at + 1], constants[at + 2], first)
+        elif opcode == SYNCHRONIZE:
+            status = wait_at_barrier(context, constants[at + 1], constants[at + 2], first)
             at += 3
-        elif opcode == OFFER:
+        elif opcode == NOTIFY:
             store_word(constants[at + 1], bindings[SIGNATURE])
             at += 2
         elif opcode == EXPECT:
@@ -324,4 +329,4 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
 @cache
 def native_messages() -> Native:
     """Return the native code of `run_messages`."""
-    return runtime_function(run_messages, INTRINSICS, NATIVE)
+    return runtime_function(run_messages, INTRINSICS, PROTOCOL)

@@ -15,20 +15,20 @@ from zlib import crc32
 
 import numpy as np
 
-from ..sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
-from ..sharding.collectives import ALL_GATHER
-from ..sharding.grid import Grid
-from .abi.arguments import InputError
-from .abi.arrays import Array, shape_phrase
-from .abi.elements import integer_element
-from .collectives import Collective
-from .commands import DeviceMemory
-from .communicator import Communicator, as_bytes
-from .host.entry import DeviceStatistics
-from .host.timeline import Event, Timeline
+from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
+from ...sharding.collectives import ALL_GATHER
+from ...sharding.grid import Grid
+from ..abi.arguments import InputError
+from ..abi.arrays import Array, shape_phrase
+from ..abi.elements import integer_element
+from ..collectives import Collective
+from ..commands import DeviceMemory
+from ..communicator import Communicator, as_bytes
+from ..host.entry import DeviceStatistics
+from ..host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
-    from .mpi import MpiCommunicator
+    from .communicator import MpiCommunicator
 
 
 _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
@@ -38,7 +38,7 @@ _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
 def join_ranks() -> MpiCommunicator:
     """Return this process's communicator. Raises InputError without mpi4py or MPI."""
     try:
-        from .mpi import world_communicator
+        from .communicator import world_communicator
     except (ImportError, RuntimeError) as error:
         raise InputError(f"running on MPI ranks {missing_mpi(error)}") from error
     return world_communicator()
@@ -202,7 +202,7 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
 @contextmanager
 def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Generator[None]:
     """Raise InputError if another rank fails or does not make the collective call in the block."""
-    from .mpi_supervisor import RanksFailed
+    from .monitor import RanksFailed
 
     try:
         yield

@@ -7,21 +7,20 @@ all return to Python, which exchanges the sizes.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from ..sharding.collective_matching import DeviceState
-from ..sharding.collectives import ALL_GATHER
-from . import messages
-from .abi.elements import I64
-from .collectives import Collective, Group
-from .commands import AnyCommand, Buffer, Command, run_commands
-from .communicator import Communicator, Words
-from .message_context import MessageContext
-from .native import SIGNATURE
+from ...sharding.collective_matching import DeviceState
+from ...sharding.collectives import ALL_GATHER
+from ..abi.arrays import Words
+from ..abi.elements import I64
+from ..collectives import Collective, Group
+from ..commands import Buffer, Command, run_commands
+from ..protocol import SIGNATURE
+from . import step_interpreter
+from .context import MessageContext
 
 Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
 """Makes the command of a collective; the last argument is part of its header, which all compare."""
@@ -29,7 +28,7 @@ Prepare = Callable[[Collective, Buffer, Buffer, DeviceState, object], Command]
 _NEW = 1
 
 
-class Offers:
+class SizeChangeNotices:
     """The offers of one device."""
 
     def __init__(self, process: int, context: MessageContext, prepare: Prepare) -> None:
@@ -48,11 +47,11 @@ class Offers:
         first = words.ctypes.data
         *steps, end = command.constants
         for number in range(1, len(words)):
-            steps += (messages.EXPECT, first + 8 * number, 0)
-        constants = (messages.OFFER, first, *steps, end)
+            steps += (step_interpreter.EXPECT, first + 8 * number, 0)
+        constants = (step_interpreter.NOTIFY, first, *steps, end)
         return padded(replace(command, bindings=self._bindings(words), constants=constants))
 
-    def tell(self, state: DeviceState) -> None:
+    def announce_new_sizes(self, state: DeviceState) -> None:
         """Tell the group that this device needs all sizes, unless another one has done so."""
         if self._context.take_resized():
             return
@@ -80,34 +79,3 @@ def padded(command: Command) -> Command:
     """Pad a command's bindings to the number of those of a collective of dynamic size."""
     missing = SIGNATURE + 1 - len(command.bindings)
     return replace(command, bindings=(*command.bindings, *(0,) * missing))
-
-
-class OfferingCommunicator(Communicator):
-    """A communicator whose collectives are message steps, and whose devices send offers."""
-
-    _offers: Offers
-
-    @abstractmethod
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        brought: object,
-    ) -> Command:
-        """Return the command of a collective; `brought` is compared between participants first."""
-
-    def sizes(
-        self, group: Group, state: DeviceState, own: tuple[int, ...]
-    ) -> list[tuple[int, ...]]:
-        self._offers.tell(state)
-        return self.exchange(group, state, own)
-
-    def with_offer(self, command: Command, state: DeviceState) -> list[Command]:
-        return [self._offers.command(state), padded(command)]
-
-    def meeting_commands(
-        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
-    ) -> list[AnyCommand]:
-        return [self._command(collective, source, result, state, collective.shapes)]

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from .abi.errors import ExecutionError
+from ..abi.errors import ExecutionError
 
 _forks: list[int] = []
 """Process ids of the forks that led to this process.

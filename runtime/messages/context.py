@@ -1,4 +1,4 @@
-"""The context of native message passing (`messages.py`): MPI functions, handles and counters."""
+"""The context of native message passing: MPI functions, handles and counters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from mpi4py import MPI
 
-from ..sharding.collective_matching import CollectiveSignature
-from . import messages
-
-Words = npt.NDArray[np.int64]
+from ...sharding.collective_matching import CollectiveSignature
+from ..abi.arrays import Words
+from ..protocol import BARRIER_GENERATION
+from . import step_interpreter
 
 PlainState = tuple[str, int | None]
 """What a device has reached, without IR: the text of a signature, and an operation's number."""
@@ -48,28 +48,28 @@ class MessageContext:
         self._process = process
         self._abort: Words = np.zeros(1, np.int64) if abort is None else abort
         size = int(mpi.Get_size()) * devices
-        self._words: Words = np.zeros(messages.CONTEXT_WORDS, np.int64)
+        self._words: Words = np.zeros(step_interpreter.CONTEXT_WORDS, np.int64)
         self._status: Words = np.zeros(64, np.int64)
         self._sent: Words = np.zeros(size, np.int64)
         self._received: Words = np.zeros(size, np.int64)
         self._requests: Words = np.zeros(0, np.int64)
         self._scratch: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
         self._headers: dict[tuple[str, object, int | None], Words] = {}
-        self._words[messages.STATUS] = self._status.ctypes.data
-        self._words[messages.SENT] = self._sent.ctypes.data
-        self._words[messages.RECEIVED] = self._received.ctypes.data
+        self._words[step_interpreter.STATUS] = self._status.ctypes.data
+        self._words[step_interpreter.SENT] = self._sent.ctypes.data
+        self._words[step_interpreter.RECEIVED] = self._received.ctypes.data
         library = ctypes.CDLL(MPI.__file__)
         for word, function in (
-            (messages.ISEND, library.MPI_Isend),
-            (messages.IRECV, library.MPI_Irecv),
-            (messages.TEST, library.MPI_Test),
+            (step_interpreter.ISEND, library.MPI_Isend),
+            (step_interpreter.IRECV, library.MPI_Irecv),
+            (step_interpreter.TEST, library.MPI_Test),
         ):
             self._words[word] = ctypes.cast(function, ctypes.c_void_p).value or 0
-        self._words[messages.COMMUNICATOR] = _handle(self._mpi)
-        self._words[messages.BYTE] = _handle(MPI.BYTE)
-        self._words[messages.ABORT] = self._abort.ctypes.data
-        self._words[messages.PROCESS] = process
-        self._words[messages.DEVICES] = devices
+        self._words[step_interpreter.COMMUNICATOR] = _handle(self._mpi)
+        self._words[step_interpreter.BYTE] = _handle(MPI.BYTE)
+        self._words[step_interpreter.ABORT] = self._abort.ctypes.data
+        self._words[step_interpreter.PROCESS] = process
+        self._words[step_interpreter.DEVICES] = devices
 
     @property
     def address(self) -> int:
@@ -78,19 +78,19 @@ class MessageContext:
 
     def reset(self) -> None:
         """Forget messages that were in flight at a failure."""
-        self._words[messages.POSITION] = self._words[messages.OPEN] = 0
-        self._words[messages.AWAITS] = self._words[messages.MEETING] = 0
-        self._words[messages.SAW_NEW] = self._words[messages.HAS_COME] = 0
+        self._words[step_interpreter.POSITION] = self._words[step_interpreter.OPEN] = 0
+        self._words[step_interpreter.AWAITS] = self._words[step_interpreter.AT_BARRIER] = 0
+        self._words[step_interpreter.SAW_NEW] = self._words[step_interpreter.HAS_ARRIVED] = 0
 
     def reserve(self, scratch_bytes: int, requests: int) -> None:
         """Allocate scratch memory and requests for steps; no steps may be running."""
         if scratch_bytes + 64 > self._scratch.size:
             self._scratch = np.empty(scratch_bytes + 64, np.uint8)
             start = self._scratch.ctypes.data
-            self._words[messages.SCRATCH_START] = start + -start % 64
+            self._words[step_interpreter.SCRATCH_START] = start + -start % 64
         if 2 * requests > self._requests.size:
             self._requests = np.zeros(2 * requests, np.int64)
-            self._words[messages.REQUESTS] = self._requests.ctypes.data
+            self._words[step_interpreter.REQUESTS] = self._requests.ctypes.data
 
     def header(self, state: PlainState, shapes: object) -> Words:
         """Return the header that identifies a collective; its first word is a hash of it.
@@ -125,11 +125,11 @@ class MessageContext:
 
     def mismatch(self) -> tuple[int, PlainState]:
         """Return the device whose header did not match, and its state."""
-        return _read_header(int(self._words[messages.MISMATCH]))
+        return _read_header(int(self._words[step_interpreter.MISMATCH]))
 
     def reached(self) -> tuple[int, PlainState]:
         """Return this device and the collective that it has reached."""
-        return _read_header(int(self._words[messages.HEADER]))
+        return _read_header(int(self._words[step_interpreter.HEADER]))
 
     def wait(self) -> tuple[int, PlainState] | None:
         """Return how often the device has resumed and where it waits; `None` if it does not wait.
@@ -137,25 +137,25 @@ class MessageContext:
         May be called from other threads than the device's.
         """
         words = self._words
-        turns, meeting = int(words[messages.TURNS]), int(words[messages.MEETING])
-        if meeting:
+        turns, barrier = int(words[step_interpreter.TURNS]), int(words[step_interpreter.AT_BARRIER])
+        if barrier:
             # The others have arrived: the device continues once the system schedules it.
-            generation = ctypes.c_int64.from_address(meeting + 64).value
-            if generation != words[messages.GENERATION]:
+            generation = ctypes.c_int64.from_address(barrier + BARRIER_GENERATION).value
+            if generation != words[step_interpreter.GENERATION]:
                 return None
-        elif not words[messages.AWAITS]:
+        elif not words[step_interpreter.AWAITS]:
             return None
         return turns, self.reached()[1]
 
     def take_resized(self) -> bool:
         """Whether the last collective reported new sizes; clears the flag."""
-        found = bool(self._words[messages.SAW_NEW])
-        self._words[messages.SAW_NEW] = 0
+        found = bool(self._words[step_interpreter.SAW_NEW])
+        self._words[step_interpreter.SAW_NEW] = 0
         return found
 
     def traffic(self) -> Traffic:
         """Return the messages exchanged so far, and the devices from which one is awaited."""
-        senders = self._requests[1::2][: self._words[messages.OPEN]].tolist()
+        senders = self._requests[1::2][: self._words[step_interpreter.OPEN]].tolist()
         awaited = tuple(sorted({each for each in senders if each >= 0}))
         return Traffic(tuple(self._sent.tolist()), tuple(self._received.tolist()), awaited)
 

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from functools import cache
 
 from ..abi.native_code import Native, source_of
-from ..crew import Call, Crew
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     atomic_add,
@@ -27,9 +26,10 @@ from ..intrinsics import (
     load_word,
     store_word,
 )
-from ..native import SOURCE as NATIVE
-from ..native import back_off
-from ..native_functions import runtime_function
+from ..native_registry import runtime_function
+from ..protocol import SOURCE as PROTOCOL
+from ..protocol import back_off
+from ..threads.thread_pool import Call, ThreadPool
 
 SOURCE = source_of(__file__)
 
@@ -143,15 +143,15 @@ def serve_call(words: int) -> int:
 @cache
 def native_serve() -> Native:
     """Return the native code of `serve_call`."""
-    return runtime_function(serve_call, INTRINSICS, NATIVE)
+    return runtime_function(serve_call, INTRINSICS, PROTOCOL)
 
 
-class Team:
+class WorkerTeam:
     """The workers of a device; its own thread is worker 0 and starts the others."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self._others = Crew(workers - 1, "mesh-opt-worker")
+        self._others = ThreadPool(workers - 1, "mesh-opt-worker")
 
     def start(self, calls: Sequence[Call], kept: object) -> None:
         """Start native calls on the other threads, one each; `kept` is kept alive for them.

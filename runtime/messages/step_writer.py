@@ -1,13 +1,26 @@
-"""Writer for the steps of `messages.py`, which also counts the scratch memory that they use."""
+"""Writer for the steps of `step_interpreter.py`, which also counts their scratch memory."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from . import messages
-from .messages import RESULT_DATA, SCRATCH
-from .moves import Box
+from ..moves import ByteSection
+from .step_interpreter import (
+    CHECK,
+    CLEAR,
+    COPY,
+    END,
+    FAIL,
+    PUBLISH,
+    RECEIVE,
+    REDUCE,
+    RESULT_DATA,
+    SCRATCH,
+    SEND,
+    SYNCHRONIZE,
+    WAIT,
+)
 
 MESSAGE_BYTES = 1 << 30
 """The largest size of a message: MPI counts bytes in 32 bits."""
@@ -19,7 +32,7 @@ Place = tuple[int, int]
 """A base and an offset in bytes."""
 
 
-class MessageSteps:
+class StepWriter:
     """Writes steps and counts the scratch memory and messages that they use."""
 
     def __init__(self, participants: int) -> None:
@@ -53,8 +66,15 @@ class MessageSteps:
         self.words += (opcode, *place, size, process)
         self.messages += 1
 
-    def messages_of(self, opcode: int, place: Place, size: int, process: int) -> None:
-        """Send or receive bytes, split into as many messages as needed."""
+    def send(self, place: Place, size: int, process: int) -> None:
+        """Send bytes in as many messages as needed."""
+        self._messages(SEND, place, size, process)
+
+    def receive(self, place: Place, size: int, process: int) -> None:
+        """Receive bytes in as many messages as needed."""
+        self._messages(RECEIVE, place, size, process)
+
+    def _messages(self, opcode: int, place: Place, size: int, process: int) -> None:
         base, offset = place
         for start in range(0, size, MESSAGE_BYTES):
             length = min(size - start, MESSAGE_BYTES)
@@ -62,30 +82,50 @@ class MessageSteps:
 
     def wait(self) -> None:
         """Wait for all messages so far."""
-        self.words.append(messages.WAIT)
+        self.words.append(WAIT)
 
-    def copy(self, target: Place, to: Box, source: Place, origin: Box) -> None:
-        """Copy a box of bytes from one place to another."""
+    def check(self, place: Place, word: int) -> None:
+        """Check that a place has a word, the hash of a header."""
+        self.words += (CHECK, *place, word)
+
+    def publish(self, slot: int, header: int) -> None:
+        """Publish the addresses of the buffers and of a header in a slot."""
+        self.words += (PUBLISH, slot, header)
+
+    def synchronize(self, barrier: int, participants: int) -> None:
+        """Wait for the other devices of the rank at a barrier."""
+        self.words += (SYNCHRONIZE, barrier, participants)
+
+    def fail(self, status: int) -> None:
+        """Fail with a status."""
+        self.words += (FAIL, status)
+
+    def end(self) -> None:
+        """Write the last step."""
+        self.words.append(END)
+
+    def copy(self, target: Place, to: ByteSection, source: Place, origin: ByteSection) -> None:
+        """Copy a section of bytes from one place to another."""
         if not origin.bytes:
             return
         if to.is_contiguous and origin.is_contiguous:
-            to, origin = Box(to.start, to.bytes), Box(origin.start, origin.bytes)
+            to, origin = ByteSection(to.start, to.bytes), ByteSection(origin.start, origin.bytes)
         loops = (to.outer, to.outer_pitch, origin.outer_pitch, to.inner)
         pitches = (to.inner_pitch, origin.inner_pitch)
         places = (*at(target, to), *at(source, origin))
-        self.words += (messages.COPY, *places, to.size, *loops, *pitches)
+        self.words += (COPY, *places, to.size, *loops, *pitches)
 
     def clear(self, size: int) -> None:
         """Set the result to zero."""
-        self.words += (messages.CLEAR, RESULT_DATA, 0, size)
+        self.words += (CLEAR, RESULT_DATA, 0, size)
 
     def reduce(self, kernel: int, count: int, target: Place, sources: Sequence[Place]) -> None:
         """Reduce elements at several places into a target with a kernel."""
         places = [word for each in sources for word in each]
         head = (kernel, count, *target, len(sources), SCRATCH, self._bindings)
-        self.words += (messages.REDUCE, *head, *places)
+        self.words += (REDUCE, *head, *places)
 
 
-def at(place: Place, part: Box) -> Place:
-    """Return the place at which a box begins."""
+def at(place: Place, part: ByteSection) -> Place:
+    """Return the place at which a section begins."""
     return place[0], place[1] + part.start

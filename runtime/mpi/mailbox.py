@@ -1,7 +1,7 @@
 """Messages between MPI ranks, received as they arrive and queued until they are taken.
 
 A waiting rank receives everything that has arrived. So no sender waits for a receiver, and messages
-in flight can be counted (`mpi_supervisor.py`).
+in flight can be counted (`mpi/supervisor.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from .commands import Bytes
+from ..abi.arrays import Bytes
+
+Channel = tuple[int, int]
+"""The other rank, and the tag of its messages."""
 
 
 class _Arrival:
@@ -27,7 +30,7 @@ class _Arrival:
 
 
 class Mailbox:
-    """Byte messages to and from other ranks, in order for each sender and channel.
+    """Byte messages to and from other ranks, in order for each sender and tag.
 
     `sent` and `received` count complete messages.
     """
@@ -36,20 +39,20 @@ class Mailbox:
         self._mpi = mpi.Dup()
         self._rank = int(mpi.Get_rank())
         self._leaving: list[tuple[Any, bytes | bytearray]] = []
-        self._boxes: dict[tuple[int, int], deque[_Arrival]] = {}
+        self._channels: dict[Channel, deque[_Arrival]] = {}
         self._incomplete: list[_Arrival] = []
         self.sent = 0
         self.received = 0
 
-    def send(self, receiver: int, channel: int, data: bytes | bytearray) -> None:
+    def send(self, receiver: int, tag: int, data: bytes | bytearray) -> None:
         """Send bytes without waiting for the receiver; they must not change afterwards."""
         if receiver == self._rank:
             arrival = _Arrival(bytearray(data), None)
             arrival.is_complete = True
-            self._boxes.setdefault((receiver, channel), deque()).append(arrival)
+            self._channels.setdefault((receiver, tag), deque()).append(arrival)
             return
         self._leaving = [entry for entry in self._leaving if not entry[0].Test()]
-        request = self._mpi.Isend([data, MPI.BYTE], receiver, channel)
+        request = self._mpi.Isend([data, MPI.BYTE], receiver, tag)
         self._leaving.append((request, data))
         self.sent += 1
 
@@ -63,7 +66,7 @@ class Mailbox:
             data = bytearray(status.Get_count(MPI.BYTE))
             arrival = _Arrival(data, message.Irecv([data, MPI.BYTE]))
             key = int(status.Get_source()), int(status.Get_tag())
-            self._boxes.setdefault(key, deque()).append(arrival)
+            self._channels.setdefault(key, deque()).append(arrival)
             self._incomplete.append(arrival)
         for arrival in self._incomplete:
             arrival.is_complete = bool(arrival.request.Test())
@@ -72,22 +75,19 @@ class Mailbox:
 
     def clear(self) -> None:
         """Drop messages that were not taken."""
-        self._boxes.clear()
+        self._channels.clear()
 
-    def take(self, boxes: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], bytearray] | None:
-        """Return the oldest message of the first (sender, channel) that has one, with that key.
-
-        `None` if there is none.
-        """
-        for key in boxes:
-            box = self._boxes.get(key)
-            if box and box[0].is_complete:
-                return key, box.popleft().data
+    def take(self, channels: Iterable[Channel]) -> tuple[Channel, bytearray] | None:
+        """Return the first channel with a message, and its oldest one; `None` if there is none."""
+        for channel in channels:
+            arrivals = self._channels.get(channel)
+            if arrivals and arrivals[0].is_complete:
+                return channel, arrivals.popleft().data
         return None
 
-    def holds(self, boxes: Iterable[tuple[int, int]]) -> bool:
-        """Whether a message of one of the (sender, channel) pairs has arrived or is arriving."""
-        return any(self._boxes.get(key) for key in boxes)
+    def holds(self, channels: Iterable[Channel]) -> bool:
+        """Whether a message of one of the channels has arrived or is arriving."""
+        return any(self._channels.get(each) for each in channels)
 
 
 def packed(head: bytes, data: Bytes) -> bytearray:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from weakref import finalize
 
-from .abi.cores import available_cores
+from ..abi.cores import available_cores
+from ..host.worker_team import WorkerTeam
 from .call_lock import CallLock
-from .host.team import Team
-from .threads import ThreadGroup
+from .thread_group import ThreadGroup
 
 
 class DeviceThreads:
@@ -23,7 +23,7 @@ class DeviceThreads:
         """
         self._workers = workers
         self._cores = available_cores()
-        self._teams: dict[tuple[int, int], Team] = {}
+        self._teams: dict[tuple[int, int], WorkerTeam] = {}
         self._groups: dict[int, ThreadGroup] = {}
         self._lock = threading.Lock()
         # Bind only the groups: a bound method would form a reference cycle that keeps this object
@@ -39,7 +39,7 @@ class DeviceThreads:
             found = self._groups[count] = ThreadGroup(count)
         return found
 
-    def team(self, process: int, devices: int) -> Team | None:
+    def team(self, process: int, devices: int) -> WorkerTeam | None:
         """Return the workers of a process's device; `None` if its own thread does all work.
 
         `devices` is the number of devices that share the available cores.
@@ -51,7 +51,7 @@ class DeviceThreads:
         found = self._teams.get(key)
         if found is None:
             with self._lock:
-                found = self._teams.setdefault(key, Team(workers))
+                found = self._teams.setdefault(key, WorkerTeam(workers))
         return found
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ def _runs_here(groups: Mapping[int, ThreadGroup]) -> bool:
     return any(group.is_inside() for group in tuple(groups.values()))
 
 
-def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], Team]) -> None:
+def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], WorkerTeam]) -> None:
     for each in (*groups.values(), *teams.values()):
         each.close()
     groups.clear()

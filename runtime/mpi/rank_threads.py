@@ -1,35 +1,34 @@
 """MPI ranks with several devices each, which are threads.
 
 In a collective the devices of a rank exchange data in shared memory, and one of them sends and
-receives for all (`message_steps.py`). They wait in native code, which records in each device's
-context where it waits. Meanwhile the rank's main thread monitors them, and stops them when the run
-has failed.
+receives for all (`messages/collective_steps.py`). They wait in native code, which records in each
+device's context where it waits. Meanwhile the rank's main thread monitors them, and stops them when
+the run has failed.
 """
 
 from __future__ import annotations
 
-import pickle
 import time
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
-from ..sharding.collective_matching import CollectiveSignature, DeviceState
-from ..sharding.collectives import ALL_GATHER
-from .abi.elements import I64
-from .collectives import Collective, Group
-from .commands import Buffer, Bytes, Command, DeviceFailed, HostCommand, run_commands
-from .communicator import as_bytes
-from .message_context import HEADER_BYTES, MessageContext, PlainState, Traffic
-from .message_steps import CollectiveSteps, Meeting
-from .messages import native_messages
-from .mpi_mail import Mailbox, packed, unpacked
-from .mpi_supervisor import Failure, Supervisor, Wait
-from .native import FIRST_SLOT, SLOT_WORDS
-from .offers import OfferingCommunicator, Offers
-from .threads import ThreadCommunicator, ThreadGroup
+from ...sharding.collective_matching import CollectiveSignature, DeviceState
+from ...sharding.collectives import ALL_GATHER
+from ..abi.elements import I64
+from ..collectives import Collective, Group
+from ..commands import Buffer, DeviceFailed, run_commands
+from ..communicator import as_bytes
+from ..messages.collective_steps import RankBarrier
+from ..messages.context import MessageContext, PlainState, Traffic
+from ..messages.size_changes import SizeChangeNotices
+from ..protocol import FIRST_SLOT, SLOT_WORDS
+from ..threads.thread_group import ThreadCommunicator, ThreadGroup
+from .mailbox import Channel
+from .message_communicator import MessageCommunicator, Rank
+from .monitor import Failure, Wait
 
 T = TypeVar("T")
 
@@ -49,24 +48,6 @@ class Unmatched(Exception):
     def __init__(self, states: dict[int, PlainState]) -> None:
         super().__init__("devices do not match")
         self.states = states
-
-
-class Rank(Protocol):
-    """The interface to the rank that devices belong to (`mpi.py`)."""
-
-    process: int
-    ranks: Supervisor
-    mail: Mailbox
-    posted: int
-    taken: int
-
-    def plain(self, state: DeviceState) -> PlainState:
-        """Return a state in a form that other ranks understand."""
-        ...
-
-    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
-        ...
 
 
 class MpiThreadGroup(ThreadGroup):
@@ -112,7 +93,7 @@ class MpiThreadGroup(ThreadGroup):
         """Return where each device waits; `None` outside of a run."""
         if not self._runs:
             return None
-        busy = self._crew.busy
+        busy = self._pool.busy
         with self.lock:
             self.rank.mail.poll()
             return {
@@ -131,13 +112,13 @@ class MpiThreadGroup(ThreadGroup):
             while not has_ended:
                 self.ranks.check()
                 self._look_at_clock()
-                has_ended = self._crew.wait(self._patience)
+                has_ended = self._pool.wait(self._patience)
         except BaseException:
             self.fail()
             # Give released devices time to end.
             deadline = time.monotonic() + PATIENCE
             while not has_ended and time.monotonic() < deadline:
-                has_ended = self._crew.wait(self._patience)
+                has_ended = self._pool.wait(self._patience)
             raise
 
     def _look_at_clock(self) -> None:
@@ -175,16 +156,16 @@ def _state(wait: Wait | None) -> PlainState | None:
     return None if wait is None else wait.state
 
 
-class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
+class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
     """The communicator of one device thread of an MPI rank."""
 
     def __init__(self, group: MpiThreadGroup, process: int, mpi: object) -> None:
         super().__init__(group, process)
         self._group = group
-        self.context = MessageContext(mpi, process, group.count, group.state)
-        self._offers = Offers(process, self.context, self._command)
+        self.context = MessageContext(mpi, process, group.count, group.status)
+        self._notices = SizeChangeNotices(process, self.context, self._command)
         self._awaited: PlainState | None = None
-        self._boxes: Sequence[tuple[int, int]] = ()
+        self._channels: Sequence[Channel] = ()
         self._received = self._posts = self._sent_before = 0
 
     @property
@@ -215,8 +196,8 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         The caller holds the lock of the group.
         """
         if self._awaited is not None:
-            has_come = self._group.rank.mail.holds(self._boxes)
-            return None if has_come else Wait(-1 - self._received, self._awaited)
+            has_arrived = self._group.rank.mail.holds(self._channels)
+            return None if has_arrived else Wait(-1 - self._received, self._awaited)
         found = self.context.wait()
         return None if found is None else Wait(*found)
 
@@ -237,80 +218,49 @@ class MpiThreadCommunicator(OfferingCommunicator, ThreadCommunicator):
         run_commands([command], {source: as_bytes(own), result: as_bytes(found)})
         return [tuple(each) for each in found.tolist()]
 
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        brought: object,
-    ) -> Command:
-        header = self.context.header(self._group.rank.plain(state), brought)
-        place = header.ctypes.data, header.nbytes
-        meeting = self._meeting(collective.group)
-        steps = CollectiveSteps(collective, place, HEADER_BYTES, self._group.count, meeting)
-        written = steps.write(int(header[0]))
-        self.context.reserve(written.scratch_bytes, written.messages)
-        bindings = (self.context.address, source, result)
-        words = tuple(written.words)
-        return Command(native_messages(), bindings, words, state.operation, state, self)
+    @property
+    def _rank(self) -> Rank:
+        return self._group.rank
 
-    def _meeting(self, group: Group) -> Meeting:
-        words = self._group.meeting(group).ctypes.data
+    def _waits(self, state: PlainState) -> Self:
+        return self
+
+    def _rank_devices(self, group: Group) -> tuple[int, RankBarrier]:
+        words = self._group.barrier(group).ctypes.data
         first = words + 8 * FIRST_SLOT
-        return Meeting(words, [first + 8 * SLOT_WORDS * each for each in range(group.size)])
+        slots = [first + 8 * SLOT_WORDS * each for each in range(group.size)]
+        return self._group.count, RankBarrier(words, slots)
 
-    def look_around(self) -> None:
+    def check_for_failures(self) -> None:
         """Do nothing: the main thread checks for failures while this device waits."""
 
     def mismatched(self) -> NoReturn:
         """Raise Unmatched: another device has come for another collective."""
         own = self.context.reached()
-        raise Unmatched(dict([own, self.context.mismatch()]))
+        self._mismatched(dict([own, self.context.mismatch()]))
+
+    def _mismatched(self, states: dict[int, PlainState]) -> NoReturn:
+        raise Unmatched(states)
 
     # Messages ---------------------------------------------------------------------------------
 
-    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
-        assert state.signature is not None
-        (receiver,) = state.signature.group
-        rank, head = self._group.rank, pickle.dumps(self._group.rank.plain(state))
-        other, channel = rank.address(self.process, receiver, receiver)
-
-        def send(data: Bytes) -> None:
-            with self._group.lock:
-                rank.posted += 1
-                self._posts += other != rank.process
-                rank.mail.send(other, channel, packed(head, data))
-
-        return HostCommand(send, (source,))
-
-    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        rank, own = self._group.rank, self._group.rank.plain(state)
-        wanted = CollectiveSignature.parse(own[0])
-        assert wanted is not None
-        senders = {rank.address(each, self.process, each): each for each in wanted.group}
-
-        def receive(data: Bytes) -> None:
-            box, message = self._take(list(senders), own, state)
-            theirs, content = unpacked(message)
-            sent = CollectiveSignature.parse(theirs[0])
-            if sent is None or not wanted.takes(sent):
-                raise Unmatched({senders[box]: theirs, self.process: own})
-            data[:] = content
-
-        return HostCommand(receive, (target,))
+    def _post(self, channel: Channel, message: bytearray) -> None:
+        rank = self._group.rank
+        with self._group.lock:
+            rank.posted += 1
+            self._posts += channel[0] != rank.process
+            rank.mail.send(*channel, message)
 
     def _take(
-        self, boxes: Sequence[tuple[int, int]], own: PlainState, state: DeviceState
-    ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some boxes. Raises DeviceFailed."""
+        self, channels: Sequence[Channel], own: PlainState, state: DeviceState
+    ) -> tuple[Channel, bytearray]:
         rank = self._group.rank
-        while not self._group.state[0]:
+        while not self._group.status[0]:
             with self._group.lock:
                 rank.mail.poll()
-                found = rank.mail.take(boxes)
+                found = rank.mail.take(channels)
                 self._awaited = own if found is None else None
-                self._boxes = boxes
+                self._channels = channels
                 if found is not None:
                     self._received += 1
                     rank.taken += 1

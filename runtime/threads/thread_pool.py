@@ -4,7 +4,7 @@ A call starts and ends without the GIL. A thread that has finished its call stay
 yielding its core, since the next call often follows at once. A call that returns a status other
 than 0 continues in Python, on the same thread.
 
-The words of a crew: how many members have ended their call, how many members there are, and a lock
+The words of a pool: how many members have ended their call, how many members there are, and a lock
 on which the caller waits for all. Each member has 16 words, so that members do not share cache
 lines: how many calls it was given and how many it has taken, the call's function and argument, a
 lock, and whether it is busy. Locks are CPython's thread locks, used as semaphores: each acquire is
@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .abi.native_code import Native, source_of
-from .intrinsics import SOURCE as INTRINSICS
-from .intrinsics import (
+from ..abi.native_code import Native, source_of
+from ..intrinsics import SOURCE as INTRINSICS
+from ..intrinsics import (
     acquire_lock,
     atomic_add,
     atomic_load,
@@ -37,14 +37,14 @@ from .intrinsics import (
     store_word,
     yield_processor,
 )
-from .native_functions import runtime_function
+from ..native_registry import runtime_function
 
 SOURCE = source_of(__file__)
 
 ENDED, MEMBERS, ALL_ENDED = 0, 8, 9
 FIRST_MEMBER, MEMBER_WORDS = 16, 16
 GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
-"""Offsets, in words, of a crew's fields, and of a member's fields."""
+"""Offsets, in words, of a pool's fields, and of a member's fields."""
 
 AWAKE = 1 << 17
 """Cycles for which an idle thread yields its core before it sleeps: about 50 us, as long as waking
@@ -57,20 +57,20 @@ TASK_ALONE, CLOSED = -1, -2
 """Statuses besides those of native calls: only a Python task was given; the thread is to end."""
 
 
-def member_words(crew: int, number: int) -> int:
+def member_words(pool: int, number: int) -> int:
     """Return the address of a member's words."""
-    return crew + 8 * (FIRST_MEMBER + MEMBER_WORDS * number)
+    return pool + 8 * (FIRST_MEMBER + MEMBER_WORDS * number)
 
 
-def attend(crew: int, number: int, has_ended: int) -> int:
+def attend(pool: int, number: int, has_ended: int) -> int:
     """Run a member's calls until one must continue in Python; return its status, or CLOSED.
 
     `has_ended` is nonzero if the previous call has been completed in Python.
     """
-    member = member_words(crew, number)
+    member = member_words(pool, number)
     status = 0
     if has_ended != 0:
-        end_call(crew, member)
+        end_call(pool, member)
     while status == 0:
         taken = load_word(member + 8 * TAKEN)
         begin = cycle_count()
@@ -87,50 +87,52 @@ def attend(crew: int, number: int, has_ended: int) -> int:
         if function != 0:
             status = call_function(function, load_word(member + 8 * ARGUMENT))
         if status == 0:
-            end_call(crew, member)
+            end_call(pool, member)
     return status
 
 
-def end_call(crew: int, member: int) -> None:
+def end_call(pool: int, member: int) -> None:
     """Mark a member's call as ended; the last member wakes the thread that waits for all."""
     atomic_store(member + 8 * IS_BUSY, 0)
-    if atomic_add(crew + 8 * ENDED, 1) + 1 == load_word(crew + 8 * MEMBERS):
-        release_lock(load_word(crew + 8 * ALL_ENDED))
+    if atomic_add(pool + 8 * ENDED, 1) + 1 == load_word(pool + 8 * MEMBERS):
+        release_lock(load_word(pool + 8 * ALL_ENDED))
 
 
-def post(crew: int) -> None:
+def post(pool: int) -> None:
     """Start the calls of all members."""
-    members = load_word(crew + 8 * MEMBERS)
-    atomic_store(crew + 8 * ENDED, 0)
+    members = load_word(pool + 8 * MEMBERS)
+    atomic_store(pool + 8 * ENDED, 0)
     for number in range(members):
-        member = member_words(crew, number)
+        member = member_words(pool, number)
         store_word(member + 8 * IS_BUSY, 1)
         atomic_add(member + 8 * GIVEN, 1)
         release_lock(load_word(member + 8 * LOCK))
 
 
-def give(crew: int, microseconds: int) -> int:
+def post_and_wait(pool: int, microseconds: int) -> int:
     """Start the calls of all members, then wait as `await_all` does."""
-    post(crew)
-    return await_all(crew, microseconds)
+    post(pool)
+    return await_all(pool, microseconds)
 
 
-def await_all(crew: int, microseconds: int) -> int:
+def await_all(pool: int, microseconds: int) -> int:
     """Wait until all members have ended.
 
     Returns 1 when they have; another number after the given time or at a signal.
     """
     begin = cycle_count()
-    members = load_word(crew + 8 * MEMBERS)
-    while atomic_load(crew + 8 * ENDED) < members and cycle_count() - begin < AWAKE:
+    members = load_word(pool + 8 * MEMBERS)
+    while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < AWAKE:
         yield_processor()
-    return acquire_lock(load_word(crew + 8 * ALL_ENDED), microseconds)
+    return acquire_lock(load_word(pool + 8 * ALL_ENDED), microseconds)
 
 
 @cache
-def crew_functions() -> tuple[Native, ...]:
-    """Return the native code of `attend`, `give`, `await_all` and `post`."""
-    return tuple(runtime_function(each, INTRINSICS) for each in (attend, give, await_all, post))
+def thread_pool_functions() -> tuple[Native, ...]:
+    """Return the native code of `attend`, `post_and_wait`, `await_all` and `post`."""
+    return tuple(
+        runtime_function(each, INTRINSICS) for each in (attend, post_and_wait, await_all, post)
+    )
 
 
 @cache
@@ -139,7 +141,7 @@ def _functions() -> tuple[Any, ...]:
     word = ctypes.c_int64
     return tuple(
         ctypes.CFUNCTYPE(word, *[word] * count)(native.address)
-        for native, count in zip(crew_functions(), (3, 2, 2, 1), strict=True)
+        for native, count in zip(thread_pool_functions(), (3, 2, 2, 1), strict=True)
     )
 
 
@@ -151,7 +153,7 @@ Call = tuple[int, int]
 
 
 class _Shared:
-    """What a crew's threads share: words, locks, and Python tasks."""
+    """What a pool's threads share: words, locks, and Python tasks."""
 
     def __init__(self, count: int) -> None:
         self.words = np.zeros(FIRST_MEMBER + MEMBER_WORDS * count, np.int64)
@@ -165,8 +167,8 @@ class _Shared:
         weakref.finalize(self, _free_locks, locks).atexit = False
 
 
-class Crew:
-    """Threads that run calls at the same time; they end when the crew is garbage-collected.
+class ThreadPool:
+    """Threads that run calls at the same time; they end when the pool is garbage-collected.
 
     They are daemon threads, so they do not keep the interpreter from exiting.
     """
@@ -220,7 +222,7 @@ class Crew:
     def wait(self, seconds: float) -> bool:
         """Wait at most `seconds`, or until a signal; return whether all calls have ended."""
         if self._process != os.getpid():
-            # A forked process has the crew's memory but not its threads.
+            # A forked process has the pool's memory but not its threads.
             self._start()
         return not self._is_running or self._has_ended(_functions()[2], seconds)
 

@@ -14,16 +14,25 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
-from ..sharding.collectives import ALL_GATHER, GATHER
-from .abi.native_code import Native
-from .collectives import Collective, Group, around, shard_range
-from .commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
-from .communicator import Communicator, Words
-from .crew import TASK_ALONE, Call, Crew, Task
-from .native import MEETINGS, meeting_words, native_function
-from .reductions import reduction_kernel
-from .thread_mail import Box, Receiver, mail_functions, native_mail, post_message, take_message
+from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
+from ...sharding.collectives import ALL_GATHER, GATHER
+from ..abi.arrays import Words
+from ..abi.native_code import Native
+from ..collectives import Collective, Group, around, shard_range
+from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
+from ..communicator import Communicator
+from ..protocol import RESUMPTIONS, barrier_words
+from ..reductions import reduction_kernel
+from .message_queues import (
+    MessageQueue,
+    Receiver,
+    mail_functions,
+    native_mail,
+    post_message,
+    take_message,
+)
+from .shared_memory_collectives import shared_memory_function
+from .thread_pool import TASK_ALONE, Call, Task, ThreadPool
 
 T = TypeVar("T")
 
@@ -48,23 +57,23 @@ class ThreadGroup:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.state: Words = np.zeros(32, np.int64)
+        self.status: Words = np.zeros(32, np.int64)
         self._waiting = 0
-        self._meetings: dict[tuple[int, ...], Words] = {}
+        self._barriers: dict[tuple[int, ...], Words] = {}
         self._signatures: dict[object, int] = {}
         self._boards: dict[tuple[int, ...], _Board] = {}
-        self._boxes: dict[tuple[int, int], Box] = {}
-        self._receiving: dict[int, Sequence[Box]] = {}
+        self._queues: dict[tuple[int, int], MessageQueue] = {}
+        self._receiving: dict[int, Sequence[MessageQueue]] = {}
         self._condition = threading.Condition()
         self._submission = threading.Lock()
         self._inside: set[int] = set()
         self._patience = STANDSTILL
-        self._crew = Crew(count, "mesh-opt-device")
+        self._pool = ThreadPool(count, "mesh-opt-device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
 
     def close(self) -> None:
         """End the threads after their current calls."""
-        self._crew.close()
+        self._pool.close()
 
     def is_inside(self) -> bool:
         """Whether this thread is running Python code of a device."""
@@ -87,14 +96,14 @@ class ThreadGroup:
         return results
 
     def run_calls(
-        self, calls: Sequence[Call], go_on: Callable[[ThreadCommunicator, int], object]
+        self, calls: Sequence[Call], resume: Callable[[ThreadCommunicator, int], object]
     ) -> None:
         """Run a native call on each device. Raises the same errors as `run`.
 
-        A call that returns a status other than 0 continues in Python: `go_on` gets the status, on
+        A call that returns a status other than 0 continues in Python: `resume` gets the status, on
         the same thread.
         """
-        self._run_tasks(lambda communicator, _, status: go_on(communicator, status), calls)
+        self._run_tasks(lambda communicator, _, status: resume(communicator, status), calls)
 
     def _run_tasks(
         self,
@@ -119,13 +128,13 @@ class ThreadGroup:
         tasks = [task(number) for number in range(self.count)]
         with self._submission:
             # Devices of an interrupted run may still be running.
-            while not self._crew.wait(STANDSTILL):
+            while not self._pool.wait(STANDSTILL):
                 pass
-            if self.state[0]:
+            if self.status[0]:
                 self.reset()
             if self.count > 1:
                 try:
-                    self._await(self._crew.begin(tasks, calls, self._patience))
+                    self._await(self._pool.begin(tasks, calls, self._patience))
                 except BaseException:
                     self.fail()
                     raise
@@ -141,8 +150,8 @@ class ThreadGroup:
                 raise error
         if any(errors):
             raise CollectiveMismatch(dict(_states(errors)))
-        for (sender, receiver), box in self._boxes.items():
-            number = box.oldest()
+        for (sender, receiver), queue in self._queues.items():
+            number = queue.oldest()
             if number is not None:
                 self.fail()
                 raise CollectiveMismatch({sender: self._state(number), receiver: ENDED})
@@ -151,54 +160,54 @@ class ThreadGroup:
         """Wait until all devices have ended; release them if they are deadlocked."""
         last = -1
         while not has_ended:
-            met = int(self.state[MEETINGS])
-            if self._is_deadlocked(len(self._crew.busy)) and met == last:
+            met = int(self.status[RESUMPTIONS])
+            if self._is_deadlocked(len(self._pool.busy)) and met == last:
                 self.fail()
             last = met
-            has_ended = self._crew.wait(STANDSTILL)
+            has_ended = self._pool.wait(STANDSTILL)
 
     def _is_deadlocked(self, running: int) -> bool:
         """Whether all running devices wait, and none has been released.
 
-        A device counts in the state when it continues. If the count has not changed, all devices
-        that were seen waiting still wait.
+        A device is counted in the status words when it continues. If the count has not changed, all
+        devices that were seen waiting still wait.
         """
         with self._condition:
-            met = int(self.state[MEETINGS])
-            if any(self._has_message(boxes) for boxes in self._receiving.values()):
+            met = int(self.status[RESUMPTIONS])
+            if any(self._has_message(queues) for queues in self._receiving.values()):
                 return False
             waiting = self._waiting + len(self._receiving)
-            for group, words in self._meetings.items():
+            for group, words in self._barriers.items():
                 arrived = int(words[0])
                 if arrived == len(group):
                     return False
                 waiting += arrived
-            return waiting == running and int(self.state[MEETINGS]) == met
+            return waiting == running and int(self.status[RESUMPTIONS]) == met
 
     def fail(self) -> None:
         """Release all waiting devices."""
         with self._condition:
-            self.state[0] = 1
+            self.status[0] = 1
             self._notify()
 
     def reset(self) -> None:
-        """Clear a failure and all interrupted meetings; no device may be running."""
+        """Clear a failure and all interrupted barriers; no device may be running."""
         with self._condition:
-            self.state[:] = 0
-            for meeting in self._meetings.values():
-                meeting[:] = 0
+            self.status[:] = 0
+            for barrier in self._barriers.values():
+                barrier[:] = 0
             self._boards.clear()
-            for box in self._boxes.values():
-                box.empty()
+            for queue in self._queues.values():
+                queue.empty()
             self._waiting = 0
 
-    def meeting(self, group: Group) -> Words:
-        """Return the words of a group's meeting (see `native.py`)."""
+    def barrier(self, group: Group) -> Words:
+        """Return the words of a group's barrier (see `threads/shared_memory_collectives.py`)."""
         with self._condition:
-            words = self._meetings.get(group.processes)
+            words = self._barriers.get(group.processes)
             if words is None:
-                words = np.zeros(meeting_words(group.size), np.int64)
-                self._meetings[group.processes] = words
+                words = np.zeros(barrier_words(group.size), np.int64)
+                self._barriers[group.processes] = words
             return words
 
     def signature_number(self, signature: object) -> int:
@@ -212,33 +221,35 @@ class ThreadGroup:
         assert isinstance(found, DeviceState)
         return found
 
-    def box(self, sender: int, receiver: int) -> Box:
-        """Return the box of messages from one device to another."""
+    def message_queue(self, sender: int, receiver: int) -> MessageQueue:
+        """Return the queue of messages from one device to another."""
         with self._condition:
-            return self._boxes.setdefault((sender, receiver), Box())
+            return self._queues.setdefault((sender, receiver), MessageQueue())
 
-    def wait_for_message(self, receiver: int, boxes: Sequence[Box], state: DeviceState) -> None:
-        """Wait until one of the boxes has a message. Raises DeviceFailed."""
+    def wait_for_message(
+        self, receiver: int, queues: Sequence[MessageQueue], state: DeviceState
+    ) -> None:
+        """Wait until one of the queues has a message. Raises DeviceFailed."""
         with self._condition:
-            self._receiving[receiver] = boxes
+            self._receiving[receiver] = queues
             try:
-                while not self._has_message(boxes):
-                    if self.state[0] or self.count == 1:
+                while not self._has_message(queues):
+                    if self.status[0] or self.count == 1:
                         raise DeviceFailed(state)
                     # Poll, since native senders do not notify the condition.
                     self._condition.wait(LOOK)
             finally:
                 del self._receiving[receiver]
 
-    def _has_message(self, boxes: Sequence[Box]) -> bool:
-        return any(each.oldest() is not None for each in boxes)
+    def _has_message(self, queues: Sequence[MessageQueue]) -> bool:
+        return any(each.oldest() is not None for each in queues)
 
     def mismatch(
-        self, receiver: int, boxes: Sequence[Box], state: DeviceState
+        self, receiver: int, queues: Sequence[MessageQueue], state: DeviceState
     ) -> CollectiveMismatch:
         """Return the error for a message that does not match what a device waits for."""
-        for (sender, other), box in self._boxes.items():
-            number = box.oldest() if other == receiver and box in boxes else None
+        for (sender, other), queue in self._queues.items():
+            number = queue.oldest() if other == receiver and queue in queues else None
             if number is not None:
                 return CollectiveMismatch({sender: self._state(number), receiver: state})
         raise ValueError("there is no message")
@@ -256,7 +267,7 @@ class ThreadGroup:
         with self._condition:
             board = self._boards.setdefault(group.processes, _Board(group.size))
             generation = board.generation
-            board.brought[group.rank] = (state, numbers)
+            board.brought[group.index] = (state, numbers)
             present = [each for each in board.brought if each is not None]
             if len(present) == group.size:
                 if any(each.signature != state.signature for each, _ in present):
@@ -272,10 +283,10 @@ class ThreadGroup:
 
     def _wait(self, state: DeviceState) -> None:
         """Wait for a notification. Raises DeviceFailed at a failure or without other devices."""
-        if not self.state[0] and self.count > 1:
+        if not self.status[0] and self.count > 1:
             self._waiting += 1
             self._condition.wait()
-        if self.state[0] or self.count == 1:
+        if self.status[0] or self.count == 1:
             raise DeviceFailed(state)
 
     def _notify(self) -> None:
@@ -304,8 +315,8 @@ class ThreadCommunicator(Communicator):
         self._threads = group
 
     @property
-    def state(self) -> Words:
-        return self._threads.state
+    def status(self) -> Words:
+        return self._threads.status
 
     @property
     def world(self) -> Group:
@@ -319,30 +330,30 @@ class ThreadCommunicator(Communicator):
     ) -> list[tuple[int, ...]]:
         return self._threads.exchange(group, state, numbers)
 
-    def meeting_commands(
+    def collective_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
         name, constants = _native_collective(collective)
         participants = collective.group.size
         scratch = Buffer(8 * (participants + 2))
-        words = self._threads.meeting(collective.group)
+        words = self._threads.barrier(collective.group)
         bindings = (
             words.ctypes.data,
-            self._threads.state.ctypes.data,
+            self._threads.status.ctypes.data,
             source,
             result,
             scratch,
             self._threads.signature_number((state.signature, collective.shapes)),
         )
-        function = native_function(name)
+        function = shared_memory_function(name)
         return [Command(function, bindings, constants, state.operation, state)]
 
     def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
         assert state.signature is not None
         (receiver,) = state.signature.group
-        box = self._threads.box(self.process, receiver)
+        queue = self._threads.message_queue(self.process, receiver)
         number = self._threads.signature_number(state)
-        bindings = (box.address, source, self._kind(state), number)
+        bindings = (queue.address, source, self._kind(state), number)
         function = native_mail(post_message.__name__)
         return Command(function, bindings, (source.size,), state.operation, state)
 
@@ -350,15 +361,15 @@ class ThreadCommunicator(Communicator):
         assert state.signature is not None
         threads = self._threads
         waits = Receiver(
-            [threads.box(each, self.process) for each in state.signature.group],
+            [threads.message_queue(each, self.process) for each in state.signature.group],
             state,
             partial(threads.wait_for_message, self.process),
             partial(threads.mismatch, self.process),
         )
         bindings = (
             int(waits.addresses.ctypes.data),
-            len(waits.boxes),
-            threads.state.ctypes.data,
+            len(waits.queues),
+            threads.status.ctypes.data,
             target,
             self._kind(state),
         )
@@ -374,16 +385,16 @@ class ThreadCommunicator(Communicator):
 
 def message_functions() -> set[Native]:
     """Return the native functions that carry out messages between threads."""
-    return {native_function("copy"), *mail_functions()}
+    return {shared_memory_function("copy"), *mail_functions()}
 
 
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
-    found = {native_function("copy"), native_function("copy_rows")}
+    found = {shared_memory_function("copy"), shared_memory_function("copy_rows")}
     if collective.kind != "all_slice":
-        found.add(native_function(_native_collective(collective)[0]))
+        found.add(shared_memory_function(_native_collective(collective)[0]))
     if collective.reduces:
-        found.add(_reduction_kernel(collective))
+        found.add(reduction_kernel(collective))
     return found
 
 
@@ -392,7 +403,7 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     group = collective.group
     item = collective.source.storage_bytes
     root = -1 if collective.root is None else collective.root
-    head = (group.size, group.rank)
+    head = (group.size, group.index)
     shape = collective.source_shape
     match collective.kind:
         case ALL_GATHER.name | GATHER.name:
@@ -401,7 +412,7 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
         case "all_to_all":
             return "all_to_all", (*head, *_all_to_all_constants(collective))
         case "all_reduce" | "reduce":
-            reduction = _reduction(collective)
+            reduction = reduction_kernel(collective).address
             target = collective.result.storage_bytes
             return "all_reduce", (*head, root, prod(shape), item, target, reduction)
         case "reduce_scatter":
@@ -409,7 +420,8 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
             start, length = shard_range(size, *head)
             runs = (outer, size * inner, start * inner, length * inner)
             target = collective.result.storage_bytes
-            return "reduce_scatter", (*head, *runs, item, target, _reduction(collective))
+            reduction = reduction_kernel(collective).address
+            return "reduce_scatter", (*head, *runs, item, target, reduction)
         case "broadcast":
             size = prod(shape) * item
             return "pull", (*head, root, 1, size, size, 0)
@@ -438,13 +450,3 @@ def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:
         return (outer, shape[split], 1, shape[split], inner, 2)
     middle = prod(shape[low + 1 : high])
     return (outer, shape[split], middle, shape[joined], inner, int(split > joined))
-
-
-def _reduction(collective: Collective) -> int:
-    return _reduction_kernel(collective).address
-
-
-def _reduction_kernel(collective: Collective) -> Native:
-    return reduction_kernel(
-        collective.reduction, collective.source, collective.result, collective.group.size
-    )

@@ -3,10 +3,10 @@
 Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or run a program of your own with
 `mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of their
 collectives, point to point, so that data of one collective cannot be mistaken for those of another.
-`mpi_supervisor.py` detects deadlocks.
+`monitor.py` detects deadlocks.
 
-Collectives are lists of steps that native code carries out (`message_steps.py`, `messages.py`).
-Python runs only where a rank waits for long, or where ranks do not match.
+Collectives are lists of steps that native code carries out (`messages/collective_steps.py`). Python
+runs only where a rank waits for long, or where ranks do not match.
 """
 
 from __future__ import annotations
@@ -16,25 +16,24 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Self
 
-from ..sharding.collective_matching import (
+from ...sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,
     CollectiveSignature,
     DeviceState,
     names,
 )
-from .collectives import Collective, Group
-from .commands import Buffer, Bytes, Command, HostCommand
-from .communicator import RankError
-from .message_context import HEADER_BYTES, PlainState, Traffic
-from .message_steps import CollectiveSteps
-from .messages import native_messages
-from .mpi_mail import packed, unpacked
-from .mpi_supervisor import Failure, Supervisor, supervisor
-from .mpi_threads import MpiThreadGroup
-from .offers import OfferingCommunicator, Offers
+from ..collectives import Group
+from ..communicator import RankError
+from ..messages.context import PlainState, Traffic
+from ..messages.size_changes import SizeChangeNotices
+from .mailbox import Channel, unpacked
+from .message_communicator import MessageCommunicator
+from .monitor import Failure
+from .rank_threads import MpiThreadGroup
+from .supervisor import Supervisor, supervisor
 
 _RUN, _MESSAGES = 1, 2
 """Channels: of comparisons before data move, and the first one of `shard.send` messages."""
@@ -43,10 +42,10 @@ _RUN, _MESSAGES = 1, 2
 class TimedOut(NamedTuple):
     """A device waited for others longer than the timeout.
 
-    `rank` is the number of the device, `awaited` those of the others.
+    `device` is the number of the device, `awaited` those of the others.
     """
 
-    rank: int
+    device: int
     state: DeviceState
     awaited: tuple[int, ...]
     seconds: float
@@ -54,20 +53,20 @@ class TimedOut(NamedTuple):
     def text(self) -> str:
         """Return the error message."""
         return (
-            f"waited {self.seconds:g} s on device {self.rank} for {names(self.awaited)}:"
+            f"waited {self.seconds:g} s on device {self.device} for {names(self.awaited)}:"
             " is it stuck, or does --timeout give too few seconds?"
         )
 
 
-class MpiCommunicator(OfferingCommunicator):
+class MpiCommunicator(MessageCommunicator):
     """The communicator of this MPI rank."""
 
     def __init__(self, ranks: Supervisor | None = None) -> None:
         self.ranks = ranks or supervisor()
         self.mail = self.ranks.mailbox
         self.process = self.ranks.rank
-        self._context = self.ranks.messages
-        self._offers = Offers(self.process, self._context, self._command)
+        self.context = self.ranks.messages
+        self._notices = SizeChangeNotices(self.process, self.context, self._command)
         self._traffic: Traffic | None = None
         self._deadline = 0.0
         self.taken = self.posted = 0
@@ -87,7 +86,7 @@ class MpiCommunicator(OfferingCommunicator):
 
     @property
     def _sent(self) -> int:
-        return sum(self._context.traffic().sent) + self.mail.sent
+        return sum(self.context.traffic().sent) + self.mail.sent
 
     @property
     def sent_messages(self) -> int:
@@ -105,7 +104,7 @@ class MpiCommunicator(OfferingCommunicator):
         """Prepare for a run. Raises RankError if an earlier run failed."""
         if not self.ranks.is_usable():
             raise RankError("a run before this one failed: start the ranks again")
-        self._context.reset()
+        self.context.reset()
         self.posted = self.taken = 0
 
     def verdict(self) -> Failure:
@@ -115,8 +114,8 @@ class MpiCommunicator(OfferingCommunicator):
     def recover(self) -> None:
         """Reset after a failure that all ranks know; a collective call."""
         self.ranks.recover()
-        self.mail, self._context = self.ranks.mailbox, self.ranks.messages
-        self._offers = Offers(self.process, self._context, self._command)
+        self.mail, self.context = self.ranks.mailbox, self.ranks.messages
+        self._notices = SizeChangeNotices(self.process, self.context, self._command)
         self._groups.clear()
 
     def timed_out(self, content: tuple[int, PlainState, tuple[int, ...], float]) -> TimedOut:
@@ -165,7 +164,7 @@ class MpiCommunicator(OfferingCommunicator):
         self,
         group: Group,
         state: PlainState,
-        channel: int,
+        tag: int,
         numbers: tuple[int, ...] = (),
     ) -> dict[int, tuple[int, ...]]:
         """Check that a group has reached the same collective; return the numbers of each process.
@@ -177,10 +176,10 @@ class MpiCommunicator(OfferingCommunicator):
         known = {self.process: numbers}
         distance = 1
         while distance < group.size:
-            receiver = group.processes[(group.rank + distance) % group.size]
-            sender = group.processes[(group.rank - distance) % group.size]
-            self.mail.send(receiver, channel, pickle.dumps((state, known)))
-            _, message = self._take([(sender, channel)], state)
+            receiver = group.processes[(group.index + distance) % group.size]
+            sender = group.processes[(group.index - distance) % group.size]
+            self.mail.send(receiver, tag, pickle.dumps((state, known)))
+            _, message = self._await_message([(sender, tag)], state)
             theirs, told = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
                 count = self._devices
@@ -189,23 +188,21 @@ class MpiCommunicator(OfferingCommunicator):
             distance *= 2
         return known
 
-    def _take(
-        self,
-        boxes: Sequence[tuple[int, int]],
-        state: PlainState,
-    ) -> tuple[tuple[int, int], bytearray]:
-        """Wait for a message in one of some boxes, each (rank, channel); return box and message."""
+    def _await_message(
+        self, channels: Sequence[Channel], state: PlainState
+    ) -> tuple[Channel, bytearray]:
+        """Wait for a message in one of some channels; return the channel and the message."""
         deadline = time.monotonic() + self.ranks.timeout
         turns = 0
         self.ranks.enter(state)
         while True:
             self.mail.poll()
-            found = self.mail.take(boxes)
+            found = self.mail.take(channels)
             if found is not None:
                 break
             turns += 1
             if turns % 64 == 0:
-                self._turn(deadline, state, [sender for sender, _ in boxes])
+                self._turn(deadline, state, [sender for sender, _ in channels])
         self.ranks.leave()
         return found
 
@@ -226,13 +223,13 @@ class MpiCommunicator(OfferingCommunicator):
         found = self._compare(self.world, state, _RUN, numbers).values()
         if sum(posted - taken for posted, taken in found):
             count = self._devices
-            boxes = [
-                self.address(sender, receiver, sender)
+            channels = [
+                self.channel(sender, receiver, sender)
                 for sender in range(self.ranks.size * count)
                 for receiver in self.processes
             ]
-            (rank, channel), message = self._take(boxes, state)
-            sender, receiver = divmod(channel - _MESSAGES, count)
+            (rank, tag), message = self._await_message(channels, state)
+            sender, receiver = divmod(tag - _MESSAGES, count)
             sent, _ = unpacked(message)
             first = self.processes[0]
             self._mismatched({rank * count + sender: sent, first + receiver: state})
@@ -264,38 +261,41 @@ class MpiCommunicator(OfferingCommunicator):
         self.ranks.devices = found
         return found
 
-    def address(self, sender: int, receiver: int, other: int) -> tuple[int, int]:
-        """Return the (rank, channel) of messages between two devices, `other` being one of them."""
+    def channel(self, sender: int, receiver: int, other: int) -> Channel:
+        """Return the channel of messages between two devices, `other` being one of them."""
         count = self._devices
         return other // count, _MESSAGES + sender % count * count + receiver % count
 
-    # Commands ---------------------------------------------------------------------------------
+    # Messages ---------------------------------------------------------------------------------
 
-    def _command(
-        self,
-        collective: Collective,
-        source: Buffer,
-        result: Buffer,
-        state: DeviceState,
-        brought: object,
-    ) -> Command:
-        plain = self.plain(state)
-        header = self._context.header(plain, brought)
-        steps = CollectiveSteps(collective, (header.ctypes.data, header.nbytes), HEADER_BYTES)
-        written = steps.write(int(header[0]))
-        self._context.reserve(written.scratch_bytes, written.messages)
-        bindings = (self._context.address, source, result)
-        waits = _Waits(self, plain)
-        words = tuple(written.words)
-        return Command(native_messages(), bindings, words, state.operation, state, waits)
+    @property
+    def _rank(self) -> Self:
+        return self
 
-    def look_around(self, state: PlainState) -> None:
+    def _waits(self, state: PlainState) -> _Waits:
+        return _Waits(self, state)
+
+    def _rank_devices(self, group: Group) -> tuple[int, None]:
+        return 1, None
+
+    def _post(self, channel: Channel, message: bytearray) -> None:
+        self.posted += 1
+        self.mail.send(*channel, message)
+
+    def _take(
+        self, channels: Sequence[Channel], own: PlainState, state: DeviceState
+    ) -> tuple[Channel, bytearray]:
+        found = self._await_message(channels, own)
+        self.taken += 1
+        return found
+
+    def check_for_failures(self, state: PlainState) -> None:
         """Check for failures and the timeout in a collective. Raises RanksFailed.
 
         The timeout is measured from the last change of the message counts.
         """
         self.mail.poll()
-        traffic = self._context.traffic()
+        traffic = self.context.traffic()
         if traffic != self._traffic:
             self._traffic, self._deadline = traffic, time.monotonic() + self.ranks.timeout
         self.ranks.enter(state, is_new=False)
@@ -304,36 +304,8 @@ class MpiCommunicator(OfferingCommunicator):
 
     def mismatched(self, state: PlainState) -> NoReturn:
         """Report that a message belongs to another collective. Raises RanksFailed."""
-        sender, theirs = self._context.mismatch()
+        sender, theirs = self.context.mismatch()
         self._mismatched({self.process: state, sender: theirs})
-
-    def send_command(self, source: Buffer, state: DeviceState) -> HostCommand:
-        assert state.signature is not None
-        (receiver,) = state.signature.group
-        head = pickle.dumps(self.plain(state))
-
-        def send(data: Bytes) -> None:
-            self.posted += 1
-            self.mail.send(receiver, _MESSAGES, packed(head, data))
-
-        return HostCommand(send, (source,))
-
-    def receive_command(self, target: Buffer, state: DeviceState) -> HostCommand:
-        own = self.plain(state)
-        wanted = CollectiveSignature.parse(own[0])
-        assert wanted is not None
-
-        def receive(data: Bytes) -> None:
-            boxes = [(sender, _MESSAGES) for sender in wanted.group]
-            (sender, _), message = self._take(boxes, own)
-            self.taken += 1
-            state, content = unpacked(message)
-            sent = CollectiveSignature.parse(state[0])
-            if sent is None or not wanted.takes(sent):
-                self._mismatched({sender: state, self.process: own})
-            data[:] = content
-
-        return HostCommand(receive, (target,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,8 +315,8 @@ class _Waits:
     communicator: MpiCommunicator
     state: PlainState
 
-    def look_around(self) -> None:
-        self.communicator.look_around(self.state)
+    def check_for_failures(self) -> None:
+        self.communicator.check_for_failures(self.state)
 
     def mismatched(self) -> NoReturn:
         self.communicator.mismatched(self.state)
