@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType, i64
@@ -78,6 +79,12 @@ def broadcast(
     extents = shape(source)
     if not extents:
         return e.splat(source, sizes) or e.fill(e.element(source), sizes)
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    is_known = len(known_sizes) == rank and min(extents) >= 0
+    is_in_order = list(places) == sorted(places)
+    if is_known and is_in_order and prod(extents) == prod(known_sizes) > 0:
+        # Only dimensions of one element are new.
+        return e.reshape(source, sizes)
     open_ = [
         place
         for place, (size, target) in enumerate(zip(extents, places, strict=True))
