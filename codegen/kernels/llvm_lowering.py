@@ -21,7 +21,7 @@ from .ast_builder import FLOAT_NAMES
 _WORD = ir.IntType(64)
 _BOOL = ir.IntType(1)
 
-_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_")
+_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
 """Primitives that are long chains of instructions: several go on at once in vectorised loops."""
 
 _INTERLEAVED = 4
