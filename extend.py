@@ -8,8 +8,10 @@ on first use, so that a dialect which needs only verification does not load NumP
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from .dialects.iree_encoding.interfaces import (
@@ -126,8 +128,23 @@ __all__ = [
 ]
 
 
+_FORMER_NAMES = {
+    "Shards": "ShardRequirement",
+    "run_whole": "run_replicated",
+    "spread_by_rule": "partition_by_rule",
+}
+"""Names of earlier versions, and what they are called."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import a name of `__all__`. Raises AttributeError for any other name."""
+    """Import a name of `__all__`. Raises AttributeError for any other name.
+
+    A former name still works, with a DeprecationWarning.
+    """
+    if name in _FORMER_NAMES:
+        new_name = _FORMER_NAMES[name]
+        warn(f"mesh_opt.extend.{name} is called {new_name}", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[__name__], new_name)
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __package__), name)

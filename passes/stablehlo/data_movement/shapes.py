@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from math import prod
 from typing import cast
 
@@ -71,6 +70,12 @@ def broadcast(
     extents = shape(source)
     if not extents:
         return e.splat(source, sizes) or e.fill(e.element(source), sizes)
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    is_known = len(known_sizes) == rank and min(extents) >= 0
+    is_in_order = list(dimensions) == sorted(dimensions)
+    if is_known and is_in_order and prod(extents) == prod(known_sizes) > 0:
+        # Only dimensions of one element are new.
+        return e.reshape(source, sizes)
     repeatable = [
         dimension
         for dimension, (size, target) in enumerate(zip(extents, dimensions, strict=True))
