@@ -112,7 +112,7 @@ class ReductionLoops:
         return row.position if along_row > along_reduction else None
 
     def _last_index(self, affine_map: AffineMap) -> AffineExpr | None:
-        """Return the last index of a map that is not along a dimension of size 1, `None` without one."""
+        """Return the last index of a map that is not along a dimension of size 1."""
         for each in reversed(affine_map.results):
             if not isinstance(each, AffineDimExpr) or self.sizes[each.position] != 1:
                 return each
