@@ -72,11 +72,13 @@ class Preference:
       where they are, are proposed for other factors as well, since moving the operands may be less
       than reducing the results or gathering the operands;
     - `weigh_work`: more work that saves bytes is weighed against them; without it the work is
-      always spread over the most processes.
+      always spread over the most processes;
+    - `fill`: no factor is split into more parts than it has elements.
     """
 
     move_axes: bool = True
     weigh_work: bool = False
+    fill: bool = True
 
 
 DEFAULT_PREFERENCE = Preference()
@@ -132,9 +134,10 @@ def choose_op_sharding(
     if preference.move_axes:
         _propose_moved_axes(rule, operands, proposals, extents)
     splits = FactorSplits(rule, operands, results, grid)
+    can_split = splits.can_split_nonempty if preference.fill else splits.can_split
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
-            if not (reserved.isdisjoint(axes) and splits.can_split_nonempty(factor, axes)):
+            if not (reserved.isdisjoint(axes) and can_split(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):

@@ -22,6 +22,9 @@ AxesAttr: TypeAlias = DenseArrayBase[I16]
 IndicesAttr: TypeAlias = DenseArrayBase[I64]
 """A list of numbers in which `DYNAMIC_INDEX` marks those that are operands."""
 
+WHOLE_LOOPS_ATTRIBUTE = "shard.whole_loops"
+"""Discardable attribute of ours on `linalg.generic`: loops of which no device runs a part."""
+
 
 def axes_attribute(axes: Iterable[int]) -> AxesAttr:
     """The attribute for a list of grid axes. Raises VerifyException beyond 16 bits."""

@@ -34,6 +34,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.linalg.bodies import YieldOp
 from ...dialects.linalg.dialect import NAMED_CLASSES, GenericOp
 from ...dialects.linalg.structured_view import IteratorType
+from ...dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE, indices_attribute
 from ...dialects.tensor.dialect import BitcastOp, PadOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
 from ...ir.attribute_access import element_type, is_splat
@@ -131,8 +132,12 @@ class Emitter(ScalarEmitter):
         output_maps: Sequence[AffineMap] | None,
         body: Body,
         iterators: Sequence[IteratorType] | None = None,
+        whole: Sequence[int] = (),
     ) -> list[SSAValue]:
-        """`linalg.generic`. Without maps, every loop is a dimension of every tensor."""
+        """`linalg.generic`. Without maps, every loop is a dimension of every tensor.
+
+        No device runs a part of the loops `whole`.
+        """
         rank = len(iterators) if iterators is not None else len(shape(outputs[0]))
         identity = AffineMap.identity(rank)
         maps = [
@@ -143,16 +148,25 @@ class Emitter(ScalarEmitter):
         inner = self.inside(block)
         inner.insert_end(body(inner, block.args))
         generic = GenericOp(inputs, outputs, Region(block), maps, iterators or [PARALLEL] * rank)
+        if whole:
+            generic.attributes[WHOLE_LOOPS_ATTRIBUTE] = indices_attribute(whole)
         return list(self.add_op(generic).results)
 
     def insert_end(self, values: Sequence[SSAValue]) -> None:
         """End a loop body with what it yields."""
         self.add_op(YieldOp(*values))
 
-    def pointwise(self, values: Sequence[SSAValue], element: Attribute, body: Body) -> SSAValue:
+    def pointwise(
+        self,
+        values: Sequence[SSAValue],
+        element: Attribute,
+        body: Body,
+        whole: Sequence[int] = (),
+    ) -> SSAValue:
         """A tensor of elements of a type, each made from the elements of others at its place.
 
-        Values of rank 0 among others of a higher rank are the same everywhere.
+        Values of rank 0 among others of a higher rank are the same everywhere. No device makes a
+        part of the dimensions `whole`.
         """
         like = max(values, key=lambda value: len(shape(value)))
         rank = len(shape(like))
@@ -164,7 +178,12 @@ class Emitter(ScalarEmitter):
         output = self.empty(sizes, element)
         count = len(values)
         return self.loops(
-            values, maps, [output], None, lambda inner, args: body(inner, args[:count])
+            values,
+            maps,
+            [output],
+            None,
+            lambda inner, args: body(inner, args[:count]),
+            whole=whole,
         )[0]
 
     def nearest(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:

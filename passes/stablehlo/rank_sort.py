@@ -50,6 +50,7 @@ def ranks(
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
+        whole=(dimension, rank),
     )[0]
 
 
@@ -79,4 +80,5 @@ def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAV
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
+        whole=(dimension, rank),
     )[0]

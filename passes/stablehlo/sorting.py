@@ -44,9 +44,9 @@ FEW = 64
 @tensor_rule("stablehlo.sort")
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
-    dimension = integer(op, "dimension", -1)
-    order = _comparator(lowering, op.regions[0], operands)
-    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), order)
+    dimension = integer(op, "dimension", -1) % max(rank, 1)
+    order = _comparator(lowering, op.regions[0], operands, dimension)
+    return in_sorted_order(lowering.emit, operands, dimension, order)
 
 
 @call_rule("ApproxTopK")
@@ -66,7 +66,7 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(op, f"expects a dimension and the comparator {name}")
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
-    order = _comparator(lowering, comparator.body, operands[:count])
+    order = _comparator(lowering, comparator.body, operands[:count], along)
     ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
     e, rank = lowering.emit, len(shape(operands[0]))
     sizes = list(e.sizes(ordered[0]))
@@ -74,9 +74,9 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     return [e.extract_slice(value, [0] * rank, sizes, [1] * rank) for value in ordered]
 
 
-def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
-    """The order that a region over pairs of elements is."""
-    keys = keys_of(lowering, region, operands)
+def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension: int) -> Order:
+    """The order that a region over pairs of elements along a dimension is."""
+    keys = keys_of(lowering, region, operands, dimension)
     if keys is not None:
         return keys
     return lambda e, one, other: lowering.scalars(region, in_pairs(one, other), e)[0]

@@ -16,7 +16,7 @@ from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import MOST_PARTS, best_way, plan_joined_exchange
 from ..rules.builder import integer, integers
-from ..rules.tensor import fetched_part, kept_dimensions
+from ..rules.tensor import cut_from, fetched_part, kept_dimensions
 from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
 from .emit_reshard import emit_exchange, shard_interval
 from .emitter import Emitter
@@ -25,7 +25,7 @@ from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .sections import cut_from, fetch_sections
+from .sections import fetch_sections
 from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
 from .slice_exchange import Interval, Section, cut_out
 from .slice_numbers import slice_lists, slice_with

@@ -10,19 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ....ir.tensor_types import tensor_bytes
+from ....ir.tensor_types import tensor_bytes, tensor_shape
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
+from ....sharding.local_shape import default_offsets
 from ....sharding.op_sharding import Preference, finishing_bytes
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, extends
+from ....sharding.slice_exchange import MOST_PARTS, plan_joined_exchange
+from ..rules.builder import integer
+from ..rules.tensor import cut_from
 from .graph import ShardingGraph
-from .tensor_shardings import PlannedOperation, ShardedUse, ShardingAssigner, TensorShardings
+from .tensor_shardings import (
+    JOIN,
+    PlannedOperation,
+    ShardedUse,
+    ShardingAssigner,
+    TensorShardings,
+    is_only_joined,
+)
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
@@ -62,9 +74,12 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The shardings of a program, what they cost, and the table that they follow."""
+    """The shardings of a program, what they cost, and the table that they follow.
 
-    assigner: ShardingAssigner
+    What nobody said anything about is whole in them, as it will be: that costs as well.
+    """
+
+    preference: Preference
     shardings: TensorShardings
     work: float
     bytes_sent: float
@@ -73,10 +88,9 @@ class _Candidate:
     @staticmethod
     def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
         """Place everything in a graph as it is now."""
-        assigner = ShardingAssigner(graph, complete=False, preference=preference)
-        shardings = assigner.assign()
+        shardings = ShardingAssigner(graph, complete=True, preference=preference).assign()
         work, bytes_sent = shardings_cost(shardings)
-        return _Candidate(assigner, shardings, work, bytes_sent, TableState.of(graph))
+        return _Candidate(preference, shardings, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
         """Fewer bytes, and not so much more work that it outweighs them."""
@@ -108,7 +122,8 @@ def best_shardings(
             if candidate.betters(best):
                 best = candidate
     best.state.restore(graph)
-    return best.assigner, best.shardings
+    assigner = ShardingAssigner(graph, complete=False, preference=best.preference)
+    return assigner, assigner.assign()
 
 
 def _improvements(
@@ -155,9 +170,10 @@ def _moved_results(
 def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     """The work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
+    joined = _joined_anew(shardings)
     for planned in shardings.planned:
         work += _work(planned)
-        sent += planned.sharding.window_bytes
+        sent += joined.get(planned.entry.operation, planned.sharding.window_bytes)
         sent += _finishing(planned, shardings)
     for value, uses in shardings.uses.items():
         held = shardings.definitions.get(value)
@@ -166,13 +182,62 @@ def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     return round(work), sent
 
 
+def _joined_anew(shardings: TensorShardings) -> dict[Operation, float]:
+    """What operations send that cut a tensor and join its parts anew: it is exchanged at once.
+
+    The join sends it, and slices that nobody else reads nothing.
+    """
+    found: dict[Operation, float] = {}
+    for planned in shardings.planned:
+        operation = planned.entry.operation
+        dimension = integer(operation, "dim") if operation.name == JOIN else None
+        if dimension is None or not planned.sharding.window_bytes:
+            continue
+        sent = _exchanged(planned, dimension)
+        if sent is None:
+            continue
+        found[operation] = sent
+        found |= {
+            value.owner: 0.0
+            for value in operation.operands
+            if isinstance(value.owner, Operation) and is_only_joined(value)
+        }
+    return found
+
+
+def _exchanged(planned: PlannedOperation, dimension: int) -> float | None:
+    """What a join of parts of one tensor sends at once, `None` if it is none or cannot."""
+    operation, windows = planned.entry.operation, _rule(planned).windows
+    cuts = [cut_from(value, dimension) for value in operation.operands]
+    source = cuts[0][0]
+    size = (tensor_shape(source) or ())[dimension]
+    extent = (tensor_shape(operation.results[0]) or ())[dimension]
+    extents = known_extents(planned.grid.shape)
+    parts = prod(extents[axis] for axis in planned.sharding.results[0][dimension])
+    if size is None or extent is None or any(each is not source for each, _ in cuts):
+        return None
+    owned, joined = (list(pairwise(default_offsets(n, parts))) for n in (size, extent))
+    wanted = [
+        [
+            (first + low, first + high)
+            for (_, first), window in zip(cuts, windows, strict=True)
+            for low, high in (window.read(*each),)
+            if low < high
+        ]
+        for each in joined
+    ]
+    exchange = plan_joined_exchange(owned, wanted) if parts <= MOST_PARTS else None
+    if exchange is None:
+        return None
+    share = local_size(tensor_bytes(source), planned.sharding.results[0], extents)
+    return exchange.sent * share * parts / size
+
+
 def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> float:
     """What it takes to bring a value to all shardings that its users want."""
     extents, whole = known_extents(held.grid.shape), ((),) * held.rank
     # On its way to another grid a value is whole on every process.
-    all_wanted = {
-        use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
-    }
+    all_wanted = {use.axes if use.sharding.grid == held.grid else whole for use in uses}
     return sum(
         reshard_bytes(held.dimension_axes, wanted, tensor_bytes(value), extents)
         for wanted in sorted(all_wanted)

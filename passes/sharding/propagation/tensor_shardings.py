@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.locations import made_by
 from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factor_splits import PlannedTensor
@@ -27,18 +28,24 @@ from ....sharding.op_sharding import (
 )
 from ....sharding.projection import back, project
 from ....sharding.sharding import DimensionAxes, Sharding
+from ..rules.captured_reads import reads_along_loops
 from ..rules.shared_outputs import INSERTION, seen_through
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
 @dataclass(slots=True)
 class ShardedUse:
-    """An operand, and how its operation wants it. `anchor`: the operation to reshard before."""
+    """An operand, and how its operation wants it. `anchor`: the operation to reshard before.
+
+    `axes`: how that is split which processes fetch; of a tensor that a body reads along its loops,
+    less than the whole.
+    """
 
     operation: Operation
     index: int
     sharding: Sharding
     anchor: Operation
+    axes: DimensionAxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +188,12 @@ class ShardingAssigner:
         index: int,
         sharding: Sharding,
         anchor: Operation,
+        axes: DimensionAxes | None = None,
     ) -> None:
-        self._wanted.setdefault(value, []).append(ShardedUse(operation, index, sharding, anchor))
+        fetched = sharding.dimension_axes if axes is None else axes
+        self._wanted.setdefault(value, []).append(
+            ShardedUse(operation, index, sharding, anchor, fetched)
+        )
         if value not in self._assigned.definitions and value in self._graph.values:
             # Nobody splits it, and now somebody wants to know: it is whole everywhere.
             self._assigned.definitions[value] = self._replicated(value, sharding.grid)
@@ -192,10 +203,27 @@ class ShardingAssigner:
         if axes not in copies:
             self._copies[value] = (*copies, axes)
 
-    def _captured(self, entry: Entry, grid: Grid) -> None:
+    def _captured(self, entry: Entry, grid: Grid, chosen: FactorSharding | None = None) -> None:
+        followed = self._read_along_loops(entry, chosen)
         for inner, index in entry.captures:
             value = inner.operands[index]
-            self._use(inner, index, self._replicated(value, grid), entry.operation)
+            whole = self._replicated(value, grid)
+            self._use_of(value, inner, index, whole, entry.operation, followed.get(value))
+
+    @staticmethod
+    def _read_along_loops(
+        entry: Entry, chosen: FactorSharding | None
+    ) -> dict[SSAValue, DimensionAxes]:
+        """How the parts are split that a body reads along its loops."""
+        if chosen is None or entry.rule is None or not entry.captures:
+            return {}
+        return {
+            tensor: tuple(
+                chosen.factor_axes[place.loop] if place is not None and place.is_exact else ()
+                for place in loops
+            )
+            for tensor, loops in reads_along_loops(entry.operation, entry.rule).items()
+        }
 
     def _grid_at(self, operation: Operation) -> Grid | None:
         """The grid on which an operation is computed: the first that a tensor of it is on."""
@@ -236,7 +264,7 @@ class ShardingAssigner:
                 self._assigned.definitions[value] = self._planned(
                     value, grid, chosen.results[index], rule.results[index], chosen
                 )
-        self._captured(entry, grid)
+        self._captured(entry, grid, chosen)
 
     def _chosen(self, entry: Entry, rule: FactorRule, grid: Grid) -> FactorSharding:
         """The sharding of an operation, chosen once for all that look and come alike."""
@@ -247,6 +275,7 @@ class ShardingAssigner:
             id(rule),
             grid.name,
             entry.in_parallel,
+            (is_joined := any(map(is_only_joined, operation.results))),
             *[
                 (
                     id(definitions.get(value)),
@@ -273,6 +302,8 @@ class ShardingAssigner:
             preference = self._preference
             if entry.in_parallel:
                 preference = replace(preference, move_axes=False)
+            if is_joined:
+                preference = replace(preference, fill=False)
             chosen = choose_op_sharding(rule, operands, results, grid, preference)
             self._chosen_before[key] = chosen
         return chosen
@@ -401,6 +432,16 @@ class ShardingAssigner:
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
         ]
+
+
+JOIN = "tensor.concat"
+
+
+def is_only_joined(value: SSAValue) -> bool:
+    """Whether a tensor is a slice that only joins read, who fetch it from where it lies."""
+    return made_by(value, "tensor.extract_slice") is not None and all(
+        use.operation.name == JOIN for use in value.uses
+    )
 
 
 def rank_of(value: SSAValue) -> int:

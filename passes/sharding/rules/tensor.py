@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....ir import attribute_access as rank_reduction
 from ....ir.attribute_access import attribute, integer_lists, operation_name
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import FactorKind, FactorRule, Window
+from ....sharding.factors import FactorKind, FactorRule, Shards, Window
+from ..annotations.access import SHARD
 from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
 from .registry import sharding_rule
 from .reshapes import reshape_rule
@@ -164,6 +165,30 @@ def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     ]
 
 
+def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
+    """The tensor that one is cut out of along a dimension alone, and from which element on."""
+    first = 0
+    while isinstance(operation := original.owner, Operation):
+        if operation.name == "tensor.extract_slice":
+            source = operation.operands[0]
+            shape = tensor_shape(source) or ()
+            whole = whole_dimensions(operation, shape) or []
+            offsets, strides = (
+                (integers(operation, f"static_{name}") or ())[dimension]
+                for name in ("offsets", "strides")
+            )
+            others = whole[:dimension] + whole[dimension + 1 :]
+            if len(shape) != len(tensor_shape(original) or ()) or not all(others):
+                break
+            if offsets < 0 or strides != 1:
+                break
+            first += offsets
+        elif operation.name != SHARD:
+            break
+        original = operation.operands[0]
+    return original, first
+
+
 def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
     """For each dimension that a slice is taken of, its position in the slice's type.
 
@@ -204,7 +229,9 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor is the part that is taken: the source is longer.
-            builder.shared(dimension, size, FactorKind.PERMUTATION, result=position)
+            builder.shared(
+                dimension, size, FactorKind.PERMUTATION, result=position, shards=Shards.ANY
+            )
             builder.window(Window(0, dimension, extent, stride, first))
             continue
         builder.operand(0, dimension, builder.factor(extent, _WHOLE))
