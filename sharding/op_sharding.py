@@ -82,11 +82,13 @@ class Preference:
       where they are, are also proposed for other factors, since resharding the operands may be
       cheaper than reducing the results or gathering the operands;
     - `weigh_work`: trade additional work per process for fewer bytes sent. Otherwise the work is
-      always spread over as many processes as possible.
+      always spread over as many processes as possible;
+    - `fill`: split no factor into more parts than it has elements.
     """
 
     move_axes: bool = True
     weigh_work: bool = False
+    fill: bool = True
 
 
 DEFAULT_PREFERENCE = Preference()
@@ -143,9 +145,10 @@ def choose_op_sharding(
     proposals = _proposals(splits)
     if preference.move_axes:
         _propose_moved_axes(splits, proposals)
+    can_split = splits.can_split_nonempty if preference.fill else splits.can_split
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
-            if not (reserved.isdisjoint(axes) and splits.can_split_nonempty(factor, axes)):
+            if not (reserved.isdisjoint(axes) and can_split(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):

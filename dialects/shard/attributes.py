@@ -22,6 +22,9 @@ AxesAttr: TypeAlias = DenseArrayBase[I16]
 IndicesAttr: TypeAlias = DenseArrayBase[I64]
 """A list of integers in which `DYNAMIC_INDEX` stands for each that is an operand."""
 
+WHOLE_LOOPS_ATTRIBUTE = "shard.whole_loops"
+"""Discardable attribute of `linalg.generic`: the loops that are not split over devices."""
+
 
 def axes_attribute(axes: Iterable[int]) -> AxesAttr:
     """Return the attribute for a list of grid axes.

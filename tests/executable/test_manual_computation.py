@@ -96,6 +96,38 @@ def test_without_passes() -> None:
         assert actual.tolist() == expected.tolist()
 
 
+def test_permutations_send_to_one_device() -> None:
+    """Those that are no rotation as well."""
+    names = [operation.name for operation in _program("interpreter").module.walk()]
+    assert names.count("shard.send") == names.count("shard.recv") == 1
+
+
+COMPLEX_SUM = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>> {
+  %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>]
+      out_shardings=[<@mesh, [{}, {}]>] manual_axes={"x"} (%b: tensor<1x3xcomplex<f32>>) {
+    %s = "stablehlo.all_reduce"(%b) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+    ^bb0(%p: tensor<complex<f32>>, %q: tensor<complex<f32>>):
+      %t = stablehlo.add %p, %q : tensor<complex<f32>>
+      stablehlo.return %t : tensor<complex<f32>>
+    }) : (tensor<1x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>>
+    sdy.return %s : tensor<1x3xcomplex<f32>>
+  } : (tensor<4x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>>
+  return %r : tensor<1x3xcomplex<f32>>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_sums_of_complex_numbers(backend: str) -> None:
+    a = (np.arange(12).reshape(4, 3) * (1 + 2j)).astype(np.complex64)
+    function = compile(COMPLEX_SUM, "spmd", backend=backend, stages=False)["main"]
+    assert function(a).tolist() == a.sum(0, keepdims=True).tolist()
+
+
 NESTED = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {

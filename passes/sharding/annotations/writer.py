@@ -219,7 +219,7 @@ class AnnotationWriter:
                 block.insert_op_after(maker, entry.operation)
             for index, wanted in self._assigner.rematerialized_operands(entry, sharding):
                 self._assigned.uses.setdefault(maker.operands[index], []).append(
-                    ShardedUse(maker, index, wanted, maker)
+                    ShardedUse(maker, index, wanted, maker, wanted.dimension_axes)
                 )
             (made,) = maker.results
             if made is not value:

@@ -16,7 +16,7 @@ from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
-from ..rules.tensor import fetched_part, slice_positions
+from ..rules.tensor import fetched_part, slice_positions, sliced_source
 from .by_rule import choose, copy_with, partition_by_rule, record_sizes, run_replicated
 from .chosen_sharding import OpSharding
 from .emit_reshard import emit_exchange, shard_interval
@@ -26,7 +26,7 @@ from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
 from .section_fetch import Interval, Section, slice_dimension
-from .sections import fetch_sections, sliced_source
+from .sections import fetch_sections
 from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
 

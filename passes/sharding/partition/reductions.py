@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, complex, tensor
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
+    ComplexType,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -21,10 +23,12 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ....dialects.linalg.bodies import YieldOp
+from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.region_ops import ReduceOp
-from ....dialects.linalg.structured_view import structured_view
+from ....dialects.linalg.structured_view import IteratorType, structured_view
 from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import attribute
@@ -34,7 +38,7 @@ from ....ir.tensor_types import integer_width, ranked, shape_of
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
 from ....sharding.sharding import Axes, Sharding, without_new_partials
-from ..rules.combiners import JOINT, Combiner
+from ..rules.combiners import COMPLEX_SUM, JOINT, Combiner
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .chosen_sharding import OpSharding
 from .emitter import Emitter
@@ -44,7 +48,9 @@ from .rematerializable import splat_of
 
 _UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
-_COUNTED = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori"})
+_COUNTED = frozenset(
+    {"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori", COMPLEX_SUM}
+)
 """Combiners whose result changes if the initial value takes part twice."""
 
 
@@ -122,10 +128,17 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
 
 def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAValue:
     """Return a constant of an element type, emitted once."""
-    scalar = scalar_attribute(number, element)
     return emitter.once(
-        ("scalar", element, repr(number)), lambda: emitter.insert(arith.ConstantOp(scalar))
+        ("scalar", element, repr(number)), lambda: emitter.insert(_constant(number, element))
     )
+
+
+def _constant(number: float, element: Attribute) -> Operation:
+    if not isinstance(element, ComplexType):
+        return arith.ConstantOp(scalar_attribute(number, element))
+    part = cast("Attribute", cast(Any, element).element_type)
+    parts = [scalar_attribute(each, part) for each in (number, 0.0)]
+    return complex.ConstantOp(cast(Any, ArrayAttr(parts)), cast(Any, element))
 
 
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
@@ -152,6 +165,19 @@ def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValu
     return emitter.insert(_COMBINING[combiner.operation](left, right))
 
 
+def _complex_sum(left: SSAValue, right: SSAValue) -> Operation:
+    """Create the sum of scalars, or of tensors as a `linalg.generic`: `complex.add` takes none."""
+    tensor_type = ranked(left)
+    if tensor_type is None:
+        return complex.AddOp(left, right)
+    rank = tensor_type.get_num_dims()
+    block = Block(arg_types=[tensor_type.element_type] * 2)
+    inner = complex.AddOp(block.args[0], block.args[1])
+    block.add_ops([inner, YieldOp(inner.result)])
+    maps = [AffineMap.identity(rank)] * 2
+    return GenericOp([left], [right], Region(block), maps, [IteratorType.PARALLEL] * rank)
+
+
 _COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "arith.addf": arith.AddfOp,
     "arith.addi": arith.AddiOp,
@@ -160,6 +186,7 @@ _COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "arith.mulf": arith.MulfOp,
     "arith.muli": arith.MuliOp,
     "arith.xori": arith.XOrIOp,
+    COMPLEX_SUM: _complex_sum,
 }
 
 
@@ -216,12 +243,23 @@ def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -
     neutral = combiner.neutral(tensor_type.element_type)
     operation = source.operation
     if operation.name in ("linalg.fill", "tensor.splat"):
-        source = made_by(operation.operands[0], "arith.constant")
-        held = None if source is None else attribute(source, "value")
+        parts = _constant_parts(operation.operands[0])
     else:
         splat = splat_of(operation)
-        held = None if splat is None else splat.get_attrs()[0]
-    return isinstance(held, IntegerAttr | FloatAttr) and held.value.data == neutral
+        parts = () if splat is None else (splat.get_attrs()[0],)
+    return bool(parts) and all(
+        isinstance(part, IntegerAttr | FloatAttr) and part.value.data == wanted
+        for part, wanted in zip(parts, (neutral, 0), strict=False)
+    )
+
+
+def _constant_parts(scalar: SSAValue) -> Sequence[Attribute | None]:
+    """Return a constant, or both parts of a complex one; `None` for each that is computed."""
+    if (made := made_by(scalar, "complex.create")) is not None:
+        return [part for operand in made.operands for part in _constant_parts(operand)]
+    source = made_by(scalar, "arith.constant", "complex.constant")
+    held = None if source is None else attribute(source, "value")
+    return cast("ArrayAttr[Attribute]", held).data if isinstance(held, ArrayAttr) else (held,)
 
 
 def combines_jointly(op_sharding: OpSharding) -> bool:

@@ -51,28 +51,6 @@ def fetch_sections(
     return fetch_held_sections(partitioner, original, sharding, sections)
 
 
-def sliced_source(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
-    """Return the tensor that `original` slices along `dimension` alone, and the offset."""
-    first = 0
-    while isinstance(operation := original.owner, Operation):
-        if operation.name == "tensor.extract_slice":
-            source = operation.operands[0]
-            whole = covered_dimensions(operation, shape(source)) or []
-            offsets, strides = (
-                integers(operation, f"static_{name}")[dimension] for name in ("offsets", "strides")
-            )
-            others = whole[:dimension] + whole[dimension + 1 :]
-            if len(shape(source)) != len(shape(original)) or not all(others):
-                break
-            if offsets < 0 or strides != 1:
-                break
-            first += offsets
-        elif operation.name != SHARD:
-            break
-        original = operation.operands[0]
-    return original, first
-
-
 def _shifted_reads(
     operation: Operation, sharding: Sharding, sections: Sequence[Section]
 ) -> dict[int, Window] | None:

@@ -10,18 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ....ir.tensor_types import tensor_bytes
+from ....ir.attribute_access import optional_integer
+from ....ir.tensor_types import tensor_bytes, tensor_shape
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_bytes, reshard_bytes, sent_bytes
 from ....sharding.grid import Grid
+from ....sharding.local_shape import default_offsets
 from ....sharding.op_sharding import Preference, reduction_price
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
+from ....sharding.slice_exchange import MOST_PROCESSES, plan_joined_exchange
+from ..rules.tensor import sliced_source
 from .graph import ShardingGraph
-from .tensor_shardings import ShardedOperation, ShardedUse, ShardingAssigner, TensorShardings
+from .tensor_shardings import (
+    JOIN,
+    ShardedOperation,
+    ShardedUse,
+    ShardingAssigner,
+    TensorShardings,
+    is_only_joined,
+)
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
@@ -61,9 +73,12 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The shardings of a program, their cost, and the table that they follow."""
+    """The shardings of a program, their cost, and the table that they follow.
 
-    assigner: ShardingAssigner
+    Tensors without a sharding count as replicated, as they will be.
+    """
+
+    preference: Preference
     shardings: TensorShardings
     work: float
     bytes_sent: float
@@ -72,10 +87,9 @@ class _Candidate:
     @staticmethod
     def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
         """Plan all operations of a graph in its current state."""
-        assigner = ShardingAssigner(graph, complete=False, preference=preference)
-        shardings = assigner.assign()
+        shardings = ShardingAssigner(graph, complete=True, preference=preference).assign()
         work, bytes_sent = shardings_cost(shardings)
-        return _Candidate(assigner, shardings, work, bytes_sent, TableState.of(graph))
+        return _Candidate(preference, shardings, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
         """Return whether this sends fewer bytes, and no more work outweighs them."""
@@ -108,7 +122,8 @@ def best_shardings(
             if candidate.betters(best):
                 best = candidate
     best.state.restore(graph)
-    return best.assigner, best.shardings
+    assigner = ShardingAssigner(graph, complete=False, preference=best.preference)
+    return assigner, assigner.assign()
 
 
 def _improvements(
@@ -159,9 +174,10 @@ def _moved_results(
 def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     """Return the work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
+    joined = _exchanges_of_joins(shardings)
     for sharded in shardings.operations:
         work += _work(sharded)
-        sent += sharded.sharding.window_bytes
+        sent += joined.get(sharded.entry.operation, sharded.sharding.window_bytes)
         sent += _finishing(sharded, shardings)
     for value, uses in shardings.uses.items():
         held = shardings.definitions.get(value)
@@ -170,13 +186,66 @@ def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     return round(work), sent
 
 
+def _exchanges_of_joins(shardings: TensorShardings) -> dict[Operation, float]:
+    """Return the bytes sent by concatenations of slices of one tensor, and by these slices.
+
+    Partition turns such a concatenation into one exchange, which replaces that of each slice. A
+    slice that only concatenations read then sends nothing.
+    """
+    found: dict[Operation, float] = {}
+    for sharded in shardings.operations:
+        operation = sharded.entry.operation
+        dimension = optional_integer(operation, "dim") if operation.name == JOIN else None
+        if dimension is None or not sharded.sharding.window_bytes:
+            continue
+        sent = _exchange_bytes(sharded, dimension)
+        if sent is None:
+            continue
+        found[operation] = sent
+        found |= {
+            value.owner: 0.0
+            for value in operation.operands
+            if isinstance(value.owner, Operation) and is_only_joined(value)
+        }
+    return found
+
+
+def _exchange_bytes(sharded: ShardedOperation, dimension: int) -> float | None:
+    """Return the bytes of the one exchange that a concatenation becomes, `None` without one.
+
+    The operands must be slices of one tensor, all along the dimension of the concatenation.
+    """
+    operation, windows = sharded.entry.operation, sharded.rule.windows
+    cuts = [sliced_source(value, dimension) for value in operation.operands]
+    source = cuts[0][0]
+    size = (tensor_shape(source) or ())[dimension]
+    extent = (tensor_shape(operation.results[0]) or ())[dimension]
+    extents = known_extents(sharded.grid.shape)
+    parts = prod(extents[axis] for axis in sharded.sharding.results[0][dimension])
+    if size is None or extent is None or any(each is not source for each, _ in cuts):
+        return None
+    owned, joined = (list(pairwise(default_offsets(n, parts))) for n in (size, extent))
+    wanted = [
+        [
+            (first + low, first + high)
+            for (_, first), window in zip(cuts, windows, strict=True)
+            for low, high in (window.read(*each),)
+            if low < high
+        ]
+        for each in joined
+    ]
+    exchange = plan_joined_exchange(owned, wanted) if parts <= MOST_PROCESSES else None
+    if exchange is None:
+        return None
+    share = local_bytes(tensor_bytes(source), sharded.sharding.results[0], extents)
+    return exchange.sent * share * parts / size
+
+
 def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> float:
     """Return the bytes sent to reshard a value to all shardings that its users want."""
     extents, whole = known_extents(held.grid.shape), ((),) * held.rank
     # On its way to another grid a value is replicated.
-    all_wanted = {
-        use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
-    }
+    all_wanted = {use.axes if use.sharding.grid == held.grid else whole for use in uses}
     return sum(
         reshard_bytes(held.dimension_axes, wanted, tensor_bytes(value), extents)
         for wanted in sorted(all_wanted)

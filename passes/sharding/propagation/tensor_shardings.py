@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.locations import made_by
 from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factor_splits import TensorState
@@ -27,6 +28,7 @@ from ....sharding.op_sharding import (
 )
 from ....sharding.projection import operand_axes
 from ....sharding.sharding import DimensionAxes, Sharding
+from ..rules.captured_reads import reads_along_loops
 from ..rules.shared_outputs import INSERTION, operand_sharding
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
@@ -35,13 +37,15 @@ from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 class ShardedUse:
     """An operand and the sharding in which its operation wants it.
 
-    `anchor` is the operation before which it is resharded.
+    `anchor` is the operation before which it is resharded. `axes` are the dimension axes of what
+    processes fetch: less than the whole for a tensor that a body reads along its loops.
     """
 
     operation: Operation
     index: int
     sharding: Sharding
     anchor: Operation
+    axes: DimensionAxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +186,12 @@ class ShardingAssigner:
         index: int,
         sharding: Sharding,
         anchor: Operation,
+        axes: DimensionAxes | None = None,
     ) -> None:
-        use = ShardedUse(operation, index, sharding, anchor)
-        self._assigned.uses.setdefault(value, []).append(use)
+        fetched = sharding.dimension_axes if axes is None else axes
+        self._assigned.uses.setdefault(value, []).append(
+            ShardedUse(operation, index, sharding, anchor, fetched)
+        )
         if value not in self._assigned.definitions and value in self._graph.values:
             # No sharding was requested so far: it is replicated.
             self._assigned.definitions[value] = self._replicated(value, sharding.grid)
@@ -194,10 +201,27 @@ class ShardingAssigner:
         if axes not in copies:
             self._copies[value] = (*copies, axes)
 
-    def _captured(self, entry: Entry, grid: Grid) -> None:
+    def _captured(self, entry: Entry, grid: Grid, chosen: FactorSharding | None = None) -> None:
+        followed = self._read_along_loops(entry, chosen)
         for inner, index in entry.captures:
             value = inner.operands[index]
-            self._use(inner, index, self._replicated(value, grid), entry.operation)
+            whole = self._replicated(value, grid)
+            self._use_of(value, inner, index, whole, entry.operation, followed.get(value))
+
+    @staticmethod
+    def _read_along_loops(
+        entry: Entry, chosen: FactorSharding | None
+    ) -> dict[SSAValue, DimensionAxes]:
+        """Return the dimension axes of the slices that a body reads along its loops."""
+        if chosen is None or entry.rule is None or not entry.captures:
+            return {}
+        return {
+            tensor: tuple(
+                chosen.factor_axes[along.loop] if along is not None and along.is_exact else ()
+                for along in loops
+            )
+            for tensor, loops in reads_along_loops(entry.operation, entry.rule).items()
+        }
 
     def _grid_at(self, operation: Operation) -> Grid | None:
         """Return the grid on which an operation runs: the first grid of one of its tensors."""
@@ -236,7 +260,7 @@ class ShardingAssigner:
                 self._assigned.definitions[value] = self._sharding_of(
                     value, grid, chosen.results[index], rule.results[index], chosen
                 )
-        self._captured(entry, grid)
+        self._captured(entry, grid, chosen)
 
     def _chosen(self, entry: Entry, rule: FactorRule, grid: Grid) -> FactorSharding:
         """Return the sharding of an operation, cached for equal rules, operands and results."""
@@ -247,6 +271,7 @@ class ShardingAssigner:
             id(rule),
             grid.name,
             entry.in_parallel,
+            (is_joined := any(map(is_only_joined, operation.results))),
             *[
                 (
                     id(definitions.get(value)),
@@ -273,6 +298,8 @@ class ShardingAssigner:
             preference = self._preference
             if entry.in_parallel:
                 preference = replace(preference, move_axes=False)
+            if is_joined:
+                preference = replace(preference, fill=False)
             chosen = choose_op_sharding(rule, operands, results, grid, preference)
             self._chosen_before[key] = chosen
         return chosen
@@ -403,6 +430,19 @@ class ShardingAssigner:
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
         ]
+
+
+JOIN = "tensor.concat"
+
+
+def is_only_joined(value: SSAValue) -> bool:
+    """Return whether a tensor is a slice that only concatenations read.
+
+    They fetch their sections from its source.
+    """
+    return made_by(value, "tensor.extract_slice") is not None and all(
+        use.operation.name == JOIN for use in value.uses
+    )
 
 
 def rank_of(value: SSAValue) -> int:

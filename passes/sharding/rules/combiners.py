@@ -93,10 +93,16 @@ _ON_BITS = {
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
 """Stands for the joint combination of several results: see `variadic_reductions.py`."""
 
-_COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
-"""Associative and commutative scalar operations of `arith`, by name without the dialect."""
+COMPLEX_SUM = "complex.add"
 
-_INVERSES = {"arith.subf": "addf", "arith.subi": "addi"}
+_COMBINERS = {
+    **{name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS},
+    COMPLEX_SUM: Combiner(COMPLEX_SUM, ReductionKind.SUM, _always(0.0)),
+}
+"""Associative and commutative scalar operations: those of `arith` by name without the dialect, and
+the sum of complex numbers."""
+
+_INVERSES = {"arith.subf": "addf", "arith.subi": "addi", "complex.sub": COMPLEX_SUM}
 """`accumulator - x` adds `-x`: partial results combine by addition."""
 
 _WIDTH_CHANGES = frozenset(
@@ -155,8 +161,8 @@ def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
     if name == "arith.select":
         found = _select_combiner(owner)
         return None if found is None else (found[0], found[1:])
-    prefix, _, short = name.partition(".")
-    if prefix == "arith" and short in _COMBINERS:
+    short = name.removeprefix("arith.")
+    if short in _COMBINERS:
         return short, tuple(owner.operands)
     return None
 

@@ -16,6 +16,7 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE
 from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
@@ -198,7 +199,8 @@ def structured_rule(operation: Operation) -> FactorRule | None:
         return None
     outputs = range(len(view.outputs) if IteratorType.REDUCTION in view.iterators else 0)
     combines = all(combiner_of(operation, output) is not None for output in outputs)
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), combines)
+    whole = set(optional_integers(operation, WHOLE_LOOPS_ATTRIBUTE) or ())
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), whole, combines)
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape, is_written=index >= len(view.inputs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import (
     attribute,
@@ -15,7 +15,8 @@ from ....ir.attribute_access import (
 )
 from ....ir.index_lists import SLICE_LISTS
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import FactorKind, FactorRule, Window
+from ....sharding.factors import FactorKind, FactorRule, ShardRequirement, Window
+from ..annotations.access import SHARD
 from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .registry import sharding_rule
 
@@ -176,6 +177,30 @@ def covered_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     ]
 
 
+def sliced_source(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
+    """Return the tensor that `original` slices along `dimension` alone, and the offset."""
+    first = 0
+    while isinstance(operation := original.owner, Operation):
+        if operation.name == "tensor.extract_slice":
+            source = operation.operands[0]
+            source_shape = tensor_shape(source) or ()
+            whole = covered_dimensions(operation, source_shape) or []
+            offsets, strides = (
+                (optional_integers(operation, f"static_{name}") or ())[dimension]
+                for name in ("offsets", "strides")
+            )
+            others = whole[:dimension] + whole[dimension + 1 :]
+            if len(source_shape) != len(tensor_shape(original) or ()) or not all(others):
+                break
+            if offsets < 0 or strides != 1:
+                break
+            first += offsets
+        elif operation.name != SHARD:
+            break
+        original = operation.operands[0]
+    return original, first
+
+
 def slice_positions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
     """Return for each dimension of a slice its position in the slice's type.
 
@@ -215,7 +240,10 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor has the extent of the slice; the source is longer.
-            builder.shared(dimension, size, FactorKind.PERMUTATION, result=position)
+            requirement = ShardRequirement.ANY
+            builder.shared(
+                dimension, size, FactorKind.PERMUTATION, result=position, shards=requirement
+            )
             builder.window(Window(0, dimension, extent, stride, first))
             continue
         builder.operand(0, dimension, builder.factor(extent, _REPLICATED))

@@ -14,7 +14,6 @@ from xdsl.dialects import tensor
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IndexType,
     IntegerAttr,
     SymbolRefAttr,
     TensorType,
@@ -32,11 +31,13 @@ from ....dialects.shard.dialect import (
     BroadcastOp,
     GridOp,
     ProcessLinearIndexOp,
+    RecvOp,
     ReduceScatterOp,
+    SendOp,
     ShiftOp,
 )
 from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
-from ....ir.attribute_access import attribute, integer
+from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder
 from ....ir.symbols import fresh_name, names_in
@@ -251,8 +252,10 @@ def _reduction(op: Operation) -> ReductionKind:
         raise OperationError(
             op, f"takes the {found} of unsigned integers between devices, which is not supported"
         )
-    if element.name == "complex":
-        raise OperationError(op, "reduces complex numbers between devices: not supported")
+    if element.name == "complex" and found is not ReductionKind.SUM:
+        raise OperationError(
+            op, f"takes the {found} of complex numbers between devices: only sums are supported"
+        )
     return found
 
 
@@ -321,7 +324,7 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("stablehlo.collective_permute")
 def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Convert to a shift if pairs rotate along an axis, else to an all-gather and a read."""
+    """Convert to a shift if pairs rotate along an axis, else to one send and receive."""
     pairs = [(source, target) for source, target in number_rows(op, "source_target_pairs")]
     grid, axes = _all_axes(lowering, op)
     extents = next(
@@ -341,9 +344,8 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
                     operands[0], grid, [axis], shift_axis=axis, offset=offset, rotate=True
                 )
                 return [lowering.emit.insert(made)]
-    return [
-        _gather_and_select(lowering, operands[0], (grid, axes), count, {t: s for s, t in pairs})
-    ]
+    sources = {target: source for source, target in pairs}
+    return [_permute_by_messages(lowering, operands[0], (grid, axes), extents, sources)]
 
 
 def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int]]:
@@ -354,32 +356,50 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
     )
 
 
-def _gather_and_select(
-    lowering: Lowering, value: SSAValue, along: GridAxes, count: int, sources: dict[int, int]
+def _permute_by_messages(
+    lowering: Lowering,
+    value: SSAValue,
+    along: GridAxes,
+    extents: GridShape,
+    sources: dict[int, int],
 ) -> SSAValue:
-    """Emit an all-gather, and read the row of this device's source.
+    """Emit a send and a receive; return the tensor of each device's source, zeros without one.
 
-    A device without a source reads an additional row of zeros.
+    `sources` maps devices to their sources. It is completed to a permutation, so that every device
+    sends once; what a device without a source receives is replaced by zeros.
     """
-    e = lowering.emit
-    sizes, element = e.sizes(value), cast(Any, value.type).element_type
-    if any(not isinstance(size, int) for size in sizes):
-        raise OperationError(e.origin, "permutes a tensor of open size: not supported")
-    row = e.reshape(value, [1, *sizes])
-    gathered_type = TensorType(element, [count, *cast("list[int]", sizes)])
-    gathered = e.insert(AllGatherOp(row, *along, gathered_type, gather_axis=0))
-    zero = e.constant(0, element)
-    low, high = [0] * (len(sizes) + 1), [1, *[0] * len(sizes)]
-    padded = e.pad(gathered, low, high, zero)
-    numbers = [sources.get(number, count) for number in range(count)]
-    table = e.insert(
-        ConstantOp(DenseIntOrFPElementsAttr.from_list(TensorType(i64, [count]), numbers))
+    e, (grid, axes), count = lowering.emit, along, prod(extents)
+    idle = [number for number in range(count) if number not in sources.values()]
+    from_idle = {number: number for number in idle if number not in sources}
+    rest = iter([number for number in idle if number not in from_idle])
+    whole = sources | from_idle
+    senders = [whole[number] if number in whole else next(rest) for number in range(count)]
+    receivers = sorted(range(count), key=senders.__getitem__)
+    here = e.insert(ProcessLinearIndexOp(grid))
+
+    def element(numbers: Sequence[int]) -> SSAValue:
+        table = DenseIntOrFPElementsAttr.from_list(TensorType(i64, [count]), numbers)
+        return e.to_index(e.element(e.insert(ConstantOp(table)), [here]))
+
+    def coordinates(numbers: Sequence[int]) -> list[SSAValue]:
+        strides = [prod(extents[axis + 1 :]) for axis in axes]
+        return [
+            element([number // stride % extents[axis] for number in numbers])
+            for axis, stride in zip(axes, strides, strict=True)
+        ]
+
+    sent = e.insert(SendOp(value, grid, axes, destination=coordinates(receivers)))
+    received = e.insert(RecvOp(sent, grid, axes, source=coordinates(senders)))
+    if len(sources) == count:
+        return received
+    wanted = element([number in sources for number in range(count)])
+    is_wanted = e.compare_integers("ne", wanted, e.index(0))
+    kind_of = element_type(value.type)
+    return e.pointwise(
+        [received],
+        kind_of,
+        lambda inner, args: [inner.select(is_wanted, args[0], inner.constant(0, kind_of))],
     )
-    here = e.insert(ProcessLinearIndexOp(along[0]))
-    source = e.op("arith.index_cast", e.element(table, [here]), to=IndexType())
-    offsets = [source, *[0] * len(sizes)]
-    picked = e.extract_slice(padded, offsets, [1, *sizes], [1] * (len(sizes) + 1))
-    return e.reshape(picked, sizes)
 
 
 @tensor_rule("stablehlo.partition_id", "stablehlo.replica_id")

@@ -34,6 +34,7 @@ from xdsl.rewriter import InsertPoint
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
 from ....dialects.linalg.structured_view import IteratorType
+from ....dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE, indices_attribute
 from ....dialects.tensor.dialect import BitcastOp, PadOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
 from ....ir.attribute_access import element_type, is_splat
@@ -138,10 +139,12 @@ class Emitter(ScalarEmitter):
         output_maps: Sequence[AffineMap] | None,
         body: Body,
         iterators: Sequence[IteratorType] | None = None,
+        whole: Sequence[int] = (),
     ) -> list[SSAValue]:
         """Emit a `linalg.generic` and return its results.
 
         Maps default to the identity, iterators to parallel loops over all dimensions of the output.
+        The loops `whole` are not split over devices.
         """
         rank = len(iterators) if iterators is not None else len(shape(outputs[0]))
         identity = AffineMap.identity(rank)
@@ -153,12 +156,21 @@ class Emitter(ScalarEmitter):
         inner = self.inside(block)
         inner.add_op(YieldOp(*body(inner, block.args)))
         generic = GenericOp(inputs, outputs, Region(block), maps, iterators or [PARALLEL] * rank)
+        if whole:
+            generic.attributes[WHOLE_LOOPS_ATTRIBUTE] = indices_attribute(whole)
         return list(self.add_op(generic).results)
 
-    def pointwise(self, values: Sequence[SSAValue], element: Attribute, body: Body) -> SSAValue:
+    def pointwise(
+        self,
+        values: Sequence[SSAValue],
+        element: Attribute,
+        body: Body,
+        whole: Sequence[int] = (),
+    ) -> SSAValue:
         """Emit an elementwise op; return a tensor of `element` that has the shape of the operands.
 
         The operands of the highest rank have one shape; the others have rank 0 and are broadcast.
+        The dimensions `whole` are not split over devices.
         """
         like = max(values, key=lambda value: len(shape(value)))
         rank = len(shape(like))
@@ -170,7 +182,12 @@ class Emitter(ScalarEmitter):
         output = self.empty(sizes, element)
         count = len(values)
         return self.loops(
-            values, maps, [output], None, lambda inner, args: body(inner, args[:count])
+            values,
+            maps,
+            [output],
+            None,
+            lambda inner, args: body(inner, args[:count]),
+            whole=whole,
         )[0]
 
     def clamp_to_dimension(self, index: SSAValue, size: IndexOrInt) -> tuple[SSAValue, SSAValue]:

@@ -53,6 +53,7 @@ def ranks(
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
+        whole=(dimension, rank),
     )[0]
 
 
@@ -85,4 +86,5 @@ def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAV
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
+        whole=(dimension, rank),
     )[0]

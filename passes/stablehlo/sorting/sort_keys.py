@@ -62,7 +62,7 @@ class Keys:
             counted = scalar.op("arith.addi", place, scalar.constant(1, i64))
             return [scalar.op("arith.ori", high, counted)]
 
-        return e.pointwise([self.values], i64, pack)
+        return e.pointwise([self.values], i64, pack, whole=(dimension,))
 
 
 def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
@@ -75,7 +75,9 @@ def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
     return e.pointwise([packed], i64, place)
 
 
-def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) -> Keys | None:
+def keys_of(
+    lowering: Lowering, region: Region, operands: Sequence[SSAValue], dimension: int
+) -> Keys | None:
     """Return the keys that a comparator compares, `None` if it compares something else.
 
     The comparator's arguments are two elements of each operand, side by side. Raises OperationError
@@ -93,7 +95,7 @@ def keys_of(lowering: Lowering, region: Region, operands: Sequence[SSAValue]) ->
         (value,) = lowering.inline_on_scalars(body, both, scalar)
         return [total_order(scalar, value) if found.name == "float" else value]
 
-    values = lowering.emit.pointwise(operands, IntegerType(found.width), key)
+    values = lowering.emit.pointwise(operands, IntegerType(found.width), key, whole=(dimension,))
     is_descending = word(comparison, "comparison_direction") == "GT"
     return Keys(values, found.width, found.name in ("unsigned", "bool"), is_descending)
 

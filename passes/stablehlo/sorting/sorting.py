@@ -45,9 +45,9 @@ MAX_SELECTED_K = 64
 @tensor_rule("stablehlo.sort")
 def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
-    dimension = integer(op, "dimension", -1)
-    order = _comparator(lowering, op.regions[0], operands)
-    return in_sorted_order(lowering.emit, operands, dimension % max(rank, 1), order)
+    dimension = integer(op, "dimension", -1) % max(rank, 1)
+    order = _comparator(lowering, op.regions[0], operands, dimension)
+    return in_sorted_order(lowering.emit, operands, dimension, order)
 
 
 @call_rule("ApproxTopK")
@@ -67,7 +67,7 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
         raise OperationError(op, f"expects a dimension and the comparator {name}")
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
-    order = _comparator(lowering, comparator.body, operands[:count])
+    order = _comparator(lowering, comparator.body, operands[:count], along)
     ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
     e, rank = lowering.emit, len(shape(operands[0]))
     sizes = list(e.sizes(ordered[0]))
@@ -75,9 +75,9 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     return [e.extract_slice(value, [0] * rank, sizes, [1] * rank) for value in ordered]
 
 
-def _comparator(lowering: Lowering, region: Region, operands: Tensors) -> Order:
+def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension: int) -> Order:
     """Return the order that a comparator defines: keys if possible, else its region as a `Less`."""
-    keys = keys_of(lowering, region, operands)
+    keys = keys_of(lowering, region, operands, dimension)
     if keys is not None:
         return keys
     return lambda e, one, other: lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
