@@ -52,6 +52,7 @@ class QueryTileSizesOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " attr-dict type($tensor_type) -> type($sizes)"
 
     def verify_(self) -> None:
+        super().verify_()
         tensor_type = self.tensor_type
         if len(self.sizes) != tensor_type.get_num_dims():
             raise VerifyException(
@@ -91,6 +92,7 @@ class InnerTiledOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         maps = [one.data for one in self.indexing_maps]
         if len(maps) != len(self.operands):
             raise VerifyException(f"has {len(maps)} maps for {len(self.operands)} tensors")
