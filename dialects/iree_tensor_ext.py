@@ -145,12 +145,12 @@ class DispatchTensorAccess(SyntaxOperation):
             expected, given = static.count(None), len(values(self, name))
             if given != expected:
                 raise VerifyException(f"expected {expected} dynamic {name}, found {given}")
-        held = bound.encoded_tensor()
-        if isinstance(value, TensorType) and held is not None:
+        tensor = bound.encoded_tensor()
+        if isinstance(value, TensorType) and tensor is not None:
             element = cast(Tensor, value).element_type
-            if element != held.element_type:
+            if element != tensor.element_type:
                 raise VerifyException(
-                    f"value has elements of type {element}, {what} of type {held.element_type}"
+                    f"value has elements of type {element}, {what} of type {tensor.element_type}"
                 )
 
 

@@ -25,8 +25,8 @@ def _read_slice(parser: Parser, parsed: Parsed) -> None:
         return start, limit, stride
 
     entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, entry)
-    for place, name in enumerate(_SLICE):
-        numbers = [each[place] for each in entries]
+    for index, name in enumerate(_SLICE):
+        numbers = [each[index] for each in entries]
         parsed.attributes[name] = DenseArrayBase.from_list(i64, numbers)
 
 
