@@ -6,6 +6,7 @@ The attributes that tell IREE how to compile an op are kept as text and have no 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -117,6 +118,7 @@ def loops_of(map_: AffineMap) -> list[int]:
     return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
 
 
+@dataclass(frozen=True, init=False)
 class DescriptionAttribute(ParametrizedAttribute):
     """`<key = value, ...>`: an attribute whose parameters are kept as text."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
@@ -39,6 +40,7 @@ ENCODING_ATTRIBUTE = "encoding_attr"
 """The key under which the current VMVX resolver keeps the encoding that it has resolved."""
 
 
+@dataclass(frozen=True, init=False)
 class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
     """A solver that looks up layouts in the tile tables for its configuration."""
 
@@ -167,7 +169,6 @@ class CpuEncodingResolverAttr(CpuSolver):
 
     name = "iree_cpu.cpu_encoding_resolver"
     KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -177,7 +178,6 @@ class CpuEncodingSolverAttr(CpuSolver):
     name = "iree_cpu.cpu_encoding_solver"
     KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -186,7 +186,6 @@ class VmvxEncodingResolverAttr(VmvxSolver):
 
     name = "iree_cpu.vmvx_encoding_resolver"
     KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -196,7 +195,6 @@ class VmvxEncodingSolverAttr(VmvxSolver):
     name = "iree_cpu.vmvx_encoding_solver"
     KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition

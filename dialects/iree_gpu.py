@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -90,7 +90,6 @@ class GpuEncodingResolverAttr(TileTableSolver):
     name = "iree_gpu.gpu_encoding_resolver"
     KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> Target:
         return target_in(self.entries())
@@ -124,7 +123,6 @@ class GpuPaddingResolverAttr(TileTableSolver):
     name = "iree_gpu.gpu_padding_resolver"
     KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> GpuTarget:
         return target_in(self.entries())
