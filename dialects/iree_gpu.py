@@ -88,7 +88,6 @@ class GpuEncodingResolverAttr(TileTableSolver):
     """The solver for GPUs."""
 
     name = "iree_gpu.gpu_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
 
     def target(self) -> Target:
@@ -121,7 +120,6 @@ class GpuPaddingResolverAttr(TileTableSolver):
     """The solver for GPUs that does not tile tensors but pads their rows."""
 
     name = "iree_gpu.gpu_padding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
 
     def target(self) -> GpuTarget:

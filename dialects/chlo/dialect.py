@@ -49,7 +49,7 @@ class RaggedDotAttr(StructAttribute):
     )
 
 
-def _read_top_k(parser: Parser, parsed: Parsed) -> None:
+def _parse_top_k(parser: Parser, parsed: Parsed) -> None:
     with parser.in_parens():
         parsed.operands["operand"] = [parser.parse_unresolved_operand()]
         while parser.parse_optional_punctuation(","):
@@ -64,7 +64,7 @@ def _read_top_k(parser: Parser, parsed: Parsed) -> None:
                 parser.raise_error("expected k or is_stable", position)
 
 
-def _write_top_k(printer: Printer, operation: Operation) -> None:
+def _print_top_k(printer: Printer, operation: Operation) -> None:
     with printer.in_parens():
         printer.print_ssa_value(operation.operands[0])
         printer.print_string(f", k = {integer(operation, 'k')}")
@@ -72,7 +72,7 @@ def _write_top_k(printer: Printer, operation: Operation) -> None:
             printer.print_string(f", is_stable = {str(flag(operation, 'is_stable')).lower()}")
 
 
-def _read_pair(parser: Parser, parsed: Parsed) -> None:
+def _parse_pair(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     parsed.types["operand"] = [parser.parse_type()]
     parser.parse_punctuation("->")
@@ -82,7 +82,7 @@ def _read_pair(parser: Parser, parsed: Parsed) -> None:
     parsed.types["values"], parsed.types["indices"] = [types[0]], [types[1]]
 
 
-def _write_pair(printer: Printer, operation: Operation) -> None:
+def _print_pair(printer: Printer, operation: Operation) -> None:
     printer.print_attribute(operation.operands[0].type)
     printer.print_string(" -> ")
     with printer.in_parens():
@@ -131,9 +131,9 @@ OPERATIONS: list[type[Operation]] = [
         "chlo.top_k",
         "operand -> values indices | k is_stable?",
         (
-            Custom(_read_top_k, _write_top_k, ("k", "is_stable")),
+            Custom(_parse_top_k, _print_top_k, ("k", "is_stable")),
             " attr-dict : ",
-            Custom(_read_pair, _write_pair),
+            Custom(_parse_pair, _print_pair),
         ),
     ),
     define(
