@@ -13,7 +13,7 @@ from ...ir.dialect_extension import variant
 from ...ir.syntax.assembly_format import Parsed
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
-from ..stablehlo.attributes import StructAttribute, read_integers, word_attribute
+from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
 from .scan import ScanOp
@@ -45,7 +45,7 @@ class RaggedDotAttr(StructAttribute):
             *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
             *("lhs_ragged_dimensions", "rhs_group_dimensions"),
         ),
-        read_integers,
+        parse_integers,
     )
 
 
