@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.dialects.builtin import f64 as _f64
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..ir.attribute_access import attribute
+from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Parsed
 from .stablehlo.syntax import Custom, define
 
@@ -79,7 +82,7 @@ AgreeOp = define(
 `how` is "eq", "almost_eq" or "close".
 """
 
-OPERATIONS: list[type[IRDLOperation]] = [
+ROWS: list[type[IRDLOperation]] = [
     define("check.expect_eq", "lhs rhs", _TWO, pure=False),
     define("check.expect_almost_eq", "lhs rhs | tolerance?", _TWO, pure=False),
     define(
@@ -89,4 +92,4 @@ OPERATIONS: list[type[IRDLOperation]] = [
     define("check.expect_almost_eq_const", "lhs | value tolerance?", _CONSTANT, pure=False),
 ]
 
-Check = Dialect("check", [*OPERATIONS, AgreeOp], [])
+Check = dialect_of("check", sys.modules[__name__])

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, flag, integer
-from ...ir.dialect_extension import variant
+from ...ir.dialect_extension import dialect_of, variant
 from ...ir.syntax.assembly_format import Parsed
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
 from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
-from .scan import ScanOp
+from . import scan
 
 UNARY = (
     "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma "
@@ -89,7 +91,7 @@ def _print_pair(printer: Printer, operation: Operation) -> None:
         printer.print_list(operation.result_types, printer.print_attribute)
 
 
-OPERATIONS: list[type[Operation]] = [
+ROWS: list[type[Operation]] = [
     variant(ConstantOp, "chlo.constant"),
     *(
         define(
@@ -140,11 +142,6 @@ OPERATIONS: list[type[Operation]] = [
         "chlo.ragged_dot",
         "lhs rhs group_sizes -> result | ragged_dot_dimension_numbers precision_config?",
     ),
-    ScanOp,
 ]
 
-Chlo = Dialect(
-    "chlo",
-    OPERATIONS,
-    [ComparisonDirectionAttr, ComparisonTypeAttr, PrecisionAttr, RaggedDotAttr],
-)
+Chlo = dialect_of("chlo", sys.modules[__name__], scan)

@@ -217,8 +217,7 @@ class _OneTypeSyntax(IRDLOperation):
         printer.print_attribute(self.results[0].type)
 
 
-OPERATIONS: list[type[IRDLOperation]] = [
-    ReturnOp,
+ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.while",
         "operands_* -> results_* | | cond body",

@@ -190,7 +190,7 @@ def verify_convolution(operation: Operation) -> None:
     checks.require_shape(operation, convolution_shape(operation))
 
 
-OPERATIONS = [
+ROWS = [
     define(
         "stablehlo.dot_general",
         "lhs rhs -> result | dot_dimension_numbers precision_config? algorithm?",

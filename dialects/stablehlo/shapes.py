@@ -46,7 +46,7 @@ _BROADCAST = (
     " $operand, dims = numbers($broadcast_dimensions) attr-dict : signature($operand, $result)"
 )
 
-OPERATIONS = [
+ROWS = [
     define(
         "stablehlo.reshape",
         "operand -> result",
