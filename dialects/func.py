@@ -93,6 +93,7 @@ class ConstantOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($result)"
 
     def verify_(self) -> None:
+        super().verify_()
         function = find_symbol(self, self.value.string_value())
         if function is None or function.name != "func.func":
             raise VerifyException(f"reference to undefined function '{self.value.string_value()}'")
@@ -134,6 +135,7 @@ class CallIndirectOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (" $callee($arguments) attr-dict : ", CalleeType())
 
     def verify_(self) -> None:
+        super().verify_()
         function_type = self.callee.type
         if not isinstance(function_type, FunctionType):
             raise VerifyException(f"callee must be a function, but is '{function_type}'")

@@ -6,6 +6,7 @@ The attributes that tell IREE how to compile an op are kept as text and have no 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -52,6 +53,7 @@ class QueryTileSizesOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " attr-dict type($tensor_type) -> type($sizes)"
 
     def verify_(self) -> None:
+        super().verify_()
         tensor_type = self.tensor_type
         if len(self.sizes) != tensor_type.get_num_dims():
             raise VerifyException(
@@ -91,6 +93,7 @@ class InnerTiledOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         maps = [one.data for one in self.indexing_maps]
         if len(maps) != len(self.operands):
             raise VerifyException(f"has {len(maps)} maps for {len(self.operands)} tensors")
@@ -115,6 +118,7 @@ def loops_of(map_: AffineMap) -> list[int]:
     return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
 
 
+@dataclass(frozen=True, init=False)
 class DescriptionAttribute(ParametrizedAttribute):
     """`<key = value, ...>`: an attribute whose parameters are kept as text."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
@@ -39,24 +40,28 @@ ENCODING_ATTRIBUTE = "encoding_attr"
 """The key under which the current VMVX resolver keeps the encoding that it has resolved."""
 
 
+@dataclass(frozen=True, init=False)
 class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
     """A solver that looks up layouts in the tile tables for its configuration."""
 
-    KEY: ClassVar[str]
-    """The keyword before the configuration, which depends on the spelling."""
     KEPT: ClassVar[frozenset[str]]
     """The entries to copy from an executable target's dictionary (current spelling)."""
 
     configuration: DictionaryAttr | NoneAttr
 
     @classmethod
+    def _keyword(cls) -> str:
+        return "target_configuration" if cls.SPELLING == "2024" else "configuration"
+
+    @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        fields = parse_struct(parser, {cls.KEY: lambda parser: parser.parse_attribute()})
-        return [fields.get(cls.KEY, NoneAttr())]
+        keyword = cls._keyword()
+        fields = parse_struct(parser, {keyword: lambda parser: parser.parse_attribute()})
+        return [fields.get(keyword, NoneAttr())]
 
     def print_parameters(self, printer: Printer) -> None:
         given = isinstance(self.configuration, DictionaryAttr)
-        print_struct(printer, [(self.KEY, self.configuration if given else None)])
+        print_struct(printer, [(self._keyword(), self.configuration if given else None)])
 
     def verify(self) -> None:
         if (info := self.entries().get(ENCODING_INFO)) is not None:
@@ -166,8 +171,6 @@ class CpuEncodingResolverAttr(CpuSolver):
     """The solver for `llvm-cpu` executables, in the current spelling."""
 
     name = "iree_cpu.cpu_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -175,9 +178,7 @@ class CpuEncodingSolverAttr(CpuSolver):
     """The solver for `llvm-cpu` executables, in the spelling of 2024."""
 
     name = "iree_cpu.cpu_encoding_solver"
-    KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -185,8 +186,6 @@ class VmvxEncodingResolverAttr(VmvxSolver):
     """The solver for `vmvx` executables, in the current spelling."""
 
     name = "iree_cpu.vmvx_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
@@ -194,9 +193,7 @@ class VmvxEncodingSolverAttr(VmvxSolver):
     """The solver for `vmvx` executables, in the spelling of 2024."""
 
     name = "iree_cpu.vmvx_encoding_solver"
-    KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -88,9 +88,7 @@ class GpuEncodingResolverAttr(TileTableSolver):
     """The solver for GPUs."""
 
     name = "iree_gpu.gpu_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> Target:
         return target_in(self.entries())
@@ -122,9 +120,7 @@ class GpuPaddingResolverAttr(TileTableSolver):
     """The solver for GPUs that does not tile tensors but pads their rows."""
 
     name = "iree_gpu.gpu_padding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> GpuTarget:
         return target_in(self.entries())

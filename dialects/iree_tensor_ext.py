@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -47,6 +48,7 @@ flow_row = Rows("flow", {})
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
 
+@dataclass(frozen=True, init=False)
 class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
     """`<readonly:tensor<?x4xf32, #encoding>>`: a tensor that a kernel is bound to."""
 
@@ -93,8 +95,6 @@ class DispatchTensorType(DispatchTensor):
 
     name = "iree_tensor_ext.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "today"
-    access: StringAttr
-    bound_type: Attribute
 
 
 @irdl_attr_definition
@@ -103,8 +103,6 @@ class FlowDispatchTensorType(DispatchTensor):
 
     name = "flow.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "2024"
-    access: StringAttr
-    bound_type: Attribute
 
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
@@ -145,12 +143,12 @@ class DispatchTensorAccess(SyntaxOperation):
             expected, given = static.count(None), len(values(self, name))
             if given != expected:
                 raise VerifyException(f"expected {expected} dynamic {name}, found {given}")
-        held = bound.encoded_tensor()
-        if isinstance(value, TensorType) and held is not None:
+        tensor = bound.encoded_tensor()
+        if isinstance(value, TensorType) and tensor is not None:
             element = cast(Tensor, value).element_type
-            if element != held.element_type:
+            if element != tensor.element_type:
                 raise VerifyException(
-                    f"value has elements of type {element}, {what} of type {held.element_type}"
+                    f"value has elements of type {element}, {what} of type {tensor.element_type}"
                 )
 
 

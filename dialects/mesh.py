@@ -254,10 +254,10 @@ def translate_mesh(module: ModuleOp) -> None:
             _translate_annotation(operation)
         elif isinstance(operation, ShardShapeOp):
             _translate_shard_shape(operation)
-        elif held := _sharding_in(operation, seen):
+        elif sharding := _sharding_in(operation, seen):
             raise OperationError(
                 operation,
-                f"holds {held} outside mesh.shard, which has no counterpart in shard",
+                f"holds {sharding} outside mesh.shard, which has no counterpart in shard",
                 [Note("annotate the value with mesh.shard instead")],
             )
 
@@ -267,12 +267,11 @@ AFTER_READING["mesh"] = translate_mesh
 
 def _translate_annotation(operation: ShardOp) -> None:
     """Replace an annotation; a sharding attribute becomes a `shard.sharding` before it."""
-    sharding, held = operation.sharding, operation.shard
-    if (sharding is None) == (held is None):
+    sharding, attribute = operation.sharding, operation.shard
+    if (sharding is None) == (attribute is None):
         raise OperationError(operation, "needs a sharding, either as an operand or as an attribute")
-    if held is not None:
-        made = builder_before(operation).insert(held.sharding())
-        sharding = made.result
+    if attribute is not None:
+        sharding = builder_before(operation).insert(attribute.sharding()).result
     assert sharding is not None
     _replace(
         operation, shard.ShardOp(operation.src, sharding, operation.annotate_for_users is not None)

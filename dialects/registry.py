@@ -51,7 +51,7 @@ def _loader(module: str, name: str) -> Callable[[], Dialect]:
 
 
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
-    name: _loader(*place) for name, place in _DIALECTS.items()
+    name: _loader(module, attribute) for name, (module, attribute) in _DIALECTS.items()
 }
 """The dialects of this project by name."""
 

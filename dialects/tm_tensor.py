@@ -6,14 +6,16 @@ Each op writes into its `outs`, and has results if these are tensors. The bodies
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerType, ShapedType, i1, i32, i64
-from xdsl.ir import Attribute, Block, Dialect, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute, element_type, integer, number_list
+from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.rows import Rows
 from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .linalg.base import DestinationEffects, only_block, verify_destinations
@@ -251,7 +253,7 @@ _EFFECTS = (DestinationEffects(),)
 
 row = Rows("tm_tensor", {})
 
-OPERATIONS: list[type[Operation]] = [
+ROWS: list[type[Operation]] = [
     row(
         "attention",
         _VALUES,
@@ -295,4 +297,4 @@ OPERATIONS: list[type[Operation]] = [
     ),
 ]
 
-TmTensor = Dialect("tm_tensor", OPERATIONS, [])
+TmTensor = dialect_of("tm_tensor", sys.modules[__name__])

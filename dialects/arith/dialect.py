@@ -77,6 +77,7 @@ class ConversionOp(SyntaxOperation):
         return RULES[self.name].allows(source, result)
 
     def verify_(self) -> None:
+        super().verify_()
         source, result = self.input.type, self.result.type
         elements = element_type(source), element_type(result)
         if with_element(source, elements[1]) != result or not self.allows(*elements):
@@ -122,10 +123,6 @@ class TruncFOp(ConversionOp):
         OPTIONAL_FAST_MATH,
         " attr-dict : type($input) to type($result)",
     )
-
-    def verify_(self) -> None:
-        SyntaxOperation.verify_(self)
-        super().verify_()
 
 
 @irdl_op_definition

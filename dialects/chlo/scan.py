@@ -60,9 +60,9 @@ class ScanOp(IRDLOperation):
     @property
     def extent(self) -> int:
         """The number of slices; negative if it is dynamic."""
-        place = integer(self, "dimension")
+        dimension = integer(self, "dimension")
         arrays = (*self.inputs, *self.outputs)
-        sizes = [cast("TensorType[Any]", each.type).get_shape()[place] for each in arrays]
+        sizes = [cast("TensorType[Any]", each.type).get_shape()[dimension] for each in arrays]
         return max([integer(self, "scan_dim_size", -1), *sizes])
 
     @classmethod
@@ -139,12 +139,12 @@ class ScanOp(IRDLOperation):
         """Return the type of a slice. Raises VerifyException for a tensor without the dimension."""
         tensor = cast("TensorType[Any]", type_)
         sizes = list(tensor.get_shape())
-        place = integer(self, "dimension")
-        if not 0 <= place < len(sizes):
-            raise VerifyException(f"expected {type_} to have the dimension {place}")
-        if not shapes_agree((sizes.pop(place),), (self.extent,)):
+        dimension = integer(self, "dimension")
+        if not 0 <= dimension < len(sizes):
+            raise VerifyException(f"expected {type_} to have the dimension {dimension}")
+        if not shapes_agree((sizes.pop(dimension),), (self.extent,)):
             raise VerifyException(
-                f"expected {type_} to have {self.extent} elements in dimension {place}"
+                f"expected {type_} to have {self.extent} elements in dimension {dimension}"
             )
         return TensorType(tensor.element_type, sizes)
 

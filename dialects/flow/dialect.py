@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, NoneAttr, StringAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -100,10 +99,6 @@ class NamedParameterAttr(NamedParameter):
     """Constant contents of a tensor that are stored outside of the program."""
 
     name = "flow.parameter.named"
-    scope: StringAttr | NoneAttr
-    key: StringAttr
-    config: DictionaryAttr | NoneAttr
-    type: Attribute
 
 
 Flow = dialect_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -49,6 +50,7 @@ from .targets import (
 )
 
 
+@dataclass(frozen=True, init=False)
 class SingleDeviceAffinity(ParametrizedAttribute, AffinityAttribute):
     """`<@device>`, or `<@device, [queue, ...]>`."""
 
@@ -86,8 +88,6 @@ class DeviceAffinityAttr(SingleDeviceAffinity):
     """An affinity to a device that the module defines."""
 
     name = "hal.device.affinity"
-    device: SymbolRefAttr
-    queues: ArrayAttr[IntegerAttr] | NoneAttr
 
 
 @irdl_attr_definition
@@ -95,8 +95,6 @@ class DevicePromiseAttr(SingleDeviceAffinity):
     """An affinity to a device that may be defined later."""
 
     name = "hal.device.promise"
-    device: SymbolRefAttr
-    queues: ArrayAttr[IntegerAttr] | NoneAttr
 
 
 @irdl_attr_definition

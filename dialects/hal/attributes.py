@@ -24,9 +24,6 @@ class CollectiveAttr(Collective):
         *COLLECTIVE_ELEMENTS,
         *("f8E5M2", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ"),
     )
-    kind: StringAttr
-    reduction: StringAttr | NoneAttr
-    element: StringAttr
 
 
 @irdl_attr_definition

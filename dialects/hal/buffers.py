@@ -57,7 +57,7 @@ class Keyword(PrintsProperty):
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
-HELD = OneOf((BufferType(), BufferViewType()))
+BUFFER_OR_VIEW = OneOf((BufferType(), BufferViewType()))
 
 
 ElementTypeOp = row(
@@ -140,11 +140,11 @@ class TensorImportOp(SyntaxOperation):
     """
 
     name = "hal.tensor.import"
-    source = operand_def(HELD)
+    source = operand_def(BUFFER_OR_VIEW)
     target_encoding = prop_def(Attribute)
     target_dims = var_operand_def(IndexType())
     wait_fence = opt_operand_def(FenceType())
-    target_storage = opt_operand_def(HELD)
+    target_storage = opt_operand_def(BUFFER_OR_VIEW)
     consume = opt_prop_def(UnitAttr)
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
@@ -173,7 +173,7 @@ class TensorExportOp(SyntaxOperation):
     source_dims = var_operand_def(IndexType())
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
-    target = result_def(HELD)
+    target = result_def(BUFFER_OR_VIEW)
     traits = traits_def(AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (

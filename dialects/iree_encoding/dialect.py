@@ -81,6 +81,7 @@ class SetEncodingOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         verify_encoding_operation(self, self.result.type, self.source.type, ("result", "source"))
 
 
@@ -106,7 +107,8 @@ class UnsetEncodingOp(SyntaxOperation):
 
     def verify_(self) -> None:
         verify_encoding_operation(self, self.source.type, self.result.type, ("source", "result"))
-        # IREE of October 2024 omits the sizes; code that needs them emits `tensor.dim`.
+        # IREE of October 2024 omits the sizes; code that needs them emits `tensor.dim`. The syntax
+        # asks for all of them, so the base class is not called.
         found, expected = len(self.result_dims), dynamic_dimensions(self.result.type)
         if found not in (0, expected):
             raise VerifyException(

@@ -312,6 +312,7 @@ class IndexOp(SyntaxOperation):
         super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
 
     def verify_(self) -> None:
+        super().verify_()
         parent = self.parent_op()
         if parent is None or not parent.name.startswith("linalg."):
             raise VerifyException("expected parent op with LinalgOp interface")

@@ -92,6 +92,7 @@ class _PackingOp(SyntaxOperation):
         return ranked_type(self.operands[1])
 
     def verify_(self) -> None:
+        super().verify_()
         verify_destinations(self, 1, 1)
         markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
         # Only the segment `inner_tiles` counts: a padding value of type index is no tile size.

@@ -112,8 +112,8 @@ def ranked_shape(value_type: Attribute) -> Shape:
     return shape_of(require_ranked(value_type))
 
 
-def show(size: int | None) -> str:
-    """Return a size as error messages show it."""
+def _size_text(size: int | None) -> str:
+    """Return a size as text, such as `4` or `dynamic`."""
     return "dynamic" if size is None else str(size)
 
 
@@ -170,7 +170,7 @@ def check_shape(found: Shape, expected: Shape) -> None:
         if size is not None and size != want:
             raise VerifyException(
                 f"Dimension size mismatch for result axis {axis}. "
-                f"Expected {show(want)}, but got {show(size)}."
+                f"Expected {_size_text(want)}, but got {_size_text(size)}."
             )
 
 

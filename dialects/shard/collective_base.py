@@ -192,14 +192,14 @@ class Collective(OnGrid, ABC):
         Dimension `row.divides` is split into `group` pieces, dimension `row.joins` is concatenated
         from as many.
         """
-        places = [
+        dimensions = [
             cast(DimensionAttr, self.properties[name]).value.data if name else None
             for name in (row.divides, row.joins)
         ]
-        for name, place in zip((row.divides, row.joins), places, strict=True):
-            if place is not None:
-                check_dimension(name.replace("_", " ").capitalize(), place, len(shape))
-        divided, joined = places
+        for name, dimension in zip((row.divides, row.joins), dimensions, strict=True):
+            if dimension is not None:
+                check_dimension(name.replace("_", " ").capitalize(), dimension, len(shape))
+        divided, joined = dimensions
         expected = [*shape]
         if divided is not None and joined is None:
             expected[divided] = check_divided(divided, shape[divided], group)

@@ -174,18 +174,18 @@ def verify_constant(operation: Operation) -> None:
 def verify_broadcast_in_dim(operation: Operation) -> None:
     """Check `broadcast_in_dim`: each dimension maps to one of the result of its size, or is 1."""
     source, target = operand_shape(operation, 0), result_shape(operation)
-    places = number_list(attribute(operation, "broadcast_dimensions"))
-    if len(places) != len(source):
+    dimensions = number_list(attribute(operation, "broadcast_dimensions"))
+    if len(dimensions) != len(source):
         raise VerifyException(
             f"expected {len(source)} broadcast dimensions, one for each of the operand, got "
-            f"{len(places)}"
+            f"{len(dimensions)}"
         )
-    verify_distinct(places, len(target), "broadcast dimensions")
-    for size, place in zip(source, places, strict=True):
-        if size not in (1, target[place]) and min(size, target[place]) >= 0:
+    verify_distinct(dimensions, len(target), "broadcast dimensions")
+    for size, dimension in zip(source, dimensions, strict=True):
+        if size not in (1, target[dimension]) and min(size, target[dimension]) >= 0:
             raise VerifyException(
-                f"size {size} of the operand cannot be broadcast to size {target[place]} of "
-                f"result dimension {place}"
+                f"size {size} of the operand cannot be broadcast to size {target[dimension]} of "
+                f"result dimension {dimension}"
             )
     verify_same_elements(operation)
 
@@ -355,7 +355,7 @@ def verify_reduce(operation: Operation) -> None:
     for index in range(half):
         source = operand_shape(operation, index)
         verify_distinct(reduced, len(source), "reduced dimensions")
-        kept = [size for place, size in enumerate(source) if place not in reduced]
+        kept = [size for dimension, size in enumerate(source) if dimension not in reduced]
         require_shape(operation, kept, index)
         if operand_shape(operation, half + index):
             raise VerifyException("expected initial values of rank 0")

@@ -6,7 +6,7 @@ from .syntax import define
 
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
 
-OPERATIONS = [
+ROWS = [
     define("stablehlo.partition_id", "-> result", " attr-dict : type($result)"),
     define("stablehlo.replica_id", "-> result", " attr-dict : type($result)"),
     define(

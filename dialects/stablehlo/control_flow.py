@@ -131,27 +131,27 @@ def _verify_branches(operation: Operation) -> None:
 # Calls -------------------------------------------------------------------------------------------
 
 
-def _read_target(parser: Parser, parsed: Parsed) -> None:
+def _parse_target(parser: Parser, parsed: Parsed) -> None:
     parsed.attributes["call_target_name"] = parser.parse_symbol_name()
 
 
-def _write_target(printer: Printer, operation: Operation) -> None:
+def _print_target(printer: Printer, operation: Operation) -> None:
     printer.print_symbol_name(string(attribute(operation, "call_target_name")) or "")
 
 
 _TARGET = Custom(
-    _read_target,
-    _write_target,
+    _parse_target,
+    _print_target,
     ("call_target_name",),
     lambda operation: string(attribute(operation, "call_target_name")) is not None,
 )
 
 
-def _read_name(parser: Parser, parsed: Parsed) -> None:
+def _parse_name(parser: Parser, parsed: Parsed) -> None:
     parsed.attributes["name"] = StringAttr(parser.parse_str_literal())
 
 
-def _write_name(printer: Printer, operation: Operation) -> None:
+def _print_name(printer: Printer, operation: Operation) -> None:
     printer.print_string_literal(string(attribute(operation, "name")) or "")
 
 
@@ -217,8 +217,7 @@ class _OneTypeSyntax(IRDLOperation):
         printer.print_attribute(self.results[0].type)
 
 
-OPERATIONS: list[type[IRDLOperation]] = [
-    ReturnOp,
+ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.while",
         "operands_* -> results_* | | cond body",
@@ -243,7 +242,7 @@ OPERATIONS: list[type[IRDLOperation]] = [
         "inputs* -> results_* | composite_attributes? decomposition version?",
         (
             " ",
-            Custom(_read_name, _write_name, ("name",)),
+            Custom(_parse_name, _print_name, ("name",)),
             " $inputs attr-dict : signature($inputs, $results_)",
         ),
         pure=False,

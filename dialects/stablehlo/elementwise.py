@@ -63,7 +63,9 @@ BINARY_OPS = [
     )
     for name in _BINARY.split()
 ]
-OTHERS = [
+ROWS = [
+    *UNARY_OPS,
+    *BINARY_OPS,
     define(
         "stablehlo.clamp",
         "min operand max -> result",

@@ -34,7 +34,7 @@ def _starts(
     verify_distinct(batching, len(starts), "batching dimensions of the indices")
     if vector in batching:
         raise VerifyException(f"dimension {vector} of the indices cannot be a batching dimension")
-    return [size for place, size in enumerate(starts) if place != vector]
+    return [size for dimension, size in enumerate(starts) if dimension != vector]
 
 
 def verify_gather(operation: Operation) -> None:
@@ -70,10 +70,11 @@ def verify_gather(operation: Operation) -> None:
     for size, most in zip(sizes, source, strict=True):
         if 0 <= most < size:
             raise VerifyException(f"slice size {size} does not fit a dimension of size {most}")
-    window = iter([size for place, size in enumerate(sizes) if place not in dropped])
+    window = iter([size for dimension, size in enumerate(sizes) if dimension not in dropped])
     rest = iter(batch)
     require_shape(
-        operation, [next(window) if place in offsets else next(rest) for place in range(rank)]
+        operation,
+        [next(window) if dimension in offsets else next(rest) for dimension in range(rank)],
     )
 
 
@@ -105,15 +106,15 @@ def verify_scatter_indices(operation: Operation) -> None:
             f"{len(source) - len(dropped)} window dimensions, got rank {len(updates)} with "
             f"{len(windows)}"
         )
-    own = [size for place, size in enumerate(updates) if place not in windows]
+    own = [size for dimension, size in enumerate(updates) if dimension not in windows]
     for size, wanted in zip(own, batch, strict=True):
         if size != wanted and min(size, wanted) >= 0:
             raise VerifyException(f"updates for {size} index vectors, where there are {wanted}")
-    kept = [size for place, size in enumerate(source) if place not in dropped]
-    for place, most in zip(windows, kept, strict=True):
-        if 0 <= most < updates[place]:
+    kept = [size for dimension, size in enumerate(source) if dimension not in dropped]
+    for dimension, most in zip(windows, kept, strict=True):
+        if 0 <= most < updates[dimension]:
             raise VerifyException(
-                f"window size {updates[place]} does not fit a dimension of size {most}"
+                f"window size {updates[dimension]} does not fit a dimension of size {most}"
             )
     for index in range(count):
         if (

@@ -204,7 +204,7 @@ def verify_select_and_scatter(operation: Operation) -> None:
         )
 
 
-OPERATIONS: list[type[IRDLOperation]] = [
+ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.reduce",
         "inputs* init_values* -> results_* | dimensions | body",

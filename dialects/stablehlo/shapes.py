@@ -14,7 +14,7 @@ from .checks import shape_verifier
 from .syntax import Custom, define
 
 
-def _read_slice(parser: Parser, parsed: Parsed) -> None:
+def _parse_slice(parser: Parser, parsed: Parsed) -> None:
     def entry() -> tuple[int, int, int]:
         start = parser.parse_integer(allow_boolean=False)
         parser.parse_punctuation(":")
@@ -25,12 +25,12 @@ def _read_slice(parser: Parser, parsed: Parsed) -> None:
         return start, limit, stride
 
     entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, entry)
-    for place, name in enumerate(_SLICE):
-        numbers = [each[place] for each in entries]
+    for index, name in enumerate(_SLICE):
+        numbers = [each[index] for each in entries]
         parsed.attributes[name] = DenseArrayBase.from_list(i64, numbers)
 
 
-def _write_slice(printer: Printer, operation: Operation) -> None:
+def _print_slice(printer: Printer, operation: Operation) -> None:
     lists = [number_list(attribute(operation, name)) for name in _SLICE]
     shown = [
         f"{start}:{limit}" + (f":{stride}" if stride != 1 else "")
@@ -40,13 +40,13 @@ def _write_slice(printer: Printer, operation: Operation) -> None:
 
 
 _SLICE = ("start_indices", "limit_indices", "strides")
-_RANGES = Custom(_read_slice, _write_slice, _SLICE)
+_RANGES = Custom(_parse_slice, _print_slice, _SLICE)
 
 _BROADCAST = (
     " $operand, dims = numbers($broadcast_dimensions) attr-dict : signature($operand, $result)"
 )
 
-OPERATIONS = [
+ROWS = [
     define(
         "stablehlo.reshape",
         "operand -> result",

@@ -180,19 +180,19 @@ class Word(PrintsProperty):
 class Custom:
     """A piece of syntax that is parsed and printed by two functions."""
 
-    reads: Callable[[Parser, Parsed], None]
-    writes: Callable[[Printer, Operation], None]
+    parse_function: Callable[[Parser, Parsed], None]
+    print_function: Callable[[Printer, Operation], None]
     printed_attributes: tuple[str, ...] = ()
-    suits: Callable[[Operation], bool] | None = None
+    fits_function: Callable[[Operation], bool] | None = None
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        self.reads(parser, parsed)
+        self.parse_function(parser, parsed)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        self.writes(printer, operation)
+        self.print_function(printer, operation)
 
     def fits(self, operation: Operation) -> bool:
-        return self.suits is None or self.suits(operation)
+        return self.fits_function is None or self.fits_function(operation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class WordList(PrintsProperty):
     name: str
     kind: type[OpaqueWordAttribute]
 
-    def read(self, parser: Parser, parsed: Parsed) -> None:
+    def parse_list(self, parser: Parser, parsed: Parsed) -> None:
         """Parse the text after the keyword."""
         parser.parse_punctuation("=")
         words = parser.parse_comma_separated_list(
@@ -228,7 +228,7 @@ def string(attribute: Attribute | None) -> str | None:
 # Parts of several forms --------------------------------------------------------------------------
 
 
-def _read_format(parser: Parser, parsed: Parsed) -> None:
+def _parse_format(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     word = parser.parse_identifier()
     found = re.fullmatch(r"e([0-9]{1,4})m([0-9]{1,4})", word)
@@ -238,16 +238,16 @@ def _read_format(parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[name] = IntegerAttr(int(text), 32)
 
 
-def _write_format(printer: Printer, operation: Operation) -> None:
+def _print_format(printer: Printer, operation: Operation) -> None:
     exponent, mantissa = (integer(operation, name) for name in ("exponent_bits", "mantissa_bits"))
     printer.print_string(f"e{exponent}m{mantissa}")
 
 
-EXPONENT_MANTISSA = Custom(_read_format, _write_format, ("exponent_bits", "mantissa_bits"))
+EXPONENT_MANTISSA = Custom(_parse_format, _print_format, ("exponent_bits", "mantissa_bits"))
 """`e5m10`."""
 
 
-def _read_select(parser: Parser, parsed: Parsed) -> None:
+def _parse_select(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     first = parser.parse_type()
     if isinstance(first, FunctionType):
@@ -263,7 +263,7 @@ def _read_select(parser: Parser, parsed: Parsed) -> None:
         parsed.types[name] = [type_]
 
 
-def _write_select(printer: Printer, operation: Operation) -> None:
+def _print_select(printer: Printer, operation: Operation) -> None:
     _, first, second = operation.operand_types
     if first == second == operation.results[0].type:
         printer.print_attribute(operation.operand_types[0])
@@ -273,11 +273,11 @@ def _write_select(printer: Printer, operation: Operation) -> None:
         printer.print_operation_type(operation)
 
 
-SELECT_TYPES = Custom(_read_select, _write_select)
+SELECT_TYPES = Custom(_parse_select, _print_select)
 """`tensor<2xi1>, tensor<2xf32>`, or a function type."""
 
 
-def _read_parts(parser: Parser, parsed: Parsed) -> None:
+def _parse_parts(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     found = parser.parse_type()
     if isinstance(found, FunctionType):
@@ -294,7 +294,7 @@ def _read_parts(parser: Parser, parsed: Parsed) -> None:
         parsed.types[name] = [type_]
 
 
-def _write_parts(printer: Printer, operation: Operation) -> None:
+def _print_parts(printer: Printer, operation: Operation) -> None:
     result = operation.results[0].type
     element = getattr(element_type(result), "element_type", None)
     if isinstance(element, Attribute) and set(operation.operand_types) == {
@@ -305,5 +305,5 @@ def _write_parts(printer: Printer, operation: Operation) -> None:
         printer.print_operation_type(operation)
 
 
-COMPLEX_TYPES = Custom(_read_parts, _write_parts)
+COMPLEX_TYPES = Custom(_parse_parts, _print_parts)
 """The complex type, which implies the type of the parts, or a function type."""

@@ -97,7 +97,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
         raise VerifyException("expected strides and dilations to be positive")
     return [
         Window(
-            kernel[place],
+            kernel[dimension],
             lists[0][i],
             padding[2 * i],
             padding[2 * i + 1],
@@ -105,7 +105,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
             lists[2][i],
             bool(lists[3][i]),
         )
-        for i, place in enumerate(spatial)
+        for i, dimension in enumerate(spatial)
     ]
 
 
@@ -116,11 +116,11 @@ def convolution_numbers(operation: Operation) -> ConvAttr:
         raise VerifyException(f"expected #stablehlo.conv<...>, got {numbers}")
     ranks = [len(operand_shape(operation, 0)), len(operand_shape(operation, 1))]
     rank = ranks[0]
-    for places, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
+    for roles, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
         expected = [*letters, *range(rank - 2)]
-        if sorted(map(str, places)) != sorted(map(str, expected)) or ranks[1] != rank:
+        if sorted(map(str, roles)) != sorted(map(str, expected)) or ranks[1] != rank:
             raise VerifyException(
-                f"expected dimensions {', '.join(map(str, expected))}, got {list(places)} for "
+                f"expected dimensions {', '.join(map(str, expected))}, got {list(roles)} for "
                 f"operands of rank {ranks[0]} and {ranks[1]}"
             )
     return numbers
@@ -155,8 +155,8 @@ def convolution_shape(operation: Operation) -> tuple[int, ...]:
         "b": -1 if image[batch] < 0 else image[batch] // batches,
         "f": kernel[outputs],
     }
-    for index, (window, place) in enumerate(
+    for index, (window, dimension) in enumerate(
         zip(convolution_windows(operation), spatial, strict=True)
     ):
-        sizes[index] = window.count(image[place])
-    return tuple(sizes[place] for place in numbers.data[2])
+        sizes[index] = window.count(image[dimension])
+    return tuple(sizes[role] for role in numbers.data[2])

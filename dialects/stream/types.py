@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
@@ -24,6 +25,7 @@ from ...sharding.collectives import (
 )
 
 
+@dataclass(frozen=True, init=False)
 class NamedParameter(ParametrizedAttribute):
     """`<"scope"::"key", {...}> : T`: constant contents stored outside of the program."""
 
@@ -59,6 +61,7 @@ class NamedParameter(ParametrizedAttribute):
         printer.print_attribute(self.type)
 
 
+@dataclass(frozen=True, init=False)
 class Collective(ParametrizedAttribute):
     """`<all_reduce with sum : f32>`: the kind, reduction and element type of a collective."""
 
@@ -102,9 +105,6 @@ class CollectiveAttr(Collective):
 
     name = "stream.collective"
     ELEMENTS: ClassVar[tuple[str, ...]] = COLLECTIVE_ELEMENTS
-    kind: StringAttr
-    reduction: StringAttr | NoneAttr
-    element: StringAttr
 
 
 KNOWN_LIFETIMES = ("external", "staging", "transient", "variable", "constant")
@@ -171,10 +171,6 @@ class NamedParameterAttr(NamedParameter):
     """Constant contents of a resource that are stored outside of the program."""
 
     name = "stream.parameter.named"
-    scope: StringAttr | NoneAttr
-    key: StringAttr
-    config: DictionaryAttr | NoneAttr
-    type: Attribute
 
 
 TestFenceType = plain_type("stream.test.fence", "A fence for test ops.")

@@ -62,6 +62,7 @@ class BitcastOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) to type($dest)"
 
     def verify_(self) -> None:
+        super().verify_()
         source, dest = self.source.type, self.dest.type
         widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
         ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
@@ -139,6 +140,7 @@ class GenerateOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = "( $dynamic_extents)? $body attr-dict : type($result)"
 
     def verify_(self) -> None:
+        super().verify_()
         shape = static_shape(self.result)
         dynamic = sum(size < 0 for size in shape)
         if dynamic != len(self.dynamic_extents):
@@ -193,6 +195,7 @@ class PadOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         require_same_elements(self.source, self.result)
         shape, result = static_shape(self.source), static_shape(self.result)
         low, high = number_list(self.static_low), number_list(self.static_high)
@@ -249,6 +252,7 @@ class ParallelInsertSliceOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         parent = self.parent_op()
         if parent is None or parent.name != "scf.forall.in_parallel":
             raise VerifyException("expects parent op 'scf.forall.in_parallel'")

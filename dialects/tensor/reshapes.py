@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -39,7 +38,7 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.tensor_types import shape_text, shapes_agree, static_shape
+from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree, static_shape
 from .checks import require_same_elements
 
 
@@ -124,6 +123,7 @@ class ExpandShapeOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         sizes, shape = number_list(self.static_output_shape), static_shape(self.result)
         if len(sizes) != len(shape):
             raise VerifyException(
@@ -197,11 +197,12 @@ class ReshapeOp(SyntaxOperation):
                 "length of shape operand differs from the result's tensor rank: "
                 f"{lengths[0]} and {len(extents)}"
             )
-        before = static_shape(self.source) if isinstance(source, TensorType) else (-1,)
-        if min((*before, *extents), default=0) >= 0 and prod(before) != prod(extents):
+        before = element_count(static_shape(self.source)) if isinstance(source, TensorType) else -1
+        after = element_count(extents)
+        if not sizes_agree(before, after):
             raise VerifyException(
                 "source and destination tensor should have the same number of elements: "
-                f"{prod(before)} and {prod(extents)}"
+                f"{before} and {after}"
             )
 
 
@@ -262,6 +263,7 @@ class GatherOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_indexed(self, self.source, self.indices, self.result, "gather_dims")
 
 
@@ -290,6 +292,7 @@ class ScatterOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         if self.unique is None:
             raise VerifyException("requires 'unique' attribute to be set")
         _verify_indexed(self, self.dest, self.indices, self.source, "scatter_dims")

@@ -192,21 +192,23 @@ def _element(type_: Attribute) -> Attribute:
     return cast("ContainerType[Attribute]", type_).get_element_type()
 
 
-def verify_held(held: Attribute, value: Attribute, what: str) -> None:
-    """Check that a global of type `held` may hold a value. Raises VerifyException.
+def verify_global_type(global_type: Attribute, value_type: Attribute, what: str) -> None:
+    """Check that a global of a type may hold values of another. Raises VerifyException.
 
     Dynamic sizes and lifetimes of resources are compatible with any.
     """
-    if isinstance(held, ShapedType) and isinstance(value, ShapedType):
-        sizes = tuple(zip(held.get_shape(), value.get_shape(), strict=False))
-        fits = held.get_num_dims() == value.get_num_dims() and all(
+    if isinstance(global_type, ShapedType) and isinstance(value_type, ShapedType):
+        sizes = tuple(zip(global_type.get_shape(), value_type.get_shape(), strict=False))
+        fits = global_type.get_num_dims() == value_type.get_num_dims() and all(
             one == other or DYNAMIC_INDEX in (one, other) for one, other in sizes
         )
-        fits = fits and _element(held) == _element(value)
+        fits = fits and _element(global_type) == _element(value_type)
     else:
-        fits = held == value or held.name == value.name == RESOURCE
+        fits = global_type == value_type or global_type.name == value_type.name == RESOURCE
     if not fits:
-        raise VerifyException(f"{what} is of type {held}, but the value of type {value}")
+        raise VerifyException(
+            f"{what} is of type {global_type}, but the value of type {value_type}"
+        )
 
 
 @irdl_op_definition
@@ -248,11 +250,11 @@ class GlobalLoadOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        held = global_at(self)
-        verify_held(held.type, self.result.type, f"'@{held.sym_name.data}'")
-        if self.is_immutable is not None and held.is_mutable is not None:
+        global_ = global_at(self)
+        verify_global_type(global_.type, self.result.type, f"'@{global_.sym_name.data}'")
+        if self.is_immutable is not None and global_.is_mutable is not None:
             raise VerifyException(
-                f"is marked as immutable but the global is mutable: '@{held.sym_name.data}'"
+                f"is marked as immutable but the global is mutable: '@{global_.sym_name.data}'"
             )
 
 
@@ -271,15 +273,15 @@ class GlobalStoreOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        held = global_at(self)
-        verify_held(held.type, self.value.type, f"'@{held.sym_name.data}'")
+        global_ = global_at(self)
+        verify_global_type(global_.type, self.value.type, f"'@{global_.sym_name.data}'")
 
 
 def verify_indirect(operation: Operation) -> None:
     """Check that a value fits the type in the address of its global. Raises VerifyException."""
     (value,) = (*operation.results, *operation.operands[:-1])
-    held = cast(PointerType, operation.operands[-1].type).target
-    verify_held(held, value.type, "the global")
+    global_type = cast(PointerType, operation.operands[-1].type).target
+    verify_global_type(global_type, value.type, "the global")
 
 
 GlobalLoadIndirectOp = row(
@@ -406,10 +408,10 @@ class AssumeIntOp(SyntaxOperation):
             )
         counts = [len(facts) for facts in self.assumptions]
         wanted = next((count for count in counts if count > 1), 1)
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             if count not in (1, wanted):
                 raise VerifyException(
-                    f"expected operand #{place} to have {wanted} assumptions but it has {count}"
+                    f"expected operand #{index} to have {wanted} assumptions but it has {count}"
                 )
 
 

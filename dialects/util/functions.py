@@ -335,10 +335,10 @@ class ReturnOp(SyntaxOperation):
             raise VerifyException(
                 f"has {len(found)} operands, but enclosing function-like op returns {len(expected)}"
             )
-        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
             if one != other:
                 raise VerifyException(
-                    f"type of return operand {place} ('{one}') doesn't match "
+                    f"type of return operand {index} ('{one}') doesn't match "
                     f"function result type ('{other}')"
                 )
 

@@ -170,11 +170,11 @@ def _verify_set(operation: Operation) -> None:
 
 def _verify_items(construct: Operation) -> None:
     (list_,) = construct.result_types
-    for place, item in enumerate(construct.operand_types):
+    for index, item in enumerate(construct.operand_types):
         if not _holds(list_, item):
             element = cast(ListType, list_).element
             raise VerifyException(
-                f"list[{place}] type '{item}' cannot be be cast to list type '{element}'"
+                f"list[{index}] type '{item}' cannot be be cast to list type '{element}'"
             )
 
 
@@ -186,30 +186,32 @@ def _verify_cast(operation: Operation) -> None:
         )
 
 
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<place>[^{}]*)\}|(?P<alone>[{}])")
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<placeholder>[^{}]*)\}|(?P<alone>[{}])")
 """Braces in a format string: escaped (doubled), a placeholder, or unmatched."""
 
 
 def _verify_format(operation: Operation) -> None:
     """Check that a format string has one argument per placeholder. Raises VerifyException."""
     format_ = cast(StringAttr, operation.properties["format"]).data
-    places: list[str] = []
+    placeholders: list[str] = []
     for found in PLACEHOLDER.finditer(format_):
         if found["alone"] == "{":
             raise VerifyException("unclosed '{' in format string")
         if found["alone"] == "}":
             raise VerifyException("unmatched '}' in format string")
-        if (place := found["place"]) is None:
+        if (placeholder := found["placeholder"]) is None:
             continue
-        if place and not place.isdecimal():
+        if placeholder and not placeholder.isdecimal():
             raise VerifyException(
                 f"invalid placeholder '{found[0]}' in format string; expected '{{}}' or '{{N}}'"
             )
-        places.append(place)
+        placeholders.append(placeholder)
     given = len(operation.operands)
-    if "" in places and any(places):
+    sequential = "" in placeholders
+    if sequential and any(placeholders):
         raise VerifyException("cannot mix sequential '{}' and explicit '{N}' placeholders")
-    taken = len(places) if "" in places else max((int(p) + 1 for p in places), default=0)
+    indices = range(len(placeholders)) if sequential else map(int, placeholders)
+    taken = max(indices, default=-1) + 1
     if taken != given:
         raise VerifyException(
             f"format string placeholder count does not match the {given} provided argument(s)"

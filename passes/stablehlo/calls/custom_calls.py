@@ -6,8 +6,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
 from xdsl.dialects.cf import AssertOp
 from xdsl.ir import Operation
 
-from ....dialects.chlo.dialect import OPERATIONS as CHLO_OPERATIONS
-from ....dialects.chlo.dialect import UNARY
+from ....dialects.chlo.dialect import UNARY, Chlo
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
@@ -62,7 +61,7 @@ def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     return results
 
 
-_FUNCTIONS = {each.name: each for each in CHLO_OPERATIONS}
+_FUNCTIONS = {each.name: each for each in Chlo.operations}
 
 
 @call_rule("shape_assertion")
