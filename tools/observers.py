@@ -155,7 +155,7 @@ class VerifyingEach(QuietObserver):
             raise OperationError(
                 failure.operation,
                 failure.message,
-                [*failure.notes, Note(f"pass '{current.name}' left this behind")],
+                [*failure.notes, Note(f"pass '{current.name}' produced this")],
             ) from failure
 
 
