@@ -64,7 +64,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFunction:
+class ReusableFunction:
     """A function without a syntax error."""
 
     operation: Operation
@@ -75,15 +75,15 @@ class KnownFunction:
     aliases: tuple[str, ...]
 
 
-class KnownFunctions:
+class ReusableFunctions:
     """The functions of a text, indexed by their first lines."""
 
-    def __init__(self, found: Iterable[KnownFunction] = ()) -> None:
-        self._by_line: dict[str, list[KnownFunction]] = {}
+    def __init__(self, found: Iterable[ReusableFunction] = ()) -> None:
+        self._by_line: dict[str, list[ReusableFunction]] = {}
         for each in found:
             self._by_line.setdefault(each.text.partition("\n")[0], []).append(each)
 
-    def at(self, content: str, start: int, aliases: tuple[str, ...]) -> KnownFunction | None:
+    def pop(self, content: str, start: int, aliases: tuple[str, ...]) -> ReusableFunction | None:
         """Remove and return the function that is at an offset of a text, or return `None`."""
         if not content.startswith(FUNCTION, start):
             return None
@@ -100,16 +100,16 @@ class KnownFunctions:
         return None
 
 
-def known_functions(
+def reusable_functions(
     content: str,
     marks: Sequence[Mark],
     places: Places,
     replaced: Mapping[SSAValue, SSAValue],
     failures: Sequence[int],
-) -> list[KnownFunction]:
+) -> list[ReusableFunction]:
     """Return the functions that were parsed without errors; `failures` are offsets of errors."""
     extents = list(places.extents.items())
-    found: list[KnownFunction] = []
+    found: list[ReusableFunction] = []
     for mark in marks:
         start, end = mark.extent.start, mark.extent.end
         text = content[start:end]
@@ -125,7 +125,7 @@ def known_functions(
             [(s, e, replaced.get(v, v)) for s, e, v in places.uses[use:use_end]],
             places.definitions[definition:definition_end],
         )
-        found.append(KnownFunction(mark.operation, start, text, inside, mark.aliases))
+        found.append(ReusableFunction(mark.operation, start, text, inside, mark.aliases))
     return found
 
 
