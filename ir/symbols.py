@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .attribute_access import parts_of, symbol_name
+from .attribute_access import symbol_name
+from .attribute_replacer import parts_of
 
 
 def root_symbol(operation: Operation, name: str) -> str:
