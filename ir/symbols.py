@@ -164,8 +164,8 @@ VISIBILITY = ("private", "public", "nested")
 
 def visibility(operation: Operation) -> str:
     """Return the visibility of a symbol; the default is `public`."""
-    held = operation.get_attr_or_prop("sym_visibility")
-    return held.data if isinstance(held, StringAttr) else "public"
+    declared = operation.get_attr_or_prop("sym_visibility")
+    return declared.data if isinstance(declared, StringAttr) else "public"
 
 
 def verify_visibility(operation: Operation) -> None:

@@ -69,7 +69,6 @@ class Driver:
         self._remark_texts: list[str] = []
         self._reporter = Reporter(options, whole, stderr)
         self._report = self._reporter.report
-        self._refuse = self._reporter.refuse
 
     @property
     def has_errors(self) -> bool:
@@ -200,7 +199,7 @@ class Driver:
         is_trusted = self._options.mlir_very_unsafe_disable_verifier_on_parsing
         if not is_trusted and not self._verify(module):
             return None
-        if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
+        if self._options.verify_roundtrip and not self._verify_roundtrip(context, module):
             return None
         return module
 
@@ -215,10 +214,10 @@ class Driver:
         failures = list(verification_errors(module))
         for failure in failures:
             failure.notes += notes
-            self._refuse(failure)
+            self._reporter.report_operation_error(failure)
         return not failures
 
-    def _survives_roundtrip(self, context: Context, module: ModuleOp) -> bool:
+    def _verify_roundtrip(self, context: Context, module: ModuleOp) -> bool:
         for generic in (False, True):
             text = print_operation(module, generic=generic)
             form = "generic" if generic else "custom"
@@ -250,7 +249,7 @@ class Driver:
             else:
                 self._run_reported(context, module, observers, options.report)
         except OperationError as failure:
-            self._refuse(failure)
+            self._reporter.report_operation_error(failure)
             self._after_failure(source)
             return False
         except PassFailure as failure:
@@ -332,7 +331,7 @@ class Driver:
             try:
                 yield
             except OperationError as failure:
-                self._refuse(failure)
+                self._reporter.report_operation_error(failure)
 
     @contextmanager
     def _remarks(self) -> Generator[None]:

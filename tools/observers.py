@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhatToPrint:
+class PrintFilter:
     """Before and after which passes to print the IR."""
 
     before: frozenset[str] = frozenset()
@@ -65,14 +65,14 @@ class IrPrinting(QuietObserver):
 
     def __init__(
         self,
-        wanted: WhatToPrint,
+        print_filter: PrintFilter,
         stream: TextIO,
         print_ir: Callable[[Operation], str],
         *,
         module_scope: bool = False,
         tree: IrTree | None = None,
     ) -> None:
-        self._wanted = wanted
+        self._filter = print_filter
         self._stream = stream
         self._print_ir = print_ir
         self._module_scope = module_scope
@@ -81,23 +81,23 @@ class IrPrinting(QuietObserver):
 
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if requested. Store its text if only changes are printed."""
-        if self._wanted.shown_before(current.name):
+        if self._filter.shown_before(current.name):
             self._print("Before", current, operation, self._text(operation))
-        if self._wanted.only_changes and self._wanted.shown_after(current.name):
+        if self._filter.only_changes and self._filter.shown_after(current.name):
             self._text_before = self._text(operation)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if requested."""
-        if not self._wanted.only_failures and self._wanted.shown_after(current.name):
+        if not self._filter.only_failures and self._filter.shown_after(current.name):
             text = self._text(operation)
-            if not self._wanted.only_changes or text != self._text_before:
+            if not self._filter.only_changes or text != self._text_before:
                 self._print("After", current, operation, text)
         if self._tree is not None:
             self._tree.count(operation)
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR left by a failed pass."""
-        if self._wanted.shown_after(current.name):
+        if self._filter.shown_after(current.name):
             self._print("After", current, operation, self._text(operation), " Failed")
 
     def enter(self, anchor: str) -> None:
@@ -180,7 +180,7 @@ class Watchers:
     def _checks(self, print_ir: Callable[[Operation], str]) -> list[Observer]:
         options = self._options
         observers: list[Observer] = []
-        wanted = WhatToPrint(
+        print_filter = PrintFilter(
             before=frozenset(options.mlir_print_ir_before),
             after=frozenset(options.mlir_print_ir_after),
             before_all=options.mlir_print_ir_before_all,
@@ -190,12 +190,12 @@ class Watchers:
         )
         if options.verify_each:
             observers.append(VerifyingEach())
-        if not wanted.nothing:
+        if not print_filter.nothing:
             folder = options.mlir_print_ir_tree_dir
             tree = IrTree(folder) if folder is not None else None
             scope = options.mlir_print_ir_module_scope
             observers.append(
-                IrPrinting(wanted, self._stream, print_ir, module_scope=scope, tree=tree)
+                IrPrinting(print_filter, self._stream, print_ir, module_scope=scope, tree=tree)
             )
         return observers
 

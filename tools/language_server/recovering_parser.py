@@ -55,6 +55,23 @@ _AT_TOP = (
 )
 
 
+_SCOPE = (
+    "_depth",
+    "_isolated",
+    "_operation_start",
+    "ssa_values",
+    "forward_ssa_references",
+    "blocks",
+    "forward_block_references",
+    "_first_uses",
+    "_definitions",
+)
+"""The attributes of the parser that describe the scope of a statement."""
+
+_Scope = tuple[tuple[Any, ...], int, int]
+"""The values of `_SCOPE`, the number of defined names, and the depth of dialects."""
+
+
 class Cancelled(Exception):
     """The result is no longer needed."""
 
@@ -315,37 +332,16 @@ class RecoveringParser(SourceParser):
     def _span_at(self, offset: int) -> Span:
         return Span(offset, offset, self.source)
 
-    def _save(self) -> tuple[Any, ...]:
-        return (
-            self._depth,
-            self._isolated,
-            self._operation_start,
-            self.ssa_values,
-            self.forward_ssa_references,
-            self.blocks,
-            self.forward_block_references,
-            self._first_uses,
-            self._definitions,
-            len(self._defined_names),
-            len(self._parser_state.dialect_stack),
-        )
+    def _save(self) -> _Scope:
+        state = tuple(getattr(self, name) for name in _SCOPE)
+        return state, len(self._defined_names), len(self._parser_state.dialect_stack)
 
-    def _restore(self, scope: tuple[Any, ...], start: int) -> None:
+    def _restore(self, scope: _Scope, start: int) -> None:
         """Return to the scope of a statement that was not parsed to its end."""
         defined = list(self._defined_names)
-        (
-            self._depth,
-            self._isolated,
-            self._operation_start,
-            self.ssa_values,
-            self.forward_ssa_references,
-            self.blocks,
-            self.forward_block_references,
-            self._first_uses,
-            self._definitions,
-            names,
-            dialects,
-        ) = scope
+        state, names, dialects = scope
+        for name, value in zip(_SCOPE, state, strict=True):
+            setattr(self, name, value)
         for name in defined[names:]:
             place = self._definitions.get(name)
             if place is not None and place.start >= start:

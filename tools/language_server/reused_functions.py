@@ -88,15 +88,15 @@ class ReusableFunctions:
         if not content.startswith(FUNCTION, start):
             return None
         end = content.find("\n", start)
-        alike = self._by_line.get(content[start : end if end >= 0 else len(content)], [])
-        for index, each in enumerate(alike):
-            behind = start + len(each.text)
+        candidates = self._by_line.get(content[start : end if end >= 0 else len(content)], [])
+        for index, each in enumerate(candidates):
+            end = start + len(each.text)
             if (
                 content.startswith(each.text, start)
-                and content[behind : behind + 1] in ("", "\n")
+                and content[end : end + 1] in ("", "\n")
                 and each.aliases == aliases
             ):
-                return alike.pop(index)
+                return candidates.pop(index)
         return None
 
 
@@ -114,8 +114,8 @@ def reusable_functions(
         start, end = mark.extent.start, mark.extent.end
         text = content[start:end]
         # A missing brace causes an error after the function.
-        behind = len(content) - len(content[end:].lstrip()) if failures else end
-        is_wrong = any(start <= failure <= behind for failure in failures)
+        end = len(content) - len(content[end:].lstrip()) if failures else end
+        is_wrong = any(start <= failure <= end for failure in failures)
         # Explicit locations do not move with the text.
         if "loc(" in text or is_wrong:
             continue

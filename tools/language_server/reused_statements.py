@@ -102,8 +102,8 @@ class ReusableStatements:
         """
         end = content.find("\n", start)
         line = content[start : end if end >= 0 else len(content)]
-        alike = self._by_line.get((function, line), ())
-        for index in alike:
+        candidates = self._by_line.get((function, line), ())
+        for index in candidates:
             first, last, operation = self._statements[index]
             text = self.content[first:last]
             if (
@@ -119,13 +119,13 @@ class ReusableStatements:
     def _is_in_same_position(self, content: str, start: int, index: int) -> bool:
         """Return whether a statement has the same column and the same continuation as before."""
         first, last, _ = self._statements[index]
-        behind = start + last - first
+        end = start + last - first
         if start - content.rfind("\n", 0, start) != first - self.content.rfind("\n", 0, first):
             return False
-        if content[behind : behind + 1] != "\n" or self.content[last : last + 1] != "\n":
+        if content[end : end + 1] != "\n" or self.content[last : last + 1] != "\n":
             return False
-        return _next_line(content, behind) == _next_line(self.content, last) or bool(
-            _BEGINS.match(content, _next_word(content, behind))
+        return _next_line(content, end) == _next_line(self.content, last) or bool(
+            _BEGINS.match(content, _next_word(content, end))
         )
 
     def _reused(
