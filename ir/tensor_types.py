@@ -78,7 +78,7 @@ def tensor_bytes(value: SSAValue) -> int:
 StaticShape = tuple[int, ...]
 
 
-def ranked_type(value: SSAValue) -> TensorType[Attribute]:
+def verify_ranked_tensor(value: SSAValue) -> TensorType[Attribute]:
     """Return the type of a ranked tensor. Raises VerifyException for a value of another type."""
     value_type = value.type
     if not isinstance(value_type, TensorType):
@@ -91,7 +91,7 @@ def static_shape(value: SSAValue) -> StaticShape:
 
     Raises VerifyException for a value of another type.
     """
-    return tuple(ranked_type(value).get_shape())
+    return tuple(verify_ranked_tensor(value).get_shape())
 
 
 def sizes_agree(left: int, right: int) -> bool:

@@ -27,11 +27,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import number_list
 from ...ir.tensor_types import (
     StaticShape,
-    ranked_type,
     shape_text,
     shapes_agree,
     sizes_agree,
     static_shape,
+    verify_ranked_tensor,
 )
 from .attributes import ShapeType
 
@@ -39,7 +39,7 @@ from .attributes import ShapeType
 
 
 def _element(value: SSAValue) -> Attribute:
-    return ranked_type(value).element_type
+    return verify_ranked_tensor(value).element_type
 
 
 def constant_shape(value: SSAValue) -> StaticShape | None:
