@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.words import WordAttribute
+from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ..stream.types import COLLECTIVE_ELEMENTS, Collective
 
 
@@ -30,7 +30,7 @@ class CollectiveAttr(Collective):
 
 
 @irdl_attr_definition
-class AbiConventionAttr(WordAttribute[str]):
+class AbiConventionAttr(KeywordAttribute[str]):
     """How a function that callers see waits for its arguments and tells of its results."""
 
     name = "hal.abi.convention"
@@ -38,7 +38,7 @@ class AbiConventionAttr(WordAttribute[str]):
 
 
 @irdl_attr_definition
-class DescriptorTypeAttr(WordAttribute[str]):
+class DescriptorTypeAttr(KeywordAttribute[str]):
     """What kind of binding a memref is in."""
 
     name = "hal.descriptor_type"

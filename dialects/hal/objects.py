@@ -7,9 +7,9 @@ from xdsl.parser import Parser
 from xdsl.traits import IsTerminator, Pure
 
 from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import OneOf, Rows
-from ...ir.syntax.words import Choice
 from ..stream.affinity import AffinityOpInterface
 from ..util.types import BufferType as HostBufferType
 from . import bitfields  # noqa: F401  # pyright: ignore[reportUnusedImport]
@@ -108,7 +108,7 @@ ROWS = (
         "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:int",
         (
             "( for($affinity))? lifetime(",
-            Choice("lifetime", LIFETIMES, first=1),
+            KeywordIndex("lifetime", LIFETIMES, first=1),
             ") : type($memory_types), type($buffer_usage) attr-dict-with-keyword",
         ),
         traits=PLACED,

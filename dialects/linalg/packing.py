@@ -41,8 +41,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax, values
-from ...ir.syntax.headers import parse_arrow_types
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_arrow_types
 from ...ir.tensor_types import shape_text, shapes_agree, verify_ranked_tensor
 from .base import (
     DestinationEffects,

@@ -23,8 +23,8 @@ from ...ir.syntax.assembly_format import (
     directive,
     values,
 )
+from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from ...ir.syntax.rows import RowOperation, Rows
-from ...ir.syntax.words import OpaqueWordAttribute
 
 Verifier = Callable[[Operation], None]
 
@@ -157,7 +157,7 @@ class Word(PrintsProperty):
     """A word in the place of the attribute that holds it; if optional, behind a comma."""
 
     name: str
-    kind: type[OpaqueWordAttribute]
+    kind: type[OpaqueKeywordAttribute]
     optional: bool = False
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
@@ -200,7 +200,7 @@ class WordList(PrintsProperty):
 
     keyword: str
     name: str
-    kind: type[OpaqueWordAttribute]
+    kind: type[OpaqueKeywordAttribute]
 
     def read(self, parser: Parser, parsed: Parsed) -> None:
         """Read what follows the keyword."""
@@ -215,7 +215,7 @@ class WordList(PrintsProperty):
         words = operation.get_attr_or_prop(self.name)
         if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
             return ""
-        shown = ", ".join(cast(OpaqueWordAttribute, word).data for word in words)  # pyright: ignore
+        shown = ", ".join(cast(OpaqueKeywordAttribute, word).data for word in words)  # pyright: ignore
         return f", {self.keyword} = [{shown}]"
 
 

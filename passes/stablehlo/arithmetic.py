@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...ir.attribute_access import attribute, integer
 from ...ir.diagnostics import OperationError
-from ...ir.syntax.words import OpaqueWordAttribute
+from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from .elements import Kind, kind
 from .emitter import Emitter
 from .rules import scalar_rule
@@ -217,7 +217,7 @@ def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 def word(op: Operation, name: str) -> str:
     """Return the enum word of an attribute. Raises OperationError if the attribute is missing."""
     found = attribute(op, name)
-    if not isinstance(found, OpaqueWordAttribute):
+    if not isinstance(found, OpaqueKeywordAttribute):
         raise OperationError(op, f"needs the attribute '{name}', found {found}")
     return found.data
 

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_access import attribute
-from ...ir.syntax.words import OpaqueWordAttribute
+from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from .arithmetic import Scalars, complex_order, operand_kind, parts, word
 from .elements import kind
 from .emitter import Emitter
@@ -51,7 +51,7 @@ def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     direction = word(op, "comparison_direction")
     found = operand_kind(op)
     how = attribute(op, "compare_type")
-    totally = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
+    totally = isinstance(how, OpaqueKeywordAttribute) and how.data == "TOTALORDER"
     integers, floats = _DIRECTIONS[direction]
     if found.name == "complex":
         return _compare_complex(e, args, direction, floats)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from ...ir.attribute_access import attribute
-from ...ir.syntax.words import OpaqueWordAttribute
+from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from .arithmetic import operand_kind, word
 from .comparisons import total_order
 from .emitter import Emitter, shape
@@ -120,7 +120,7 @@ def _comparison(region: Region) -> Operation | None:
     if not isinstance(owner, Operation) or owner.name != "stablehlo.compare":
         return None
     how = attribute(owner, "compare_type")
-    is_total = isinstance(how, OpaqueWordAttribute) and how.data == "TOTALORDER"
+    is_total = isinstance(how, OpaqueKeywordAttribute) and how.data == "TOTALORDER"
     name = operand_kind(owner).name
     is_ordered = name in ("signed", "unsigned", "bool") or (name == "float" and is_total)
     if not is_ordered or word(owner, "comparison_direction") not in ("LT", "GT"):

@@ -17,7 +17,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
-from ...syntax.headers import Bindings, parse_arrow_types, parse_bindings
+from ...syntax.region_headers import Bindings, parse_arrow_types, parse_bindings
 
 _INDEX = IndexType()
 
