@@ -5,12 +5,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
@@ -46,7 +44,6 @@ from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
-from .shared_options import Printing
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
@@ -138,7 +135,7 @@ class Driver:
             return None
         self._respell(module)
         with self._stage("Output"):
-            return print_as(self._options, module) + "\n"
+            return print_operation(module, self._options.style()) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
         """Write the cost report; return whether the machine is large enough for the program."""
@@ -281,7 +278,7 @@ class Driver:
     def _new_watchers(self) -> Watchers:
         from .observers import Watchers
 
-        return Watchers(self._options, self._stderr, partial(print_as, self._options))
+        return Watchers(self._options, self._stderr)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self._report(error(fault.describe(), place_of(fault.operation)))
@@ -347,11 +344,6 @@ class Driver:
             sink = remark_sink(wanted, self._report, repeats=repeats)
         with remarks_to(sink):
             yield
-
-
-def print_as(options: Printing, operation: Operation) -> str:
-    """Return the text of an operation, printed as the options say."""
-    return print_operation(operation, options.style())
 
 
 def _new_encoded_tensors() -> EncodedTensors:

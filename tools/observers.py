@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
@@ -16,6 +16,8 @@ from xdsl.passes import ModulePass
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..ir.regions import outermost
+from ..ir.text.print_style import PrintStyle
+from ..ir.text.printer import print_operation
 from ..ir.verification import verify
 from .pass_records import ActionLog, ActionProfile, IrTree, PassStatistics, heading, write_text
 from .quiet_observer import QuietObserver
@@ -23,7 +25,8 @@ from .quiet_observer import QuietObserver
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor
     from ..passes.manager.pass_manager import Observer
-    from .shared_options import Watching
+    from .opt.options import Options
+    from .run.options import RunOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +70,14 @@ class IrPrinting(QuietObserver):
         self,
         print_filter: PrintFilter,
         stream: TextIO,
-        print_ir: Callable[[Operation], str],
+        style: PrintStyle,
         *,
         module_scope: bool = False,
         tree: IrTree | None = None,
     ) -> None:
         self._filter = print_filter
         self._stream = stream
-        self._print_ir = print_ir
+        self._style = style
         self._module_scope = module_scope
         self._tree = tree
         self._text_before = ""
@@ -111,7 +114,8 @@ class IrPrinting(QuietObserver):
             self._tree.leave()
 
     def _text(self, operation: Operation) -> str:
-        return self._print_ir(outermost(operation) if self._module_scope else operation)
+        shown = outermost(operation) if self._module_scope else operation
+        return print_operation(shown, self._style)
 
     def _print(
         self, when: str, current: ModulePass, operation: Operation, text: str, verdict: str = ""
@@ -162,9 +166,7 @@ class VerifyingEach(QuietObserver):
 class Watchers:
     """The observers of passes that the options request, and their reports."""
 
-    def __init__(
-        self, options: Watching, stream: TextIO, print_ir: Callable[[Operation], str]
-    ) -> None:
+    def __init__(self, options: Options | RunOptions, stream: TextIO) -> None:
         self._options = options
         self._stream = stream
         self.timing = Timing() if options.mlir_timing else None
@@ -175,9 +177,9 @@ class Watchers:
             else None
         )
         self._log: list[str] = []
-        self.observers = [*self._checks(print_ir), *self._records()]
+        self.observers = [*self._checks(), *self._records()]
 
-    def _checks(self, print_ir: Callable[[Operation], str]) -> list[Observer]:
+    def _checks(self) -> list[Observer]:
         options = self._options
         observers: list[Observer] = []
         print_filter = PrintFilter(
@@ -195,7 +197,9 @@ class Watchers:
             tree = IrTree(folder) if folder is not None else None
             scope = options.mlir_print_ir_module_scope
             observers.append(
-                IrPrinting(print_filter, self._stream, print_ir, module_scope=scope, tree=tree)
+                IrPrinting(
+                    print_filter, self._stream, options.style(), module_scope=scope, tree=tree
+                )
             )
         return observers
 
