@@ -36,7 +36,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..ir.attribute_access import nested_attributes
+from ..ir.attribute_replacer import nested_attributes
 from ..ir.diagnostics import Note, OperationError
 from ..ir.dialect_extension import variant
 from ..ir.locations import builder_before

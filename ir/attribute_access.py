@@ -5,7 +5,7 @@ Ops are identified by name, so the ops of other packages work as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     UnregisteredOp,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, OpResult, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from .diagnostics import OperationError
 from .index_lists import mixed_list
@@ -273,28 +273,3 @@ def kept_dimensions(sizes: Sequence[int], slice_shape: Sequence[int]) -> tuple[i
         elif size != 1:
             return None
     return tuple(kept) if len(kept) == len(slice_shape) else None
-
-
-def parts_of(attribute: Attribute) -> Iterable[Attribute]:
-    """Return the attributes and types that an attribute directly contains."""
-    if isinstance(attribute, ArrayAttr):
-        return cast("ArrayAttr[Attribute]", attribute).data
-    if isinstance(attribute, DictionaryAttr):
-        return attribute.data.values()
-    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
-
-
-def nested_attributes(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
-    """Yield an attribute and all attributes nested in it, except those whose `id` is in `seen`.
-
-    Adds the `id` of each yielded attribute to `seen`. Most nested attributes are the same objects,
-    and comparing them by value is expensive.
-    """
-    stack = [attribute]
-    while stack:
-        one = stack.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        stack += parts_of(one)

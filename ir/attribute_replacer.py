@@ -1,14 +1,39 @@
-"""Replace attributes and types in operations, as MLIR's AttrTypeReplacer does."""
+"""Walk nested attributes, and replace them in operations as MLIR's AttrTypeReplacer does."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.rewriter import Rewriter
+
+
+def parts_of(attribute: Attribute) -> Iterable[Attribute]:
+    """Return the attributes and types that an attribute directly contains."""
+    if isinstance(attribute, ArrayAttr):
+        return cast("ArrayAttr[Attribute]", attribute).data
+    if isinstance(attribute, DictionaryAttr):
+        return attribute.data.values()
+    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
+
+
+def nested_attributes(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:
+    """Yield an attribute and all attributes nested in it, except those whose `id` is in `seen`.
+
+    Adds the `id` of each yielded attribute to `seen`. Most nested attributes are the same objects,
+    and comparing them by value is expensive.
+    """
+    pending = [attribute]
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            pending += parts_of(part)
 
 
 class AttributeReplacer(ABC):

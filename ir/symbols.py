@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
-from .attribute_access import parts_of, symbol_name
+from .attribute_access import symbol_name
+from .attribute_replacer import parts_of
 
 
 def root_symbol(operation: Operation, name: str) -> str:
@@ -163,8 +164,8 @@ VISIBILITY = ("private", "public", "nested")
 
 def visibility(operation: Operation) -> str:
     """Return the visibility of a symbol; the default is `public`."""
-    held = operation.get_attr_or_prop("sym_visibility")
-    return held.data if isinstance(held, StringAttr) else "public"
+    declared = operation.get_attr_or_prop("sym_visibility")
+    return declared.data if isinstance(declared, StringAttr) else "public"
 
 
 def verify_visibility(operation: Operation) -> None:

@@ -83,7 +83,7 @@ def integer_width(scalar: Attribute) -> int:
 StaticShape = tuple[int, ...]
 
 
-def ranked_type(value: SSAValue) -> TensorType[Attribute]:
+def verify_ranked_tensor(value: SSAValue) -> TensorType[Attribute]:
     """Return the type of a ranked tensor. Raises VerifyException for a value of another type."""
     value_type = value.type
     if not isinstance(value_type, TensorType):
@@ -96,7 +96,7 @@ def static_shape(value: SSAValue) -> StaticShape:
 
     Raises VerifyException for a value of another type.
     """
-    return tuple(ranked_type(value).get_shape())
+    return tuple(verify_ranked_tensor(value).get_shape())
 
 
 def static_shape_or_none(value: SSAValue) -> StaticShape | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import traceback
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, TextIO, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.utils.exceptions import ParseError
 
 from ..dialects.registry import register_dialects
@@ -46,7 +44,6 @@ from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
-from .shared_options import Printing
 
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
@@ -69,7 +66,6 @@ class Driver:
         self._remark_texts: list[str] = []
         self._reporter = Reporter(options, whole, stderr)
         self._report = self._reporter.report
-        self._refuse = self._reporter.refuse
 
     @property
     def has_errors(self) -> bool:
@@ -139,7 +135,7 @@ class Driver:
             return None
         self._respell(module)
         with self._stage("Output"):
-            return print_as(self._options, module) + "\n"
+            return print_operation(module, self._options.style()) + "\n"
 
     def _report_costs(self, module: ModuleOp) -> bool:
         """Write the cost report; return whether the machine is large enough for the program."""
@@ -200,7 +196,7 @@ class Driver:
         is_trusted = self._options.mlir_very_unsafe_disable_verifier_on_parsing
         if not is_trusted and not self._verify(module):
             return None
-        if self._options.verify_roundtrip and not self._survives_roundtrip(context, module):
+        if self._options.verify_roundtrip and not self._verify_roundtrip(context, module):
             return None
         return module
 
@@ -215,10 +211,10 @@ class Driver:
         failures = list(verification_errors(module))
         for failure in failures:
             failure.notes += notes
-            self._refuse(failure)
+            self._reporter.report_operation_error(failure)
         return not failures
 
-    def _survives_roundtrip(self, context: Context, module: ModuleOp) -> bool:
+    def _verify_roundtrip(self, context: Context, module: ModuleOp) -> bool:
         for generic in (False, True):
             text = print_operation(module, generic=generic)
             form = "generic" if generic else "custom"
@@ -250,7 +246,7 @@ class Driver:
             else:
                 self._run_reported(context, module, observers, options.report)
         except OperationError as failure:
-            self._refuse(failure)
+            self._reporter.report_operation_error(failure)
             self._after_failure(source)
             return False
         except PassFailure as failure:
@@ -282,7 +278,7 @@ class Driver:
     def _new_watchers(self) -> Watchers:
         from .observers import Watchers
 
-        return Watchers(self._options, self._stderr, partial(print_as, self._options))
+        return Watchers(self._options, self._stderr)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
         self._report(error(fault.describe(), place_of(fault.operation)))
@@ -332,7 +328,7 @@ class Driver:
             try:
                 yield
             except OperationError as failure:
-                self._refuse(failure)
+                self._reporter.report_operation_error(failure)
 
     @contextmanager
     def _remarks(self) -> Generator[None]:
@@ -348,11 +344,6 @@ class Driver:
             sink = remark_sink(wanted, self._report, repeats=repeats)
         with remarks_to(sink):
             yield
-
-
-def print_as(options: Printing, operation: Operation) -> str:
-    """Return the text of an operation, printed as the options say."""
-    return print_operation(operation, options.style())
 
 
 def _new_encoded_tensors() -> EncodedTensors:

@@ -128,7 +128,7 @@ def _process(
     else:
         pieces = [whole]
     outputs: list[str] = []
-    surprises = False
+    has_unexpected = False
     for piece in pieces:
         seen = len(driver.diagnostics)
         outputs.append(driver.process(piece) or "")
@@ -138,9 +138,9 @@ def _process(
             only = options.verify_diagnostics == "only-expected"
             for diagnostic in check_expectations(piece, driver.diagnostics[seen:], only=only):
                 stderr.write(render(diagnostic, [whole]))
-                surprises = True
+                has_unexpected = True
     driver.report_measures()
-    failed = surprises if options.verify_diagnostics else driver.has_errors
+    failed = has_unexpected if options.verify_diagnostics else driver.has_errors
     if any(outputs):
         _write_output(options, f"{options.output_split_marker}\n".join(outputs), stdout)
     return 1 if failed else 0

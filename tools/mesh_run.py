@@ -329,10 +329,9 @@ def _all_passes() -> PassTable:
 def _watchers(options: RunOptions, stderr: TextIO) -> Watchers | None:
     if not options.watches_passes:
         return None
-    from .driver import print_as
     from .observers import Watchers
 
-    return Watchers(options, stderr, partial(print_as, options))
+    return Watchers(options, stderr)
 
 
 def _stage(watchers: Watchers | None, name: str) -> AbstractContextManager[None]:

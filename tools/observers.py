@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
@@ -16,6 +16,8 @@ from xdsl.passes import ModulePass
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..ir.regions import outermost
+from ..ir.text.print_style import PrintStyle
+from ..ir.text.printer import print_operation
 from ..ir.verification import verify
 from .pass_records import ActionLog, ActionProfile, IrTree, PassStatistics, heading, write_text
 from .quiet_observer import QuietObserver
@@ -23,11 +25,12 @@ from .quiet_observer import QuietObserver
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor
     from ..passes.manager.pass_manager import Observer
-    from .shared_options import Watching
+    from .opt.options import Options
+    from .run.options import RunOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhatToPrint:
+class PrintFilter:
     """Before and after which passes to print the IR."""
 
     before: frozenset[str] = frozenset()
@@ -65,39 +68,39 @@ class IrPrinting(QuietObserver):
 
     def __init__(
         self,
-        wanted: WhatToPrint,
+        print_filter: PrintFilter,
         stream: TextIO,
-        print_ir: Callable[[Operation], str],
+        style: PrintStyle,
         *,
         module_scope: bool = False,
         tree: IrTree | None = None,
     ) -> None:
-        self._wanted = wanted
+        self._filter = print_filter
         self._stream = stream
-        self._print_ir = print_ir
+        self._style = style
         self._module_scope = module_scope
         self._tree = tree
         self._text_before = ""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if requested. Store its text if only changes are printed."""
-        if self._wanted.shown_before(current.name):
+        if self._filter.shown_before(current.name):
             self._print("Before", current, operation, self._text(operation))
-        if self._wanted.only_changes and self._wanted.shown_after(current.name):
+        if self._filter.only_changes and self._filter.shown_after(current.name):
             self._text_before = self._text(operation)
 
     def after(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR if requested."""
-        if not self._wanted.only_failures and self._wanted.shown_after(current.name):
+        if not self._filter.only_failures and self._filter.shown_after(current.name):
             text = self._text(operation)
-            if not self._wanted.only_changes or text != self._text_before:
+            if not self._filter.only_changes or text != self._text_before:
                 self._print("After", current, operation, text)
         if self._tree is not None:
             self._tree.count(operation)
 
     def failed(self, current: ModulePass, operation: Operation) -> None:
         """Print the IR left by a failed pass."""
-        if self._wanted.shown_after(current.name):
+        if self._filter.shown_after(current.name):
             self._print("After", current, operation, self._text(operation), " Failed")
 
     def enter(self, anchor: str) -> None:
@@ -111,7 +114,8 @@ class IrPrinting(QuietObserver):
             self._tree.leave()
 
     def _text(self, operation: Operation) -> str:
-        return self._print_ir(outermost(operation) if self._module_scope else operation)
+        shown = outermost(operation) if self._module_scope else operation
+        return print_operation(shown, self._style)
 
     def _print(
         self, when: str, current: ModulePass, operation: Operation, text: str, verdict: str = ""
@@ -155,16 +159,14 @@ class VerifyingEach(QuietObserver):
             raise OperationError(
                 failure.operation,
                 failure.message,
-                [*failure.notes, Note(f"pass '{current.name}' left this behind")],
+                [*failure.notes, Note(f"pass '{current.name}' produced this")],
             ) from failure
 
 
 class Watchers:
     """The observers of passes that the options request, and their reports."""
 
-    def __init__(
-        self, options: Watching, stream: TextIO, print_ir: Callable[[Operation], str]
-    ) -> None:
+    def __init__(self, options: Options | RunOptions, stream: TextIO) -> None:
         self._options = options
         self._stream = stream
         self.timing = Timing() if options.mlir_timing else None
@@ -175,12 +177,12 @@ class Watchers:
             else None
         )
         self._log: list[str] = []
-        self.observers = [*self._checks(print_ir), *self._records()]
+        self.observers = [*self._checks(), *self._records()]
 
-    def _checks(self, print_ir: Callable[[Operation], str]) -> list[Observer]:
+    def _checks(self) -> list[Observer]:
         options = self._options
         observers: list[Observer] = []
-        wanted = WhatToPrint(
+        print_filter = PrintFilter(
             before=frozenset(options.mlir_print_ir_before),
             after=frozenset(options.mlir_print_ir_after),
             before_all=options.mlir_print_ir_before_all,
@@ -190,12 +192,14 @@ class Watchers:
         )
         if options.verify_each:
             observers.append(VerifyingEach())
-        if not wanted.nothing:
+        if not print_filter.nothing:
             folder = options.mlir_print_ir_tree_dir
             tree = IrTree(folder) if folder is not None else None
             scope = options.mlir_print_ir_module_scope
             observers.append(
-                IrPrinting(wanted, self._stream, print_ir, module_scope=scope, tree=tree)
+                IrPrinting(
+                    print_filter, self._stream, options.style(), module_scope=scope, tree=tree
+                )
             )
         return observers
 

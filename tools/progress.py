@@ -87,7 +87,7 @@ def _columns(stream: TextIO) -> int:
         return 80
 
 
-class _Behind:
+class _ClearingStream:
     """A stream that removes the progress line before each write."""
 
     def __init__(self, stream: TextIO, progress: Progress) -> None:
@@ -114,8 +114,8 @@ def shown_progress(
     try:
         with listen_to_activities(progress):
             yield (
-                cast(TextIO, _Behind(stdout, progress)),
-                cast(TextIO, _Behind(stderr, progress)),
+                cast(TextIO, _ClearingStream(stdout, progress)),
+                cast(TextIO, _ClearingStream(stderr, progress)),
             )
     finally:
         progress.close()

@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.dialect_extension import plain_type
 from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.directives import Implied
+from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.resource_directives import (
     ValueForm,
     dynamic_dimensions,
@@ -20,7 +21,6 @@ from ...ir.syntax.resource_directives import (
     tied_operands,
 )
 from ...ir.syntax.rows import PURE, Rows
-from ...ir.syntax.words import Choice
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function, verify_callee
@@ -80,8 +80,8 @@ row = Rows("flow", {"channel": ChannelType(), "host": BufferType(), "tensor": Te
 END = " attr-dict-with-keyword"
 TARGET = f" -> tied($target) shaped($target_dims, $target, $result){END}"
 TYPES = "type($target), type($source), type($channel)"
-ELEMENT = Choice("element_type", COLLECTIVE_ELEMENTS)
-REDUCTION = (" ", Choice("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
+ELEMENT = KeywordIndex("element_type", COLLECTIVE_ELEMENTS)
+REDUCTION = (" ", KeywordIndex("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
 """The value 0 of the property means no reduction."""
 TIED = Implied("tied_operands", tied_operands([0]))
 SOURCES = "target:tensor target_dims* source:tensor channel:channel"

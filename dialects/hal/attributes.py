@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from ...ir.syntax.words import WordAttribute
+from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ..stream.types import COLLECTIVE_ELEMENTS, Collective
 
 
@@ -27,7 +27,7 @@ class CollectiveAttr(Collective):
 
 
 @irdl_attr_definition
-class AbiConventionAttr(WordAttribute[str]):
+class AbiConventionAttr(KeywordAttribute[str]):
     """How an exported function waits for its arguments and signals its results."""
 
     name = "hal.abi.convention"
@@ -35,7 +35,7 @@ class AbiConventionAttr(WordAttribute[str]):
 
 
 @irdl_attr_definition
-class DescriptorTypeAttr(WordAttribute[str]):
+class DescriptorTypeAttr(KeywordAttribute[str]):
     """The kind of binding that a memref is in."""
 
     name = "hal.descriptor_type"

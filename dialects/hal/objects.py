@@ -7,9 +7,9 @@ from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 
 from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, OneOf, Rows
-from ...ir.syntax.words import Choice
 from ..stream.rows import PLACED
 from ..stream.types import KNOWN_LIFETIMES
 from ..util.types import BufferType as HostBufferType
@@ -106,7 +106,7 @@ ROWS = (
         "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:int",
         (
             "( for($affinity))? lifetime(",
-            Choice("lifetime", KNOWN_LIFETIMES, first=1),
+            KeywordIndex("lifetime", KNOWN_LIFETIMES, first=1),
             ") : type($memory_types), type($buffer_usage) attr-dict-with-keyword",
         ),
         traits=PLACED,

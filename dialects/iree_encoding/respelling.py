@@ -30,8 +30,7 @@ from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...ir.attribute_access import nested_attributes
-from ...ir.attribute_replacer import AttributeReplacer
+from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
 from ...tiling.contractions import Role

@@ -27,8 +27,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import element_type, number_list
-from ...ir.syntax.headers import print_types
-from ...ir.syntax.words import WordAttribute
+from ...ir.syntax.keyword_attributes import KeywordAttribute
+from ...ir.syntax.region_headers import print_types
 from .named_ops import IteratorType
 from .structured_view import StructuredView, given_maps, structured_view
 
@@ -72,7 +72,7 @@ class ElementwiseKind(StrEnum):
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(WordAttribute[IteratorType]):
+class IteratorTypeAttr(KeywordAttribute[IteratorType]):
     """`#linalg.iterator_type<parallel>`."""
 
     name = "linalg.iterator_type"
@@ -80,7 +80,7 @@ class IteratorTypeAttr(WordAttribute[IteratorType]):
 
 
 @irdl_attr_definition
-class TypeFunctionAttr(WordAttribute[TypeFunction]):
+class TypeFunctionAttr(KeywordAttribute[TypeFunction]):
     """`#linalg.type_fn<cast_unsigned>`."""
 
     name = "linalg.type_fn"
@@ -88,7 +88,7 @@ class TypeFunctionAttr(WordAttribute[TypeFunction]):
 
 
 @irdl_attr_definition
-class ElementwiseKindAttr(WordAttribute[ElementwiseKind]):
+class ElementwiseKindAttr(KeywordAttribute[ElementwiseKind]):
     """`#linalg.elementwise_kind<exp>`."""
 
     name = "linalg.elementwise_kind"

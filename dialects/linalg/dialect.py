@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, number_list
 from ...ir.dialect_extension import variant
-from ...ir.syntax.headers import parse_arrow_types
+from ...ir.syntax.region_headers import parse_arrow_types
 from .base import (
     ElementwiseKind,
     ElementwiseKindAttr,

@@ -41,9 +41,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax, values
-from ...ir.syntax.headers import parse_arrow_types
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.tensor_types import ranked_type, shape_text, shapes_agree
+from ...ir.syntax.region_headers import parse_arrow_types
+from ...ir.tensor_types import shape_text, shapes_agree, verify_ranked_tensor
 from .base import (
     DestinationEffects,
     parse_operand_group,
@@ -84,12 +84,12 @@ class _PackingOp(SyntaxOperation):
     @property
     def unpacked_type(self) -> TensorType[Attribute]:
         """The type of the unpacked tensor."""
-        return ranked_type(self.operands[0])
+        return verify_ranked_tensor(self.operands[0])
 
     @property
     def packed_type(self) -> TensorType[Attribute]:
         """The type of the packed tensor."""
-        return ranked_type(self.operands[1])
+        return verify_ranked_tensor(self.operands[1])
 
     def verify_(self) -> None:
         super().verify_()
@@ -248,11 +248,11 @@ class UnpackOp(_PackingOp):
 
     @property
     def unpacked_type(self) -> TensorType[Attribute]:
-        return ranked_type(self.dest)
+        return verify_ranked_tensor(self.dest)
 
     @property
     def packed_type(self) -> TensorType[Attribute]:
-        return ranked_type(self.source)
+        return verify_ranked_tensor(self.source)
 
     SYNTAX: ClassVar[Syntax] = " $source" + PACKED_LAYOUT
 

@@ -34,7 +34,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.dialect_extension import extended
-from ...ir.syntax.headers import parse_bindings, parse_types, print_bindings
+from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings
 from ..linalg.base import segment_sizes
 
 _INDEX = IndexType()

@@ -29,8 +29,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.words import Choice
 from ...ir.tensor_types import shapes_agree
 from . import attributes, collectives, meshes
 from .attributes import (
@@ -116,7 +116,7 @@ class PropagationBarrierOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         " $input allowed_direction=",
-        Choice("allowed_direction", _DIRECTIONS),
+        KeywordIndex("allowed_direction", _DIRECTIONS),
         " attr-dict : type($input, $result)",
     )
 

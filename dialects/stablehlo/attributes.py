@@ -11,13 +11,13 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.syntax.keyword_attributes import KeywordAttribute, OpaqueKeywordAttribute
 from ...ir.syntax.structs import parse_struct, print_struct
-from ...ir.syntax.words import OpaqueWordAttribute, WordAttribute
 
 # Words -------------------------------------------------------------------------------------------
 
 
-def word_attribute(name: str, *words: str) -> type[OpaqueWordAttribute]:
+def word_attribute(name: str, *words: str) -> type[OpaqueKeywordAttribute]:
     """Return the class of the keyword attribute `#dialect<name WORD>` called `dialect.name`."""
     dialect, _, short = name.partition(".")
     class_name = "".join(word.capitalize() for word in short.split("_")) + "Attr"
@@ -27,7 +27,7 @@ def word_attribute(name: str, *words: str) -> type[OpaqueWordAttribute]:
         "name": name,
         "WORDS": words,
     }
-    return irdl_attr_definition(type(class_name, (OpaqueWordAttribute,), members))
+    return irdl_attr_definition(type(class_name, (OpaqueKeywordAttribute,), members))
 
 
 ComparisonDirectionAttr = word_attribute(
@@ -51,7 +51,7 @@ CustomCallApiVersionAttr = word_attribute(
 
 
 @irdl_attr_definition
-class ResultAccuracyModeAttr(WordAttribute[str]):
+class ResultAccuracyModeAttr(KeywordAttribute[str]):
     """`#stablehlo.result_accuracy_mode<TOLERANCE>`."""
 
     name = "stablehlo.result_accuracy_mode"

@@ -15,8 +15,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type
 from ...ir.syntax.assembly_format import Parsed, Syntax
-from ...ir.syntax.headers import parse_bindings, print_bindings
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
 from .syntax import Custom, define, string
 

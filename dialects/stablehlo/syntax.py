@@ -23,8 +23,8 @@ from ...ir.syntax.assembly_format import (
     directive,
     values,
 )
+from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from ...ir.syntax.rows import RowOperation, Rows
-from ...ir.syntax.words import OpaqueWordAttribute
 
 Verifier = Callable[[Operation], None]
 
@@ -158,7 +158,7 @@ class Word(PrintsProperty):
     """A keyword that stands for its attribute; if optional, a comma precedes it."""
 
     name: str
-    kind: type[OpaqueWordAttribute]
+    kind: type[OpaqueKeywordAttribute]
     optional: bool = False
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
@@ -201,7 +201,7 @@ class WordList(PrintsProperty):
 
     keyword: str
     name: str
-    kind: type[OpaqueWordAttribute]
+    kind: type[OpaqueKeywordAttribute]
 
     def parse_list(self, parser: Parser, parsed: Parsed) -> None:
         """Parse the text after the keyword."""
@@ -216,7 +216,7 @@ class WordList(PrintsProperty):
         words = operation.get_attr_or_prop(self.name)
         if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
             return ""
-        shown = ", ".join(cast(OpaqueWordAttribute, word).data for word in words)  # pyright: ignore
+        shown = ", ".join(cast(OpaqueKeywordAttribute, word).data for word in words)  # pyright: ignore
         return f", {self.keyword} = [{shown}]"
 
 

@@ -9,7 +9,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-from ...ir.syntax.words import WordAttribute
+from ...ir.syntax.keyword_attributes import KeywordAttribute
 
 
 class NanMode(StrEnum):
@@ -35,7 +35,7 @@ class ResizeMode(StrEnum):
 
 
 @irdl_attr_definition
-class NanModeAttr(WordAttribute[NanMode]):
+class NanModeAttr(KeywordAttribute[NanMode]):
     """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an op's attributes."""
 
     name = "tosa.nan_mode"
@@ -43,7 +43,7 @@ class NanModeAttr(WordAttribute[NanMode]):
 
 
 @irdl_attr_definition
-class RoundingModeAttr(WordAttribute[RoundingMode]):
+class RoundingModeAttr(KeywordAttribute[RoundingMode]):
     """`#tosa.rounding_mode<SINGLE_ROUND>`."""
 
     name = "tosa.rounding_mode"
@@ -51,7 +51,7 @@ class RoundingModeAttr(WordAttribute[RoundingMode]):
 
 
 @irdl_attr_definition
-class ResizeModeAttr(WordAttribute[ResizeMode]):
+class ResizeModeAttr(KeywordAttribute[ResizeMode]):
     """`#tosa.resize_mode<BILINEAR>`."""
 
     name = "tosa.resize_mode"

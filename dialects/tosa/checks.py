@@ -28,11 +28,11 @@ from ...ir.attribute_access import number_list
 from ...ir.tensor_types import (
     StaticShape,
     element_count,
-    ranked_type,
     shape_text,
     shapes_agree,
     sizes_agree,
     static_shape,
+    verify_ranked_tensor,
 )
 from .attributes import ShapeType
 
@@ -40,7 +40,7 @@ from .attributes import ShapeType
 
 
 def _element(value: SSAValue) -> Attribute:
-    return ranked_type(value).element_type
+    return verify_ranked_tensor(value).element_type
 
 
 def constant_shape(value: SSAValue) -> StaticShape | None:

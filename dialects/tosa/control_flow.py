@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
 from ...ir.syntax.assembly_format import Syntax
-from ...ir.syntax.headers import parse_bindings, parse_types, print_bindings, print_types
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindings, print_types
 
 
 @irdl_op_definition

@@ -37,7 +37,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import variant
-from ...ir.syntax.words import WordAttribute
+from ...ir.syntax.keyword_attributes import KeywordAttribute
 from . import checks, window_checks
 from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
@@ -81,7 +81,7 @@ _OPTIONAL = ("local_bound", "nan_mode")
 _UNIT = UnitAttr()
 _PROPAGATE = NanModeAttr(NanMode.PROPAGATE)
 
-_BARE_WORDS: dict[str, type[WordAttribute[Any]]] = {
+_BARE_WORDS: dict[str, type[KeywordAttribute[Any]]] = {
     "mode": ResizeModeAttr,
     "nan_mode": NanModeAttr,
     "rounding_mode": RoundingModeAttr,
@@ -319,8 +319,8 @@ def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> Non
         if value == _UNIT:
             return
         printer.print_string(" = ")
-        if isinstance(value, WordAttribute):
-            printer.print_string(cast("WordAttribute[str]", value).data)
+        if isinstance(value, KeywordAttribute):
+            printer.print_string(cast("KeywordAttribute[str]", value).data)
         else:
             printer.print_attribute(value)
 

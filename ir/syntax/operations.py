@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from . import numbers, structs, symbol_directives, words  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from . import keyword_attributes, numbers, structs, symbol_directives  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .assembly_format import (
     ATTRIBUTES,
     DICTIONARIES,

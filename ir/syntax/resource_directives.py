@@ -115,12 +115,12 @@ class DynamicSizes:
         print_dimensions(printer, values(operation, self.name))
 
     def verify(self, operation: Operation) -> None:
-        held = operation.get_attr_or_prop(self.shaped)
-        type_ = values(operation, self.shaped)[0].type if held is None else held
+        stored = operation.get_attr_or_prop(self.shaped)
+        type_ = values(operation, self.shaped)[0].type if stored is None else stored
         expected, found = dynamic_dimensions(type_), len(values(operation, self.name))
         if found != expected:
             raise VerifyException(
-                f"{type_}: {'value' if held is None else 'type'} set has {expected} dynamic "
+                f"{type_}: {'value' if stored is None else 'type'} set has {expected} dynamic "
                 f"dimensions but only {found} dimension values are attached"
             )
 

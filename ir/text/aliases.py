@@ -13,7 +13,7 @@ from typing import cast
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, TupleType
 from xdsl.ir import Attribute
 
-from ..attribute_access import parts_of
+from ..attribute_replacer import parts_of
 
 _LARGEST_INLINE_TUPLE = 16
 """Tuple types with more elements get an alias, as in MLIR."""

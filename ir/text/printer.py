@@ -152,7 +152,7 @@ class ModulePrinter(Printer):
             self.print_string(line)
             self._print_new_line()
         self._print_op(op)
-        self.print_string(comments.behind(op))
+        self.print_string(comments.after(op))
 
     def _print_op(self, op: Operation) -> None:
         """Print one operation, in the corrected custom form if there is one."""

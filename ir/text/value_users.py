@@ -30,7 +30,7 @@ class UserComments:
             lines.append(f"// {self._name(argument)} {verdict}")
         return lines
 
-    def behind(self, operation: Operation) -> str:
+    def after(self, operation: Operation) -> str:
         """Return the comment after an operation: the users of its results, or its own number."""
         if operation.results:
             return f" // {self._users_of_results(operation.results)}"

@@ -46,8 +46,7 @@ from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util.functions import CallOp, ReturnOp
-from ...ir.attribute_access import nested_attributes
-from ...ir.attribute_replacer import AttributeReplacer
+from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.index import constant_index

@@ -18,7 +18,7 @@ function shape(tag, attributes, ...children) {
   return made;
 }
 
-// What is drawn of a function: its operations with their values, shardings and bytes.
+// The nodes of a function's graph: its operations with their values, shardings and bytes.
 function graphOf(number, name) {
   const stage = stages[number], placed = new Map();
   stage.shardings.filter(one => one.function === name)
@@ -33,7 +33,7 @@ function graphOf(number, name) {
   });
 }
 
-// Layers: a node is as low as its readers let it, so that what is made early for them stays near.
+// Layers: each node is as low as its readers allow, so that operands stay near their users.
 function layOut(nodes) {
   const readers = nodes.map(() => []);
   nodes.forEach(node => node.reads.forEach(read => readers[read].push(node.index)));
@@ -75,7 +75,7 @@ function layOut(nodes) {
   graph.edges = nodes.flatMap(node => node.reads.map(read => [nodes[read], node]));
 }
 
-// The parts of a tensor in the colours that its map has.
+// The parts of a tensor in the colours of its device map.
 function miniature(one) {
   const [rows, columns] = one.parts.map(count => Math.min(count, 8)), size = 32;
   const made = shape("g", { class: "miniature" }), high = size / rows, wide = size / columns;

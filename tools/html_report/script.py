@@ -20,8 +20,8 @@ function element(tag, properties, ...children) {
 const text = (stage, index) => data.lines[stages[stage].lines[index]];
 const before = () => state.other === null ? Math.max(0, state.stage - 1) : state.other;
 
-// Which lines of a stage are about a value: those that name it, and those that come from the same
-// places of the input as the lines that define it.
+// The lines of a stage that concern a value: those that name it, and those with the same input
+// locations as the lines that define it.
 function defines(line, name) {
   const at = line.indexOf(base(name));
   const rest = line.slice(at + base(name).length);
@@ -36,13 +36,13 @@ function placesOf(name) {
   const found = new Set();
   stages.forEach(stage => stage.lines.forEach((id, index) => {
     const places = stage.places[index], line = data.lines[id];
-    // The line of a function names its arguments; it stands for none of them.
+    // The first line of a function names all arguments, so it identifies none of them.
     if (places && named[id].has(base(name)) && !/^\s*func\.func/.test(line) && defines(line, name))
       places.forEach(place => found.add(place));
   }));
   return found;
 }
-// By stage and line, whether the line is about the value that is followed.
+// Whether each line of each stage concerns the followed value.
 let followed = [];
 function followAll(name) {
   const places = name ? placesOf(name) : new Set();
@@ -51,15 +51,15 @@ function followAll(name) {
 }
 followAll("");
 
-// What a line is known by in two stages: the value and operation that it defines if the value has
-// a name of its own, else all of it.
+// The key that identifies a line in two stages: the value and operation that it defines if the
+// value has a name of its own, otherwise the whole text.
 const keys = new Map(), keyOf = data.lines.map(line => {
   const named = line.match(/^\s*%[a-z_][\w$.-]*(:\d+)? = "?[\w.]+/i)
     || line.match(/^\s*(func|util)\.func.* @[\w$.-]+/);
   const key = named ? named[0] : line;
   return keys.has(key) ? keys.get(key) : (keys.set(key, keys.size), keys.size - 1);
 });
-// Which line of one stage is which line of another: patience diff. Lines whose keys occur once in
+// Match the lines of two stages by a patience diff. Lines whose keys occur once in
 // both and keep their order are the same, and so are equal lines beside them. -1 is a new line.
 const diffs = new Map();
 function matched(number, against) {
@@ -105,7 +105,7 @@ function changes(number, against) {
 }
 const isChanged = number => number > 0 && (changes(number, number - 1).includes(true)
   || stages[number].lines.length < stages[number - 1].lines.length);
-// How many empty rows stand before each line of a stage, so that equal lines are side by side.
+// The number of empty rows above each line of a stage that puts equal lines side by side.
 function gaps(number, against) {
   const found = matched(number, against), empty = new Map();
   let own = 0, other = 0;
@@ -219,7 +219,7 @@ const PANELS = [
   },
   () => {
     const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
-    // Stages that cost what the one before them does are left out.
+    // Omit stages with the same cost as the one before.
     const rows = stages.flatMap((stage, at) => at && same(stage.costs, stages[at - 1].costs)
       ? [] : stage.costs.map(cost => {
       const name = element("td", { className: "where", textContent: stage.name,

@@ -13,7 +13,7 @@ const eventText = ([lane, kind, name, start, length, detail]) =>
   `${times.lanes[lane]}: ${kind === name ? "" : kind + " "}${name}, ${took(start)} + `
   + `${took(length)}${detail ? ", " + detail : ""}`;
 
-// What is seen of the events of each lane. Of many that share a pixel, one is drawn.
+// The visible events of each lane. Of several events in one pixel, one is drawn.
 function drawTimes() {
   const pane = $("times"), svg = pane.querySelector("svg");
   if (!svg) return;
@@ -78,7 +78,7 @@ function nextEvent(step, kinds) {
     if (!kinds || kinds.includes(times.events[index][1])) return chooseEvent(index);
 }
 
-// How much of the time of the run each device spent on what.
+// The share of the run's time that each device spent on each kind of event.
 function shares() {
   const kinds = ["kernel", "copy", "collective", "wait", "compile"];
   const sums = times.lanes.map(() => ({}));

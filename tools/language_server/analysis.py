@@ -21,9 +21,9 @@ from ...ir.regions import enclosing
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
 from ..diagnostics import Diagnostic, Place, from_operation_error, from_parse_error
-from .known_functions import Extent, KnownFunctions, without_bodies
 from .positions import Positions
 from .recovering_parser import RecoveringParser
+from .reused_functions import Extent, ReusableFunctions, without_bodies
 
 WORD = re.compile(r"[%@#!^]?(?:[\w$.-]+|\"[^\"\n]*\")", re.ASCII)
 """A name in the text with its prefix character."""
@@ -48,9 +48,9 @@ class Piece:
     """Isolated operations with a syntax error."""
     outside: str = ""
     """The text without the bodies of functions."""
-    wrong: set[Operation] = field(default_factory=set[Operation])
+    invalid: set[Operation] = field(default_factory=set[Operation])
     """Functions with verifier errors."""
-    is_spent: bool = False
+    is_consumed: bool = False
     """Whether the analysis of the next version has taken functions out of it."""
     _places: tuple[list[int], list[tuple[int, int, SSAValue]]] | None = None
 
@@ -158,7 +158,7 @@ def analyse(
 
     Raises Cancelled if `is_cancelled` returns true.
     """
-    known = {_key(piece): piece for piece in last.pieces if not piece.is_spent} if last else {}
+    known = {_key(piece): piece for piece in last.pieces if not piece.is_consumed} if last else {}
     pieces: list[Piece] = []
     base = 0
     sources = list(split_source(name, text, "// -----"))
@@ -187,10 +187,10 @@ def _analyse_piece(
     before: Piece | None,
 ) -> Piece:
     """Analyse one piece; unchanged functions of the previous version `before` are reused."""
-    known = KnownFunctions() if before is None else KnownFunctions(before.parser.functions())
+    known = ReusableFunctions() if before is None else ReusableFunctions(before.parser.functions())
     statements = None if before is None else before.parser.statements()
     if before is not None:
-        before.is_spent = True
+        before.is_consumed = True
     text, errors = source, list[Diagnostic]()
     while True:
         try:
@@ -202,19 +202,20 @@ def _analyse_piece(
             start = failure.span.start if len(errors) < MOST_BAD_CHARACTERS else source.len
             text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
     with without_garbage_collection(), deep_recursion():
-        module = parser.parse_what_can_be()
+        module = parser.parse_recovering()
         errors += [from_parse_error(failure) for failure in parser.failures]
         piece = Piece(source, base, module, parser, errors)
         piece.outside = without_bodies(parser.source.content, parser.marks, parser.places)
-        is_same = before is not None and before.outside == piece.outside
-        right = parser.taken - before.wrong if before is not None and is_same else set[Operation]()
+        valid = set[Operation]()
+        if before is not None and before.outside == piece.outside:
+            valid = parser.reused - before.invalid
         if module is not None:
-            _verify(piece, module, right)
+            _verify(piece, module, valid)
     return piece
 
 
-def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
-    """Add verifier errors, except in functions with syntax errors and functions in `right`."""
+def _verify(piece: Piece, module: ModuleOp, valid: set[Operation]) -> None:
+    """Add verifier errors, except in functions with syntax errors and functions in `valid`."""
     parser = piece.parser
     for failure in parser.failures:
         around = piece.operations_around(failure.span.start)
@@ -224,13 +225,13 @@ def _verify(piece: Piece, module: ModuleOp, right: set[Operation]) -> None:
             if each.has_trait(IsolatedFromAbove, value_if_unregistered=False)
         )
     # A module with syntax errors is verified, too; errors that name its lost symbols are dropped.
-    skipped = right | {each for each in piece.broken if not isinstance(each, ModuleOp)}
+    skipped = valid | {each for each in piece.broken if not isinstance(each, ModuleOp)}
     lost = {f"@{name}" for name in parser.lost_symbols} | {
         f"'{name}'" for name in parser.lost_symbols
     }
     try:
         for failure in verification_errors(module, skipped):
-            piece.wrong.update(enclosing(failure.operation))
+            piece.invalid.update(enclosing(failure.operation))
             diagnostic = from_operation_error(failure)
             if not any(name in diagnostic.message for name in lost):
                 piece.errors.append(diagnostic)

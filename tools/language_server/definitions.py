@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
-from .known_functions import Extent
+from .reused_functions import Extent
 
 _REFERENCE = re.compile(r'@(?:"[^"\n]*"|[\w$.-]+)(?:::@(?:"[^"\n]*"|[\w$.-]+))*', re.ASCII)
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...ir.attribute_access import operation_name, symbol_name
 from .analysis import Analysis, Piece
-from .known_functions import Extent
+from .reused_functions import Extent
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,17 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
 
 from ...ir.text.parser import SourceParser
 from ...ir.text.source import Source
-from .known_functions import (
+from .reused_functions import (
     FUNCTION,
     Extent,
-    KnownFunction,
-    KnownFunctions,
     Mark,
     Places,
-    known_functions,
+    ReusableFunction,
+    ReusableFunctions,
     move_to,
+    reusable_functions,
 )
-from .known_statements import OPERATION, KnownStatements
+from .reused_statements import OPERATION, ReusableStatements
 
 MOST_FAILURES = 200
 """The maximum number of errors reported for one text."""
@@ -55,6 +55,23 @@ _AT_TOP = (
 )
 
 
+_SCOPE = (
+    "_depth",
+    "_isolated",
+    "_operation_start",
+    "ssa_values",
+    "forward_ssa_references",
+    "blocks",
+    "forward_block_references",
+    "_first_uses",
+    "_definitions",
+)
+"""The attributes of the parser that describe the scope of a statement."""
+
+_Scope = tuple[tuple[Any, ...], int, int]
+"""The values of `_SCOPE`, the number of defined names, and the depth of dialects."""
+
+
 class Cancelled(Exception):
     """The result is no longer needed."""
 
@@ -67,17 +84,17 @@ class RecoveringParser(SourceParser):
         context: Context,
         source: Source,
         is_cancelled: Callable[[], bool] = lambda: False,
-        known: KnownFunctions | None = None,
-        statements: KnownStatements | None = None,
+        functions: ReusableFunctions | None = None,
+        statements: ReusableStatements | None = None,
     ) -> None:
         super().__init__(context, source)
         self._is_cancelled = is_cancelled
-        self._known = known or KnownFunctions()
-        self._last_statements = statements or KnownStatements()
-        self._own_statements: KnownStatements | None = None
+        self._last_functions = functions or ReusableFunctions()
+        self._last_statements = statements or ReusableStatements()
+        self._own_statements: ReusableStatements | None = None
         self._function_line = ""
         self._alias_texts: tuple[str, ...] = ()
-        self.taken: set[Operation] = set()
+        self.reused: set[Operation] = set()
         """Functions reused from the previous version of the text."""
         self.marks: list[Mark] = []
         self.failures: list[ParseError] = []
@@ -89,7 +106,7 @@ class RecoveringParser(SourceParser):
         self._lost_values: set[str] = set()
         self._lost_aliases: set[str] = set()
 
-    def parse_what_can_be(self) -> ModuleOp | None:
+    def parse_recovering(self) -> ModuleOp | None:
         """Parse to the end; return `None` if no module results. Raises Cancelled."""
         try:
             operations = self._parse_top_level()
@@ -136,11 +153,11 @@ class RecoveringParser(SourceParser):
     def parse_operation(self) -> Operation:
         """Read an operation and record its extent."""
         start, first = self.pos, self.places.mark()
-        known = self._known.at(self.source.content, start, self._alias_texts)
+        known = self._last_functions.pop(self.source.content, start, self._alias_texts)
         if known is not None and self._is_usable(known, start):
-            operation = self._take(known, start)
+            operation = self._reuse_function(known, start)
         else:
-            operation = self._take_statement(start) or super().parse_operation()
+            operation = self._reuse_statement(start) or super().parse_operation()
         content, end = self.source.content, self.pos
         while end > start and content[end - 1].isspace():
             end -= 1
@@ -151,29 +168,29 @@ class RecoveringParser(SourceParser):
         self.places.extents[operation] = extent
         return operation
 
-    def _is_usable(self, known: KnownFunction, start: int) -> bool:
+    def _is_usable(self, known: ReusableFunction, start: int) -> bool:
         """Return whether a known function still has its statements and is at the same column."""
         was, now = known.operation.location, self._location(start)
         if isinstance(was, FileLineColLoc) and isinstance(now, FileLineColLoc):
             alike = was.column == now.column
         else:
             alike = True
-        return alike and known.operation not in self._last_statements.hollow
+        return alike and known.operation not in self._last_statements.emptied
 
-    def _take(self, known: KnownFunction, start: int) -> Operation:
+    def _reuse_function(self, known: ReusableFunction, start: int) -> Operation:
         """Reuse a function of the previous version at offset `start`."""
         operation = known.operation
         # A cancelled analysis may have left it outside of any block.
         if operation.parent is not None:
             operation.detach()
-        self._last_statements.leave(operation)
+        self._last_statements.keep_out(operation)
         move_to(operation, self._location(start))
         self.places.add(known.places, start - known.start)
-        self.taken.add(operation)
+        self.reused.add(operation)
         self._resume_from(start + len(known.text))
         return operation
 
-    def _take_statement(self, start: int) -> Operation | None:
+    def _reuse_statement(self, start: int) -> Operation | None:
         """Reuse a statement of the previous version, if it is known."""
         last = self._last_statements
         if last.aliases != self._alias_texts:
@@ -202,21 +219,21 @@ class RecoveringParser(SourceParser):
         self._resume_from(start + len(found.text))
         return operation
 
-    def statements(self) -> KnownStatements:
+    def statements(self) -> ReusableStatements:
         """Return the statements parsed without errors, for the next version of the text."""
         if self._own_statements is None:
-            self._own_statements = KnownStatements(self.source.content, self._alias_texts)
+            self._own_statements = ReusableStatements(self.source.content, self._alias_texts)
             # Errors about lost aliases are not recorded, so their statements look correct.
             if not self._lost_aliases and len(self.failures) < MOST_FAILURES:
                 failures = [each.span.start for each in self.failures]
                 self._own_statements.fill(self.places, self.replaced, failures)
         return self._own_statements
 
-    def functions(self) -> list[KnownFunction]:
+    def functions(self) -> list[ReusableFunction]:
         """Return the functions parsed without errors, for the next version of the text."""
         failures = [each.span.start for each in self.failures]
         content = self.source.content
-        return known_functions(content, self.marks, self.places, self.replaced, failures)
+        return reusable_functions(content, self.marks, self.places, self.replaced, failures)
 
     def parse_optional_punctuation(
         self, punctuation: PunctuationSpelling
@@ -315,37 +332,16 @@ class RecoveringParser(SourceParser):
     def _span_at(self, offset: int) -> Span:
         return Span(offset, offset, self.source)
 
-    def _save(self) -> tuple[Any, ...]:
-        return (
-            self._depth,
-            self._isolated,
-            self._operation_start,
-            self.ssa_values,
-            self.forward_ssa_references,
-            self.blocks,
-            self.forward_block_references,
-            self._first_uses,
-            self._definitions,
-            len(self._defined_names),
-            len(self._parser_state.dialect_stack),
-        )
+    def _save(self) -> _Scope:
+        state = tuple(getattr(self, name) for name in _SCOPE)
+        return state, len(self._defined_names), len(self._parser_state.dialect_stack)
 
-    def _restore(self, scope: tuple[Any, ...], start: int) -> None:
+    def _restore(self, scope: _Scope, start: int) -> None:
         """Return to the scope of a statement that was not parsed to its end."""
         defined = list(self._defined_names)
-        (
-            self._depth,
-            self._isolated,
-            self._operation_start,
-            self.ssa_values,
-            self.forward_ssa_references,
-            self.blocks,
-            self.forward_block_references,
-            self._first_uses,
-            self._definitions,
-            names,
-            dialects,
-        ) = scope
+        state, names, dialects = scope
+        for name, value in zip(_SCOPE, state, strict=True):
+            setattr(self, name, value)
         for name in defined[names:]:
             place = self._definitions.get(name)
             if place is not None and place.start >= start:

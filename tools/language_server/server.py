@@ -24,10 +24,10 @@ from .analysis import Analysis, Piece, analyse
 from .completion import Kind, Operations, completions_at
 from .definitions import definition_at
 from .hover import hover_at
-from .known_functions import Extent
 from .outline import Entry, outline
 from .positions import Position, Positions
 from .recovering_parser import Cancelled
+from .reused_functions import Extent
 from .shardings import Shardings, find_shardings
 
 QUIET_SECONDS = 0.15

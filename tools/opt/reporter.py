@@ -50,7 +50,7 @@ class Reporter:
             diagnostic = with_notes(diagnostic, ())
         self._stderr.write(render(diagnostic, [self._whole], color=self.color))
 
-    def refuse(self, failure: OperationError) -> None:
+    def report_operation_error(self, failure: OperationError) -> None:
         """Report an OperationError of a pass or the verifier, with all errors attached to it."""
         for each in (failure, *failure.others):
             self.error_at(each.operation, from_operation_error(each), each)

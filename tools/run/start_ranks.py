@@ -43,15 +43,15 @@ def start_ranks(
         raise UsageError(f"--ranks={count} starts ranks, but this process is one already")
     command = [find_launcher(count), "-n", str(count), sys.executable, "-P", "-m"]
     command += ["mesh_opt.tools.mesh_run", f"--backend={MPI}", *without_option(argv)]
-    said: list[str] = []
+    error_lines: list[str] = []
     deaths: list[str] = []
     with tempfile.TemporaryDirectory(prefix="mesh-run-") as folder:
         end = Path(folder) / "end"
         watch = _Watch(end, count, stderr)
-        code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, (said, deaths))
+        code = _run(command, {END_VARIABLE: str(end)}, stdout, stderr, error_lines, deaths)
         first = watch.stop()
         has_ended = end.exists()
-    if not said and (code or not has_ended):
+    if not error_lines and (code or not has_ended):
         why = deaths[0] if deaths else f"mpiexec ended with {code}"
         who = "a rank" if first is None else _rank_text(first, devices)
         stderr.write(f"mesh-run: {who} has ended before its time, and so did all: {why}\n")
@@ -115,13 +115,13 @@ def _run(
     variables: Mapping[str, str],
     stdout: TextIO,
     stderr: TextIO,
-    heard: tuple[list[str], list[str]],
+    error_lines: list[str],
+    deaths: list[str],
 ) -> int:
     """Run mpiexec and return its exit code.
 
-    `heard` receives the lines of standard error and MPICH's reasons for dead processes.
+    `error_lines` receives the lines of standard error, `deaths` MPICH's reasons for dead processes.
     """
-    said, deaths = heard
     if current_thread() is main_thread():
         # The `finally` below terminates the ranks.
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -137,7 +137,7 @@ def _run(
         preexec_fn=_end_with_parent,  # noqa: PLW1509
     )
     assert process.stdout is not None and process.stderr is not None
-    errors = Thread(target=_pass_errors, args=(process.stderr, stderr, said), daemon=True)
+    errors = Thread(target=_pass_errors, args=(process.stderr, stderr, error_lines), daemon=True)
     errors.start()
     try:
         _pass_output(process.stdout, stdout, deaths)
@@ -212,8 +212,8 @@ def _pass_output(source: IO[str], target: TextIO, deaths: list[str]) -> None:
     target.write(blank)
 
 
-def _pass_errors(source: IO[str], target: TextIO, said: list[str]) -> None:
+def _pass_errors(source: IO[str], target: TextIO, error_lines: list[str]) -> None:
     for line in source:
-        said.append(line)
+        error_lines.append(line)
         target.write(line)
         target.flush()

@@ -68,8 +68,8 @@ def _results(
             return function.run(inputs)
 
     def call(own: Sequence[Any]) -> Sequence[Any]:
-        stays = options.backend == "numba"
-        return function.run_on_devices(*own) if stays else function.run(own)
+        keeps_on_devices = options.backend == "numba"
+        return function.run_on_devices(*own) if keeps_on_devices else function.run(own)
 
     try:
         checkpoints = None

@@ -17,7 +17,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
-from ...syntax.headers import Bindings, parse_arrow_types, parse_bindings
+from ...syntax.region_headers import Bindings, parse_arrow_types, parse_bindings
 
 _INDEX = IndexType()
 
@@ -118,10 +118,10 @@ def parse_while(parser: Parser) -> Operation:
 def parse_execute_region(parser: Parser) -> Operation:
     """Read a `scf.execute_region` after its name."""
     types = parse_arrow_types(parser)
-    stays = parser.parse_optional_keyword("no_inline") is not None
+    no_inline = parser.parse_optional_keyword("no_inline") is not None
     region = parser.parse_region()
     attributes = parser.parse_optional_attr_dict()
-    if stays:
+    if no_inline:
         attributes["no_inline"] = UnitAttr()
     return scf.ExecuteRegionOp.create(result_types=types, regions=[region], attributes=attributes)
 

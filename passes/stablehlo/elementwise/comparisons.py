@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import ComparisonTypeAttr
 from ....ir.attribute_access import attribute
-from ....ir.syntax.words import word
+from ....ir.syntax.keyword_attributes import word
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
 from ..lowering.rules import Scalars, scalar_rule

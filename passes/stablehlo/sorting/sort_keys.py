@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
-from ....ir.syntax.words import word
+from ....ir.syntax.keyword_attributes import word
 from ..elementwise.comparisons import is_total_order, total_order
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape

@@ -190,12 +190,12 @@ def test_invalid_ir_after_a_pass() -> None:
     code, output, errors = run("--misbehave=how=invalid")
     assert code == 1 and not output and "does not dominate" in errors
     code, _, errors = run("--misbehave=how=invalid", "--verify-each")
-    assert code == 1 and "note: pass 'misbehave' left this behind" in errors
+    assert code == 1 and "note: pass 'misbehave' produced this" in errors
 
 
 def test_verify_each_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(tool.VERIFY_EACH_VARIABLE, "1")
-    assert "left this behind" in run("--misbehave=how=invalid")[2]
+    assert "produced this" in run("--misbehave=how=invalid")[2]
     errors = run("--misbehave=how=invalid", "--verify-each=false")[2]
     assert "the passes produced this; --verify-each shows which one" in errors
 

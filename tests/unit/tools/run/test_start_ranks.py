@@ -142,9 +142,10 @@ def test_ranks_that_die_are_one_message() -> None:
     code = r"import os, time; os.write(1, b'said\n'); time.sleep(0.2); os.kill(os.getpid(), 9)"
     stdout, stderr = io.StringIO(), io.StringIO()
     command = [start_ranks.find_launcher(2), "-n", "2", sys.executable, "-c", code]
-    heard: tuple[list[str], list[str]] = ([], [])
-    assert start_ranks._run(command, {}, stdout, stderr, heard) == 9
-    assert heard == ([], ["Killed (signal 9)"])
+    error_lines: list[str] = []
+    deaths: list[str] = []
+    assert start_ranks._run(command, {}, stdout, stderr, error_lines, deaths) == 9
+    assert not error_lines and deaths == ["Killed (signal 9)"]
     assert stdout.getvalue() == "said\n" * 2
 
 

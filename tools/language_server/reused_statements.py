@@ -14,13 +14,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.regions import enclosing
-from .known_functions import FUNCTION, Extent, Places
+from .reused_functions import FUNCTION, Extent, Places
 
 _BLANK = re.compile(r"(?:\s|//[^\n]*)*", re.ASCII)
 
 
 @dataclass(slots=True)
-class Taken:
+class ReusedStatement:
     """A statement of the previous version, with its nested operations."""
 
     operation: Operation
@@ -34,12 +34,12 @@ class Taken:
 
 
 @dataclass(slots=True)
-class KnownStatements:
+class ReusableStatements:
     """The statements of a text that were parsed without errors, indexed by their first lines."""
 
     content: str = ""
     aliases: tuple[str, ...] = ()
-    hollow: set[Operation] = field(default_factory=set[Operation])
+    emptied: set[Operation] = field(default_factory=set[Operation])
     """Functions from which statements were taken."""
     _statements: list[tuple[int, int, Operation]] = field(
         default_factory=list[tuple[int, int, Operation]]
@@ -93,7 +93,7 @@ class KnownStatements:
         function: str,
         values: Mapping[str, Sequence[SSAValue]],
         dialects: Sequence[str],
-    ) -> Taken | None:
+    ) -> ReusedStatement | None:
         """Return the statement at an offset of a text, if it is known; `values` are those in scope.
 
         `function` is the first line of the enclosing function. The statement's operands must have
@@ -102,42 +102,42 @@ class KnownStatements:
         """
         end = content.find("\n", start)
         line = content[start : end if end >= 0 else len(content)]
-        alike = self._by_line.get((function, line), ())
-        for index in alike:
+        candidates = self._by_line.get((function, line), ())
+        for index in candidates:
             first, last, operation = self._statements[index]
             text = self.content[first:last]
             if (
                 content.startswith(text, start)
-                and self._stands_alike(content, start, index)
+                and self._is_in_same_position(content, start, index)
                 and _is_within(operation, dialects)
             ):
-                found = self._found(operation, index, text, values, start - first)
+                found = self._reused(operation, index, text, values, start - first)
                 if found is not None:
                     return found
         return None
 
-    def _stands_alike(self, content: str, start: int, index: int) -> bool:
+    def _is_in_same_position(self, content: str, start: int, index: int) -> bool:
         """Return whether a statement has the same column and the same continuation as before."""
         first, last, _ = self._statements[index]
-        behind = start + last - first
+        end = start + last - first
         if start - content.rfind("\n", 0, start) != first - self.content.rfind("\n", 0, first):
             return False
-        if content[behind : behind + 1] != "\n" or self.content[last : last + 1] != "\n":
+        if content[end : end + 1] != "\n" or self.content[last : last + 1] != "\n":
             return False
-        return _next_line(content, behind) == _next_line(self.content, last) or bool(
-            _BEGINS.match(content, _next_word(content, behind))
+        return _next_line(content, end) == _next_line(self.content, last) or bool(
+            _BEGINS.match(content, _next_word(content, end))
         )
 
-    def _found(
+    def _reused(
         self,
         operation: Operation,
         index: int,
         text: str,
         values: Mapping[str, Sequence[SSAValue]],
         by: int,
-    ) -> Taken | None:
+    ) -> ReusedStatement | None:
         start, end, _ = self._statements[index]
-        if "loc(" in text or self._is_elsewhere(operation):
+        if "loc(" in text or self._was_taken(operation):
             return None
         inner: list[tuple[Operation, Extent]] = []
         for at in range(index + 1, len(self._statements)):
@@ -160,7 +160,7 @@ class KnownStatements:
                 operands.append((each, number, now[place]))
         inner.sort(key=lambda each: each[1].end)
         places = self._places(start, end, by, new)
-        return Taken(operation, start, text, inner, operands, places)
+        return ReusedStatement(operation, start, text, inner, operands, places)
 
     def _places(self, start: int, end: int, by: int, new: Mapping[SSAValue, SSAValue]) -> Places:
         places = Places()
@@ -174,16 +174,16 @@ class KnownStatements:
             places.definitions.append((first + by, last + by, values))
         return places
 
-    def _is_elsewhere(self, operation: Operation) -> bool:
+    def _was_taken(self, operation: Operation) -> bool:
         """Return whether an operation, or one around it, is already in the new version."""
         return any(ancestor in self._taken for ancestor in enclosing(operation))
 
-    def take(self, found: Taken) -> None:
+    def take(self, found: ReusedStatement) -> None:
         """Move a statement out of the previous version."""
         ancestors = enclosing(found.operation.parent_op())
         function = next((each for each in ancestors if each.name == FUNCTION), None)
         if function is not None:
-            self.hollow.add(function)
+            self.emptied.add(function)
         if found.operation.parent is not None:
             found.operation.detach()
         self._taken.add(found.operation)
@@ -191,7 +191,7 @@ class KnownStatements:
             if operation.operands[number] is not value:
                 operation.operands[number] = value
 
-    def leave(self, function: Operation) -> None:
+    def keep_out(self, function: Operation) -> None:
         """Mark a function as reused as a whole, so that no statements are taken from it."""
         self._taken.add(function)
 

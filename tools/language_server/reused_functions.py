@@ -64,7 +64,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFunction:
+class ReusableFunction:
     """A function without a syntax error."""
 
     operation: Operation
@@ -75,47 +75,47 @@ class KnownFunction:
     aliases: tuple[str, ...]
 
 
-class KnownFunctions:
+class ReusableFunctions:
     """The functions of a text, indexed by their first lines."""
 
-    def __init__(self, found: Iterable[KnownFunction] = ()) -> None:
-        self._by_line: dict[str, list[KnownFunction]] = {}
+    def __init__(self, found: Iterable[ReusableFunction] = ()) -> None:
+        self._by_line: dict[str, list[ReusableFunction]] = {}
         for each in found:
             self._by_line.setdefault(each.text.partition("\n")[0], []).append(each)
 
-    def at(self, content: str, start: int, aliases: tuple[str, ...]) -> KnownFunction | None:
+    def pop(self, content: str, start: int, aliases: tuple[str, ...]) -> ReusableFunction | None:
         """Remove and return the function that is at an offset of a text, or return `None`."""
         if not content.startswith(FUNCTION, start):
             return None
         end = content.find("\n", start)
-        alike = self._by_line.get(content[start : end if end >= 0 else len(content)], [])
-        for index, each in enumerate(alike):
-            behind = start + len(each.text)
+        candidates = self._by_line.get(content[start : end if end >= 0 else len(content)], [])
+        for index, each in enumerate(candidates):
+            end = start + len(each.text)
             if (
                 content.startswith(each.text, start)
-                and content[behind : behind + 1] in ("", "\n")
+                and content[end : end + 1] in ("", "\n")
                 and each.aliases == aliases
             ):
-                return alike.pop(index)
+                return candidates.pop(index)
         return None
 
 
-def known_functions(
+def reusable_functions(
     content: str,
     marks: Sequence[Mark],
     places: Places,
     replaced: Mapping[SSAValue, SSAValue],
     failures: Sequence[int],
-) -> list[KnownFunction]:
+) -> list[ReusableFunction]:
     """Return the functions that were parsed without errors; `failures` are offsets of errors."""
     extents = list(places.extents.items())
-    found: list[KnownFunction] = []
+    found: list[ReusableFunction] = []
     for mark in marks:
         start, end = mark.extent.start, mark.extent.end
         text = content[start:end]
         # A missing brace causes an error after the function.
-        behind = len(content) - len(content[end:].lstrip()) if failures else end
-        is_wrong = any(start <= failure <= behind for failure in failures)
+        end = len(content) - len(content[end:].lstrip()) if failures else end
+        is_wrong = any(start <= failure <= end for failure in failures)
         # Explicit locations do not move with the text.
         if "loc(" in text or is_wrong:
             continue
@@ -125,7 +125,7 @@ def known_functions(
             [(s, e, replaced.get(v, v)) for s, e, v in places.uses[use:use_end]],
             places.definitions[definition:definition_end],
         )
-        found.append(KnownFunction(mark.operation, start, text, inside, mark.aliases))
+        found.append(ReusableFunction(mark.operation, start, text, inside, mark.aliases))
     return found
 
 

@@ -18,7 +18,7 @@ from .assembly_format import Parsed, PrintsProperty, directive
 WordT = TypeVar("WordT", bound=str)
 
 
-class WordAttribute(Data[WordT]):
+class KeywordAttribute(Data[WordT]):
     """Base of attributes with one keyword of a fixed set: `#linalg.iterator_type<parallel>`."""
 
     WORDS: ClassVar[Sequence[Any]]
@@ -40,7 +40,7 @@ class WordAttribute(Data[WordT]):
         printer.print_string(f"<{self.data}>")
 
 
-class OpaqueWordAttribute(OpaqueSyntaxAttribute, WordAttribute[str]):
+class OpaqueKeywordAttribute(OpaqueSyntaxAttribute, KeywordAttribute[str]):
     """Base of such attributes in opaque syntax: `#stablehlo<precision HIGH>`."""
 
     @classmethod
@@ -52,7 +52,7 @@ class OpaqueWordAttribute(OpaqueSyntaxAttribute, WordAttribute[str]):
 
 
 @dataclass(eq=False)
-class Choice(PrintsProperty):
+class KeywordIndex(PrintsProperty):
     """A keyword that is stored as an i32: its index in `words` plus `first`."""
 
     name: str
@@ -61,8 +61,8 @@ class Choice(PrintsProperty):
     """The number of the first keyword."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        place = self.words.index(parser.parse_keyword_in(self.words))
-        parsed.attributes[self.name] = IntegerAttr(self.first + place, i32)
+        index = self.words.index(parser.parse_keyword_in(self.words))
+        parsed.attributes[self.name] = IntegerAttr(self.first + index, i32)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         number = cast(IntegerAttr, operation.get_attr_or_prop(self.name))
@@ -70,15 +70,15 @@ class Choice(PrintsProperty):
 
     def fits(self, operation: Operation) -> bool:
         """Return whether the number corresponds to a keyword."""
-        places = range(self.first, self.first + len(self.words))
+        numbers = range(self.first, self.first + len(self.words))
         number = operation.get_attr_or_prop(self.name)
-        return number in [IntegerAttr(place, i32) for place in places]
+        return number in [IntegerAttr(each, i32) for each in numbers]
 
 
 def word(op: Operation, name: str) -> str:
-    """The word of an attribute of an operation. Raises OperationError where there is none."""
+    """Return the keyword of an attribute. Raises OperationError if the operation lacks it."""
     found = attribute(op, name)
-    if not isinstance(found, OpaqueWordAttribute):
+    if not isinstance(found, OpaqueKeywordAttribute):
         raise OperationError(op, f"needs the attribute '{name}', found {found}")
     return found.data
 
