@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..programs.backends import NATIVE, backend_name
 from .console import DISK_FULL, STDOUT_CLOSED, Main, drop_output, open_streams, run_console
 
 MPI = "mpi"
@@ -38,7 +39,7 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 def default_backend() -> str:
     """What runs a program unless another backend is asked for: ranks, where there are several."""
     sizes = [os.environ.get(name, "") for name in SIZES]
-    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
+    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else NATIVE
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
@@ -54,7 +55,7 @@ def _backend(argv: Sequence[str]) -> str:
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
-            backend = value if equals else after
+            backend = backend_name(value if equals else after)
     return backend
 
 

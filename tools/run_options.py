@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir.usage_error import UsageError
+from ..programs.backends import NATIVE, backend_name
 from .command_line import (
     Information,
     flag,
@@ -24,7 +25,7 @@ from .ranks import MPI, default_backend
 from .remarks import REMARKS_HELP, check_categories
 from .shared_options import Pipelines, Printing, Watching
 
-BACKENDS = ("interpreter", "numba", "mpi")
+BACKENDS = ("interpreter", NATIVE, MPI)
 """What programs can be run with."""
 
 RANK = "{rank}"
@@ -107,8 +108,8 @@ class Execution:
     """How and on what the program runs."""
 
     backend: str | None = text(
-        "numba: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
-        " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
+        "native: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
+        " interpreter: the reference, in NumPy (default: mpi among several ranks, else native)",
         shown="NAME",
     )
     device: tuple[str, ...] = repeated(
@@ -159,9 +160,9 @@ class Simulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Native:
-    """Native code (--backend=numba or mpi)."""
+    """Native code (--backend=native or mpi)."""
 
-    statistics: bool = flag("print what each device held and did (with --backend=numba or mpi)")
+    statistics: bool = flag("print what each device held and did (with --backend=native or mpi)")
     guard: bool = flag(
         "run slowly, each buffer by itself between guard bytes, so that a kernel that writes"
         " outside of its buffers is an error"
@@ -173,17 +174,17 @@ class Native:
     )
     trace: str | None = text(
         "write when each device ran kernels, met others and waited, for Perfetto or Chrome (with"
-        " --backend=numba or mpi)",
+        " --backend=native or mpi)",
         shown="FILE.json",
     )
     report: str | None = text(
         "write a page with what each device did and when, beside all stages as mesh-opt --report"
-        " shows them (with --backend=numba or mpi)",
+        " shows them (with --backend=native or mpi)",
         shown="FILE.html",
     )
     trace_host: bool = flag(
         "print each instruction of host code that a device has carried out, with what it has"
-        " written, on standard error (with --backend=numba)"
+        " written, on standard error (with --backend=native)"
     )
     workers: int | None = integer(
         "threads that share the work of each device (default: the cores at hand, shared out over"
@@ -250,10 +251,11 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
     _ = options.extents
+    default = MPI if options.ranks is not None else default_backend()
     return dataclasses.replace(
         options,
         function=options.function.removeprefix("@") if options.function else None,
-        backend=options.backend or (MPI if options.ranks is not None else default_backend()),
+        backend=backend_name(options.backend or default),
     )
 
 
@@ -293,13 +295,13 @@ def check_options(options: RunOptions) -> None:
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
     for name in ("statistics", "guard", "report", "require_native", "trace"):
-        if getattr(options, name) and options.backend not in ("numba", "mpi"):
+        if getattr(options, name) and options.backend not in (NATIVE, MPI):
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
+            raise UsageError(f"--{option} needs --backend=native or --backend=mpi")
     if options.workers is not None and options.workers < 1:
         raise UsageError(f"--workers must be at least 1, and is {options.workers}")
     if "backend" in options.remarks and options.backend == "interpreter":
-        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+        raise UsageError("--remarks=backend needs --backend=native or --backend=mpi")
     if options.ranks is not None and options.backend != MPI:
         raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
     if options.ranks is not None and options.file == "-":
@@ -323,8 +325,8 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--tolerance is for --check or --expected_output, which are missing")
     if options.timeout is not None and (options.backend != MPI or not options.timeout > 0):
         raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
-    if options.trace_host and options.backend != "numba":
-        raise UsageError("--trace-host needs --backend=numba")
+    if options.trace_host and options.backend != NATIVE:
+        raise UsageError("--trace-host needs --backend=native")
     if options.simulate:
         if options.machine is None:
             raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
