@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .programs.backends import NATIVE, backend_name
 from .runtime.abi.arguments import InputError
 from .runtime.abi.arrays import Array
 from .runtime.abi.device_array import DeviceArray
@@ -49,7 +50,7 @@ def load(
     *,
     workers: int | None = None,
     verify: bool = True,
-    backend: str = "numba",
+    backend: str = NATIVE,
     remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
     compile: Callable[[], Program] | None = None,
 ) -> LoadedProgram:
@@ -58,7 +59,7 @@ def load(
     - `workers`: the number of threads that share the work of each device; by default the available
       cores;
     - `verify`: whether to compare constants with their checksum, which reads all of them;
-    - `backend`: `numba`, or `mpi` on one of the ranks of `mpiexec -n N python -m mpi4py ...`;
+    - `backend`: `native`, or `mpi` on one of the ranks of `mpiexec -n N python -m mpi4py ...`;
     - `remark`: a callback that gets the reason if the program is recompiled; warns by default;
     - `compile`: a callback that compiles the program instead of compiling the IR in the file.
 
@@ -104,11 +105,11 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
     def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of an argument of a rank; `None` for a function on one device."""
+        """Return the sharding of an argument; `None` for a function on one device."""
         return self._function.argument_sharding(argument, tensor_rank)
 
     def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of a result of a rank; `None` for a function on one device."""
+        """Return the sharding of a result; `None` for a function on one device."""
         return self._function.result_sharding(result, tensor_rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
@@ -128,7 +129,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         workers: int | None,
         verify: bool,
         remark: Callable[[str], object],
-        backend: str = "numba",
+        backend: str = NATIVE,
         compile: Callable[[], Program] | None = None,
     ) -> None:
         """Open the file. Raises OSError and SavedFileError."""
@@ -137,7 +138,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         """On MPI ranks: as `RunnableModule.inputs_per_rank`."""
         self.devices_per_rank = 1
         """On MPI ranks: as `RunnableModule.devices_per_rank`."""
-        self._backend = backend
+        self._backend = backend_name(backend)
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
         except DamagedFile as problem:
@@ -170,7 +171,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         """Run a function on global inputs. Raises InputError, NeedsCompiler, ExecutionError."""
-        if self._backend == "numba":
+        if self._backend == NATIVE:
             return self.saved.run(function, inputs)
         try:
             options = self.inputs_per_rank, self.devices_per_rank
@@ -221,8 +222,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     def _needs_always(self, need: str) -> bool:
         """Whether the file itself needs the compiler, rather than one of its calls."""
-        whys = (each.why for each in self.saved.functions.values())
-        return bool(self.saved.differences) or need in whys
+        reasons = (each.needs_compiler_reason for each in self.saved.functions.values())
+        return bool(self.saved.differences) or need in reasons
 
     def _compile_ir(self) -> Program:
         from .api import Program
@@ -281,4 +282,4 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
 
 def _refused(path: str, problem: DamagedFile) -> SavedFileError:
-    return SavedFileError(f"'{path}' is no program that can be run: it {problem}")
+    return SavedFileError(f"'{path}' is not a program that can be run: it {problem}")

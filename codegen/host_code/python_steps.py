@@ -43,10 +43,10 @@ def _python(lowering: FunctionLowering, op: Operation) -> None:
     name = operation_name(op)
     entry = find_entry(name)
     if entry is None or name.startswith(NEVER):
-        raise NotLowered(op, "is an operation that the numba backend does not compile")
+        raise NotLowered(op, "is an operation that the native backend does not compile")
     if not op.results:
         if name not in WITHOUT_EFFECT:
-            raise NotLowered(op, "is an operation that the numba backend does not compile")
+            raise NotLowered(op, "is an operation that the native backend does not compile")
         return
     values = list(dict.fromkeys((*op.operands, *captured(op))))
     contents = [lowering.value(value) for value in values]

@@ -273,7 +273,7 @@ class KernelWriter:
         if name == "cf.assert":
             self._assert(operation)
             return ()
-        raise OperationError(operation, "is an operation that the numba backend does not compile")
+        raise OperationError(operation, "is an operation that the native backend does not compile")
 
     def _extract(self, operation: Operation) -> Term:
         """Return an element at computed indices; the kernel fails if they are out of bounds."""

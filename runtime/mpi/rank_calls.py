@@ -23,12 +23,13 @@ from ..abi.arrays import Array, shape_phrase
 from ..abi.elements import integer_element
 from ..collectives import Collective
 from ..commands import DeviceMemory
-from ..communicator import Communicator, as_bytes
+from ..communicator import Communicator, RankError, as_bytes
 from ..host.entry import DeviceStatistics
 from ..host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
     from .communicator import MpiCommunicator
+    from .monitor import Failure
 
 
 _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
@@ -56,7 +57,7 @@ def missing_mpi(problem: BaseException) -> str:
     )
 
 
-def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> None:
+def _check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> None:
     """Raise InputError unless all ranks together have as many devices as the grid."""
     count, ranks = grid.device_count(), communicator.world.size
     if count == ranks * devices:
@@ -71,30 +72,39 @@ def check_rank_count(grid: Grid, communicator: Communicator, devices: int) -> No
     raise InputError(f"grid @{grid.name} has {count} devices, but {run}: {advice}")
 
 
-def agree(
+def agree_on_call(
     communicator: Communicator,
-    asked: Mapping[str, object],
+    call_parameters: Mapping[str, object],
+    grid: Grid,
+    devices_per_rank: int,
     inputs: Sequence[Array],
     inputs_per_rank: bool,
     operation: object = None,
 ) -> None:
-    """Compare between all ranks what they were asked for, and their inputs.
+    """Compare a call and its inputs between all ranks, and check the number of ranks.
 
-    `asked` maps names for the error message to values. Raises InputError if ranks differ.
+    `call_parameters` maps names for the error message to values that must be equal. Raises
+    InputError.
     """
     world = communicator.world
     call = CollectiveSignature("call", world.processes, "a function", "", "a function")
-    asked = {**asked, "choice of --inputs-per-rank": inputs_per_rank}
+    call_parameters = {
+        **call_parameters,
+        "grid": grid,
+        "choice of --devices-per-rank": devices_per_rank,
+        "choice of --inputs-per-rank": inputs_per_rank,
+    }
     sizes = tuple(size for array in inputs for size in array.shape)
     contents = [_content(array, inputs_per_rank) for array in inputs]
-    numbers = (*(crc32(str(each).encode()) for each in asked.values()), *sizes, *contents)
+    numbers = (*(crc32(str(each).encode()) for each in call_parameters.values()), *sizes, *contents)
     found = communicator.exchange(world, DeviceState(call, operation), numbers)
     for rank, theirs in enumerate(found):
-        for what, one, other in zip(asked, found[0], theirs, strict=False):
+        for name, one, other in zip(call_parameters, found[0], theirs, strict=False):
             if one != other:
-                raise InputError(f"rank {rank} has another {what} than rank 0")
-    given = [each[len(asked) :] for each in found]
+                raise InputError(f"rank {rank} has another {name} than rank 0")
+    given = [each[len(call_parameters) :] for each in found]
     _compare_inputs(inputs, given, inputs_per_rank)
+    _check_rank_count(grid, communicator, devices_per_rank)
 
 
 def agree_on_steps(steps: int, done: int) -> None:
@@ -114,7 +124,7 @@ def agree_on_steps(steps: int, done: int) -> None:
             )
         if begun != found[0][1]:
             raise InputError(
-                f"rank {rank} goes on after step {begun}, rank 0 after step {found[0][1]}: give"
+                f"rank {rank} resumes after step {begun}, rank 0 after step {found[0][1]}: give"
                 " all ranks a --checkpoint folder that they share"
             )
 
@@ -176,6 +186,19 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
         for found, part, shape in zip(everywhere, parts, shapes, strict=True):
             found.append(part.copy().view(array.dtype).reshape(shape))
     return everywhere
+
+
+def common_error(failure: Failure) -> Exception:
+    """Return the error that all ranks raise for a reported input or another failure of a rank."""
+    match failure.kind, failure.content:
+        case "report", ("input", text):
+            return InputError(text)
+        case "report", (_, text):
+            return RankError(text)
+        case _, (rank, text):
+            return RankError(f"rank {rank} failed: {text.strip()}")
+        case _:
+            return RankError(str(failure))
 
 
 def run_and_gather(

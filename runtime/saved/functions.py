@@ -20,7 +20,7 @@ from ..host.entry import EntryPoint
 class SavedFunction:
     """A function of a saved program.
 
-    - `why`: the reason that it needs the compiler, `None` if it has host code;
+    - `needs_compiler_reason`: the reason that it needs the compiler, `None` if it has host code;
     - `rounding`: for each result, the least precise float type that computes it;
     - `argument_names`: the names of the arguments in the program before all passes.
     """
@@ -33,7 +33,7 @@ class SavedFunction:
         arguments: Sequence[Sharding | None],
         results: Sequence[Sharding | None],
         entries: Sequence[EntryPoint],
-        why: str | None,
+        needs_compiler_reason: str | None,
         rounding: Sequence[np.dtype[Any] | None],
         argument_names: Sequence[str],
     ) -> None:
@@ -43,7 +43,7 @@ class SavedFunction:
         self.grid = grid
         self.inputs = InputTypes(types.arguments)
         self.entries = entries
-        self.why = why
+        self.needs_compiler_reason = needs_compiler_reason
         self.rounding = rounding
         self._arguments = arguments
         self._results = results

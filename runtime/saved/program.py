@@ -314,8 +314,8 @@ class SavedProgram:
         if grid is None:
             return self.run(function, inputs)
         whole = function.inputs.checked(inputs)
-        asked = {"program": self.digest, "function": function.name}
-        why = "; ".join(self.differences) or function.why
+        call_parameters = {"program": self.digest, "function": function.name}
+        reason = "; ".join(self.differences) or function.needs_compiler_reason
 
         def prepare() -> Callable[[Communicator], list[Array]]:
             self._begin(function)
@@ -324,7 +324,7 @@ class SavedProgram:
         with self.machines.threads.turn:
             try:
                 options = inputs_per_rank, devices_per_rank
-                found = run_on_ranks(asked, grid, whole, *options, why, prepare)
+                found = run_on_ranks(call_parameters, grid, whole, *options, reason, prepare)
             except NeedsCompiler:
                 # Other ranks may still write to the memory of the failed run.
                 self._dropped.append(self.machines.forget())
@@ -359,8 +359,8 @@ class SavedProgram:
         self.machines.last.clear()
         if self.differences:
             raise NeedsCompiler("; ".join(self.differences))
-        if function.why is not None:
-            raise NeedsCompiler(function.why)
+        if function.needs_compiler_reason is not None:
+            raise NeedsCompiler(function.needs_compiler_reason)
         if self._natives is None:
             runtime = {key: (name, self._objects[name]) for key, name in self._runtime.items()}
             kernels = {name: self._objects[name] for name in sorted(self._kernels)}

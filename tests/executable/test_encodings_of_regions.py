@@ -76,7 +76,7 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
     b = numbers.integers(-4, 5, 9).astype(np.float32)
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(PROGRAM, HOIST + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -100,7 +100,7 @@ def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
     b = numbers.integers(-4, 5, 9).astype(np.float32)
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(OUTSIDE, THROUGH + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -157,7 +157,7 @@ def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
     b = numbers.integers(-3, 4, (8, 500)).astype(np.float16)
     c = np.arange(72, dtype=np.float32).reshape(9, 8)
     wanted = 2 * a.astype(np.float32) @ b.astype(np.float32).T + c
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(PADDED, f"builtin.module({PAD}{rest})", stages=False, backend=backend)
         (result,) = program["main"].run([a, b, c, 9])
         np.testing.assert_array_equal(result, wanted)
@@ -202,7 +202,7 @@ def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
     b = np.arange(45, dtype=np.float32).reshape(5, 9)
     wanted = np.broadcast_to(2 * b.sum(0) + 2, (17, 9))
     pipeline = f"iree-dispatch-creation-set-encoding{rest}"
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(EIGHT_BY_FOUR, pipeline, stages=False, backend=backend)
         (result,) = program["main"].run([b, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -245,7 +245,7 @@ def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
         numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((17, 5), (5, 9), (17, 9))
     )
     pipeline = f"builtin.module({FUSE}{{enable-aggressive-fusion=true}}{rest})"
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(MADE_IN_A_REGION, pipeline, stages=False, backend=backend)
         doubled, result = program["main"].run([x, b, c, 5])
         np.testing.assert_array_equal(doubled, 2 * x)
@@ -298,7 +298,7 @@ def test_numbers_with_a_scale_are_encoded_as_they_are(rest: str) -> None:
     s, z = (numbers.integers(1, 4, 17).astype(np.float32) for _ in range(2))
     b, c = (numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((5, 9), (17, 9)))
     wanted = ((a - z[:, None]) * s[:, None]) @ b + c
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(SCALED, HOIST + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, s, z, b, c, 5])
         np.testing.assert_array_equal(result, wanted)

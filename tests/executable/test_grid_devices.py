@@ -214,7 +214,7 @@ def example(tmp_path: Path) -> Path:
 
 def test_mesh_run_binds_devices_and_checks(example: Path) -> None:
     devices = ("--device=local-task", "--device=local-task")
-    code, lines, _ = mesh_run(example, *devices, "--check", "--backend=numba", "--statistics")
+    code, lines, _ = mesh_run(example, *devices, "--check", "--backend=native", "--statistics")
     assert (code, lines[-1]) == (0, "CHECK @mlp on 4 devices agrees with the reference")
     assert [line.partition(":")[0] for line in lines if line.startswith("STATISTICS")] == [
         "STATISTICS process 0 on local-task#0",

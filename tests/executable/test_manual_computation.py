@@ -80,7 +80,7 @@ def _expected(a: Any) -> list[Any]:
     return [np.block([[each[0], each[1]], [each[2], each[3]]]) for each in made]
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_collectives(backend: str) -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4) ** 2
     function = _program(backend)["main"]
@@ -154,7 +154,7 @@ func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {
 """
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_nested(backend: str) -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4)
     function = compile(NESTED, "spmd", backend=backend, stages=False)["main"]

@@ -80,7 +80,7 @@ def test_random(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     main = api.compile(text, "spmd", stages=False)["main"]
     expected = scattered(operand, source, windows)
-    for backend in ["interpreter", "numba"] if case < 6 else ["interpreter"]:
+    for backend in ["interpreter", "native"] if case < 6 else ["interpreter"]:
         np.testing.assert_array_equal(main.run([operand, source], backend=backend)[0], expected)
 
 

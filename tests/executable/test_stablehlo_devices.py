@@ -86,7 +86,7 @@ module @cross_replica_variadic {
 """Several processes, written out beside each other."""
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_collectives_check_themselves(backend: str) -> None:
     assert run(COLLECTIVES, f"--backend={backend}") == (0, "")
 
@@ -101,7 +101,7 @@ func.func @main(%a: tensor<3xui8> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
 }"""
     main = api.compile(text, "compile")["main"]
     values = np.array([1, 2, 200], np.uint8)
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         np.testing.assert_array_equal(main.run([values], backend=backend)[0], 2 * values)
 
 
@@ -220,7 +220,7 @@ func.func @main(%a: tensor<4x3x3xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"
     random = np.random.default_rng(0).standard_normal((4, 3, 3)).astype(np.float32)
     values = random @ random.swapaxes(1, 2) + 2 * np.eye(3, dtype=np.float32)
     (wanted,) = program["main"].reference([values])
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         (found,) = program["main"].run([values], backend=backend)
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 

@@ -1,4 +1,4 @@
-"""Checks that the Numba backend computes what the interpreter computes."""
+"""Checks that the native backend computes what the interpreter computes."""
 
 from __future__ import annotations
 

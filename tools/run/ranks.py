@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...programs.backends import NATIVE, backend_name
 from ..console import STDOUT_CLOSED, Main, exit_code_of, open_streams, run_console
 
 MPI = "mpi"
@@ -38,9 +39,9 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def default_backend() -> str:
-    """Return the default backend: `mpi` if there are several ranks, otherwise `numba`."""
+    """Return the default backend: `mpi` if there are several ranks, otherwise `native`."""
     sizes = [os.environ.get(name, "") for name in SIZES]
-    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
+    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else NATIVE
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
@@ -59,7 +60,7 @@ def _backend(argv: Sequence[str]) -> str:
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
-            backend = value if equals else after
+            backend = backend_name(value if equals else after)
     return backend
 
 

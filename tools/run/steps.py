@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir.activity import activity
 from ...ir.usage_error import UsageError
+from ...programs.backends import NATIVE
 from ...runtime.abi.arrays import Array
 from ...runtime.checkpoints import Checkpoints
 from ...runtime.host.timeline import Timeline
@@ -68,7 +69,7 @@ def _results(
             return function.run(inputs)
 
     def call(own: Sequence[Any]) -> Sequence[Any]:
-        keeps_on_devices = options.backend == "numba"
+        keeps_on_devices = options.backend == NATIVE
         return function.run_on_devices(*own) if keeps_on_devices else function.run(own)
 
     try:

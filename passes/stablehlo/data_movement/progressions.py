@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute, integer, number_list
-from ....ir.syntax.words import word
+from ....ir.syntax.keyword_attributes import word
 from ..lowering.element_types import kind
 from ..lowering.emitter import number_of, shape
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ....ir.syntax.words import word
+from ....ir.syntax.keyword_attributes import word
 from ..data_movement.shapes import index_values, result_sizes
 from ..lowering.element_types import Kind, kind, result_kind
 from ..lowering.emitter import Emitter, shape

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ....ir.attribute_access import attribute
-from ....ir.syntax.words import word
+from ....ir.syntax.keyword_attributes import word
 from .element_types import computes_on_quantised, converted, operand_kind, result_kind
 from .emitter import Emitter, dense_constant, number_of, shape
 

@@ -308,7 +308,7 @@ from mesh_opt.api import compile
 
 program = compile({text!r}, backend="mpi", stages=False)
 program.devices_per_rank = {devices}
-threads = compile({text!r}, stages=False, backend="numba")
+threads = compile({text!r}, stages=False, backend="native")
 for size in (8, 11, 8):
     x = np.arange(size, dtype=np.float64)
     assert np.array_equal(program.main(x, 10), threads.main(x, 10)), size

@@ -1,7 +1,7 @@
-// The numba backend runs what the interpreter runs, on one device and on all devices of a grid.
-// RUN: mesh-run %s --backend=numba --function=total --input=2x3xf32=1,2,3,4,5,6 | filecheck %s --check-prefix=TOTAL
-// RUN: mesh-run %s --backend=numba -p spmd --function=gelu --input=4x2xf32=1,-1,2,-2,0,3,0.5,-0.5 --check | filecheck %s --check-prefix=GRID
-// RUN: not mesh-run %s --backend=numba --function=total --input=3xf32=1,2,3 2>&1 | filecheck %s --check-prefix=SHAPE
+// The native backend runs what the interpreter runs, on one device and on all devices of a grid.
+// RUN: mesh-run %s --backend=native --function=total --input=2x3xf32=1,2,3,4,5,6 | filecheck %s --check-prefix=TOTAL
+// RUN: mesh-run %s --backend=native -p spmd --function=gelu --input=4x2xf32=1,-1,2,-2,0,3,0.5,-0.5 --check | filecheck %s --check-prefix=GRID
+// RUN: not mesh-run %s --backend=native --function=total --input=3xf32=1,2,3 2>&1 | filecheck %s --check-prefix=SHAPE
 
 // TOTAL: EXEC @total
 // TOTAL: 3xf32=5 7 9
