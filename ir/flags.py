@@ -27,6 +27,8 @@ class Flags:
     """What partitions of a program are chosen for."""
     scalable_vectors: bool = False
     """Whether tiles are multiplied by the vector scale of machines that have one."""
+    graphics_processor: str = ""
+    """What runs the kernels that name no graphics processor."""
 
 
 _flags: ContextVar[Flags] = ContextVar("flags", default=Flags())  # noqa: B039 - it is frozen

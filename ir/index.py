@@ -42,44 +42,48 @@ def emit_size(
 ) -> SSAValue:
     """The bytes of a formula, given the sizes of its dynamic dimensions in order.
 
-    Static factors are folded into one constant, which comes last.
+    Known factors are one constant behind the first dynamic size; bytes of an element come last
+    where rows are padded. Only products of sizes that are rounded up are said not to wrap. The
+    order and the flags are those of IREE.
     """
     if formula.is_static:
         return constant_index(formula.evaluate(), builder)
     rest: Iterator[SSAValue] = iter(dynamic_sizes)
-    known = 1
-    product: SSAValue | None = None
-    for extent in formula.extents:
-        if extent.size is not None:
-            known *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
-            continue
-        multiple, count = _tiles(extent, next(rest), builder)
-        known *= multiple
-        product = count if product is None else _multiply(product, count, builder)
+    plain = all(extent.multiple == 1 and not extent.padding for extent in formula.extents)
+    padded = any(extent.padding for extent in formula.extents)
+    indices = BuilderIndices(builder) if plain else _SizeIndices(builder)
     bits = formula.element_bits
-    factor = known * bits // 8 if bits >= 8 else known * bits
-    size = product if product is not None else constant_index(1, builder)
-    if factor != 1:
-        size = _multiply(size, constant_index(factor, builder), builder)
+    element_bytes = max(1, bits // 8)
+    known = 1 if padded else element_bytes
+    sizes: list[IndexOrInt] = []
+    for extent in formula.extents:
+        if extent.size is None:
+            sizes.append(_stored_size(extent, next(rest), indices))
+        else:
+            known *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
+    first, *others = sizes
+    size = indices.multiply(first, known)
+    for factor in (*others, element_bytes if padded else 1):
+        size = indices.multiply(size, factor)
     if bits < 8:
-        size = builder.insert(CeilDivUIOp(size, constant_index(8, builder))).result
-    return size
+        size = indices.binary(CeilDivUIOp, size, 8 // bits)
+    return indices.index(size)
 
 
-def _tiles(extent: Extent, size: SSAValue, builder: Builder) -> tuple[int, SSAValue]:
-    """A dynamic extent as a number times a value: the tile's size and how many there are."""
+def _stored_size(extent: Extent, size: SSAValue, indices: IndexArithmetic) -> IndexOrInt:
+    """The elements that are stored along a dynamic extent."""
     if extent.padding:
-        size = builder.insert(AddiOp(size, constant_index(extent.padding, builder))).result
+        size = indices.binary(_add_without_wrap, size, extent.padding)
     multiple = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
     if multiple == 1:
-        return 1, size
-    tiles = builder.insert(CeilDivSIOp(size, constant_index(multiple, builder))).result
-    return multiple, tiles
+        return size
+    return indices.multiply(indices.binary(CeilDivSIOp, size, multiple), multiple)
 
 
-def _multiply(left: SSAValue, right: SSAValue, builder: Builder) -> SSAValue:
-    indices = BuilderIndices(builder)
-    return indices.index(indices.multiply(left, right))
+def _add_without_wrap(left: SSAValue, right: SSAValue) -> Operation:
+    operation = AddiOp(left, right)
+    operation.overflow_flags = NO_SIGNED_WRAP
+    return operation
 
 
 def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
@@ -174,9 +178,7 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
 
 
 class BuilderIndices(IndexArithmetic):
-    """Index arithmetic where a builder is. Products of sizes do not wrap."""
-
-    OVERFLOW = NO_SIGNED_WRAP
+    """Index arithmetic where a builder is."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -192,6 +194,12 @@ class BuilderIndices(IndexArithmetic):
         if isinstance(total, int):
             return -(-total // 8) if round_up else total // 8
         return self.binary(CeilDivUIOp, total, 8) if round_up else self.divide(total, 8)
+
+
+class _SizeIndices(BuilderIndices):
+    """The same of sizes in memory, whose products do not wrap."""
+
+    OVERFLOW = NO_SIGNED_WRAP
 
 
 def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:

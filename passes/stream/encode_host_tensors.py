@@ -333,6 +333,11 @@ def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.clone")
 def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
+    """A copy; none where the bytes stay where they are, since operations do not change operands."""
+    maker = op.source.owner
+    made_on = maker.properties.get("affinity") if isinstance(maker, Operation) else None
+    if op.source.type == op.result.type and op.affinity in (None, made_on):
+        return (op.source,)
     return _becomes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
 
 
