@@ -43,14 +43,15 @@ def emit_size(
     """The bytes of a formula, given the sizes of its dynamic dimensions in order.
 
     Known factors are one constant behind the first dynamic size; bytes of an element come last
-    where rows are padded. Only products of sizes that are rounded up are said not to wrap. The
-    order and the flags are those of IREE.
+    where rows of several dynamic sizes are padded. Only products of sizes that are rounded up or
+    padded are said not to wrap. The order and the flags are those of IREE.
     """
     if formula.is_static:
         return constant_index(formula.evaluate(), builder)
     rest: Iterator[SSAValue] = iter(dynamic_sizes)
     plain = all(extent.multiple == 1 and not extent.padding for extent in formula.extents)
-    padded = any(extent.padding for extent in formula.extents)
+    several = sum(extent.size is None for extent in formula.extents) > 1
+    padded = several and any(extent.padding for extent in formula.extents)
     indices = BuilderIndices(builder) if plain else _SizeIndices(builder)
     bits = formula.element_bits
     element_bytes = max(1, bits // 8)

@@ -31,11 +31,14 @@ _WMMA16 = " ".join(
     for result, factor in (("F32", "F16"), ("F16", "F16"), ("F32", "BF16"), ("BF16", "BF16"))
 )
 _RDNA3 = f"{_WMMA16} {{0}}_I32_16x16x16_I8".format("WMMAR3", 16)
-_RDNA4 = f"{_WMMA16} {{0}}_I32_16x16x16_I8 ".format("WMMAR4", 16)
-_RDNA4 += _f8("WMMAR4_F32_16x16x16", "F8E4M3FN", "F8E5M2")
-_GFX1250 = f"WMMA_F32_16x16x4_F32 {_WMMA16} {{0}}_I32_16x16x64_I8 ".format("WMMA", 32)
-_GFX1250 += _f8("WMMA_F32_16x16x64 WMMA_F16_16x16x64", "F8E5M2", "F8E4M3FN")
-_GFX1250 += _f8("WMMA_F32_16x16x128 WMMA_F16_16x16x128", "F8E4M3FN", "F8E5M2")
+_RDNA4 = f"{_WMMA16} {{0}}_I32_16x16x16_I8 ".format("WMMAR4", 16) + _f8(
+    "WMMAR4_F32_16x16x16", "F8E4M3FN", "F8E5M2"
+)
+_GFX1250 = (
+    f"WMMA_F32_16x16x4_F32 {_WMMA16} {{0}}_I32_16x16x64_I8 ".format("WMMA", 32)
+    + _f8("WMMA_F32_16x16x64 WMMA_F16_16x16x64", "F8E5M2", "F8E4M3FN")
+    + _f8("WMMA_F32_16x16x128 WMMA_F16_16x16x128", "F8E4M3FN", "F8E5M2")
+)
 
 
 def _workgroup(instructions: str, register_bits: int, shared_bytes: int = 1 << 16) -> Workgroup:

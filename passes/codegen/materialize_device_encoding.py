@@ -328,8 +328,9 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     held = kernel.values.held(source)
     held = _as_type(kernel, source, held, cast(Tensor, result.type))
-    sizes = tuple(sizes_listed(cast(Tensor, result.type), _result_dims(operation)))
-    if sizes:
+    tensor, dims = cast(Tensor, result.type), _result_dims(operation)
+    sizes = tuple(sizes_listed(tensor, dims))
+    if dims or tensor.has_static_shape():
         held = HeldTensor(held.tensor, sizes, held.forms, held.make)
     kernel.values.hold(result, held)
     result.replace_all_uses_with(kernel.values.form(result, IDENTITY))

@@ -72,7 +72,19 @@ class EncodeHostTensorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
-            encode_operations(tuple(host_operations(op)))
+            operations = tuple(host_operations(op))
+            for operation in operations:
+                if isinstance(operation, TensorDispatchOp):
+                    _verify_resolved(operation)
+            encode_operations(operations)
+
+
+def _verify_resolved(dispatch: TensorDispatchOp) -> None:
+    """Raise OperationError if a dispatch has a tensor whose layout is open."""
+    for type_ in (*dispatch.operand_encodings, *dispatch.result_encodings):
+        encoding = tensor_encoding(type_)
+        if encoding is not None and encoding.is_open:
+            raise OperationError(dispatch, f"the layout of {type_} is not resolved")
 
 
 def encode_operations(operations: Sequence[Operation]) -> None:
@@ -431,10 +443,6 @@ def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.dispatch")
 def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """All of each resource is given to the kernel."""
-    for type_ in (*op.operand_encodings, *op.result_encodings):
-        encoding = tensor_encoding(type_)
-        if encoding is not None and encoding.is_open:
-            raise OperationError(op, f"the layout of {type_} is not resolved")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
     start = builder.indices.index(0)
     new = AsyncDispatchOp.build(
