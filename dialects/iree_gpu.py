@@ -16,9 +16,11 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..ir.flags import flags
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
 from ..tiling.gpu_layouts import instruction_for, row_padding
+from ..tiling.gpu_processors import processor
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
 from .iree_codegen import DescriptionAttribute, described, parse_entries
@@ -137,11 +139,14 @@ class GpuPaddingResolverAttr(TileTableSolver):
 
 
 def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
-    """Return the GPU that a configuration describes; one without properties if it has none."""
+    """Return the GPU that a configuration describes, else that of the flag.
+
+    Without both it is a GPU without properties.
+    """
     for key in TARGET_KEYS:
         if isinstance(target := entries.get(key), TargetAttr):
             return GpuTarget(target.arch.data, target.workgroup())
-    return GpuTarget("")
+    return processor(flags().graphics_processor)
 
 
 @irdl_attr_definition

@@ -149,6 +149,8 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
         return IDENTITY
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        if not self.is_resolved:
+            raise EncodingError(f"nothing tells how the rows of {tensor} are padded")
         try:
             return padded_formula(shape_of(tensor), element_of(tensor), known_sizes(self.padding))
         except StorageSizeError as error:

@@ -110,6 +110,49 @@ def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
             assert getattr(last, "name", "") == "iree_encoding.unset_encoding"
 
 
+TURNED = (
+    OUTSIDE[: OUTSIDE.index("    %er = ")].replace(
+        "-> tensor<17x9xf32> {", "-> (tensor<9x17xf32>, tensor<17x9xf16>) {", 1
+    )
+    + """
+    %et = tensor.empty() : tensor<9x17xf32>
+    %en = tensor.empty() : tensor<17x9xf16>
+    %s:2 = linalg.generic {indexing_maps = [#turned, #col, #id, #turned],
+      iterator_types = ["parallel", "parallel"]} ins(%u, %bias : tensor<17x9xf32>, tensor<9xf32>)
+      outs(%et, %en : tensor<9x17xf32>, tensor<17x9xf16>) {
+    ^bb0(%x: f32, %y: f32, %o: f32, %p1: f16):
+      %i = linalg.index 1 : index
+      %j = arith.index_cast %i : index to i32
+      %f = arith.sitofp %j : i32 to f32
+      %t = arith.addf %x, %y : f32
+      %v = arith.addf %t, %f : f32
+      %w = arith.truncf %t : f32 to f16
+      linalg.yield %v, %w : f32, f16
+    } -> (tensor<9x17xf32>, tensor<17x9xf16>)
+  return %s#0, %s#1 : tensor<9x17xf32>, tensor<17x9xf16>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["moved", "tiled"])
+def test_a_decode_moves_through_a_transposition_with_two_results(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.float16)
+    b = numbers.integers(-4, 5, 9).astype(np.float32)
+    bias = np.arange(9, dtype=np.float32)
+    wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
+    maps = "#turned = affine_map<(n, m) -> (m, n)>\n#col = affine_map<(n, m) -> (n)>\n"
+    for backend in ("interpreter", "numba"):
+        program = compile(maps + TURNED, THROUGH + rest, stages=False, backend=backend)
+        turned, narrow = program["main"].run([a, b, bias, 5])
+        np.testing.assert_array_equal(turned, wanted.T + np.arange(17, dtype=np.float32))
+        np.testing.assert_array_equal(narrow, wanted.astype(np.float16))
+        if not rest:
+            decoded = [o for o in program.module.walk() if o.name == "iree_encoding.unset_encoding"]
+            assert len(decoded) == 2
+
+
 PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
 PADDED = """
 #id = affine_map<(m, n) -> (m, n)>
