@@ -31,7 +31,7 @@ from ..runtime.abi.arrays import narrow_integer
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .call_forms import CallForm, call_form
-from .entry_points import (
+from .entry_function import (
     MAIN,
     EntryPoint,
     OfRank,

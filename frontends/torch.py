@@ -27,13 +27,21 @@ from ..ir.text.source import Source
 from ..programs.backends import NATIVE
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
-from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
-from .torch_arrays import Array, as_array, as_tensor
-from .torch_import import Imported, import_program
-from .torch_logs import without_torch_logs
-from .torch_substitutes import traceable
-from .torch_tracing import located, trace
-from .torch_trees import Tree, leaf_names, register_caches
+from .entry_function import (
+    MAIN,
+    EntryPoint,
+    OfRank,
+    annotate,
+    axes_phrase,
+    main_function,
+    split_axes,
+)
+from .torch_export.arrays import Array, as_array, as_tensor
+from .torch_export.import_program import Imported, import_program
+from .torch_export.logs import without_torch_logs
+from .torch_export.substitutes import traceable
+from .torch_export.tracing import located, trace
+from .torch_export.trees import Tree, leaf_names, register_caches
 
 
 def compile(

@@ -36,7 +36,7 @@ Array = npt.NDArray[Any]
 SDY_SHARDING = "sdy.sharding"
 MAIN = "main"
 
-LEAST_SECONDS = 1.0
+MIN_CACHED_COMPILE_SECONDS = 1.0
 """Programs that take at least this long to compile are kept on disk for other processes."""
 
 
@@ -135,7 +135,7 @@ def axes_phrase(mesh: Mesh) -> str:
 class EntryPoint:
     """The function that a front end calls: compiled, or loaded from the programs kept on disk.
 
-    The first call keeps the program if compilation took at least `LEAST_SECONDS`.
+    The first call keeps the program if compilation took at least `MIN_CACHED_COMPILE_SECONDS`.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class EntryPoint:
         else:
             started = perf_counter()
             self._program = self._compile()
-            if perf_counter() - started < LEAST_SECONDS:
+            if perf_counter() - started < MIN_CACHED_COMPILE_SECONDS:
                 self._cached = None
 
     def _compile(self) -> Program:

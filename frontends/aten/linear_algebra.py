@@ -1,4 +1,4 @@
-"""Decompose matrix factorisations to LAPACK calls, and solvers to factorisations.
+"""Decompose factorisations to LAPACK calls, solvers to factorisations, exponentials to series.
 
 The rules apply to float matrices with static sizes. Where PyTorch would raise an error for a
 singular matrix, results are infinite or NaN.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .torch_carried import carry
-from .torch_rules import decomposition, only_if
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, require
 
 
 def _known(torch: Any, *operands: Any) -> bool:
@@ -30,9 +30,9 @@ def _none_failed(torch: Any, x: Any) -> Any:
 
 @decomposition("cholesky.default", "linalg_cholesky.default")
 def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
-    found = carry(torch, body, x.shape, x.dtype, x).tril()
+    found = emit_inline_mlir(torch, body, x.shape, x.dtype, x).tril()
     return found.mT if upper else found
 
 
@@ -46,7 +46,7 @@ def cholesky_ex(torch: Any, x: Any, *, upper: bool = False, check_errors: bool =
 def solve_triangular(
     torch: Any, x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    only_if(_known(torch, x, y))
+    require(_known(torch, x, y))
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])
     options = (
@@ -57,7 +57,7 @@ def solve_triangular(
     body = (
         f'%r = "stablehlo.triangular_solve"(%a0, %a1) <{{{{{options}}}}}> : ({{0}}, {{1}}) -> {{r}}'
     )
-    return carry(torch, body, y.shape, y.dtype, x, y)
+    return emit_inline_mlir(torch, body, y.shape, y.dtype, x, y)
 
 
 @decomposition("triangular_solve.default")
@@ -78,7 +78,7 @@ def triangular_solve(
 
 @decomposition("cholesky_solve.default")
 def cholesky_solve(torch: Any, y: Any, factor: Any, upper: bool = False) -> Any:
-    only_if(_known(torch, y, factor))
+    require(_known(torch, y, factor))
     lower = factor.mT if upper else factor
     found = solve_triangular(torch, lower, y, upper=False)
     return solve_triangular(torch, lower.mT, found, upper=True)
@@ -123,7 +123,7 @@ def _of_lapack(
             f"{names} = stablehlo.custom_call @lapack_{letter}{call}_ffi({given}){options}"
             f" : ({given_types}) -> ({types})"
         )
-        found.append(carry(torch, body, shape, dtypes[index], *operands))
+        found.append(emit_inline_mlir(torch, body, shape, dtypes[index], *operands))
     return found
 
 
@@ -134,7 +134,7 @@ def _repeated(each: Sequence[Any], counts: Sequence[int]) -> list[Any]:
 @decomposition("linalg_eig.default")
 def eig(torch: Any, x: Any) -> Any:
     """Return complex eigenvalues and eigenvectors; the scale of a vector is arbitrary."""
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
     real, imaginary, _, vectors, _ = _of_lapack(
         torch, "geev", [x], [x.shape[:-1]] * 2, config, [x.shape[:-2]], [x.shape] * 2
@@ -149,7 +149,7 @@ def eigvals(torch: Any, x: Any) -> Any:
 
 @decomposition("_linalg_eigh.default")
 def eigh(torch: Any, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
     shapes = [x.shape, x.shape[:-1]]
     vectors, values, _ = _of_lapack(torch, "syevd", [x], shapes, config, [x.shape[:-2]])
@@ -166,7 +166,7 @@ def svd(
     driver: Any = None,
 ) -> Any:
     del driver
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     *batch, rows, columns = x.shape
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
@@ -178,7 +178,7 @@ def svd(
 
 @decomposition("linalg_householder_product.default", "orgqr.default")
 def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
-    only_if(_known(torch, reflectors, tau))
+    require(_known(torch, reflectors, tau))
     return _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])[0]
 
 
@@ -186,14 +186,14 @@ def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
 def ormqr(
     torch: Any, reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
 ) -> Any:
-    only_if(_known(torch, reflectors, tau, other))
+    require(_known(torch, reflectors, tau, other))
     config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     return _of_lapack(torch, "ormqr", [reflectors, tau, other], [other.shape], config)[0]
 
 
 @decomposition("linalg_qr.default")
 def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
-    only_if(_known(torch, x) and mode == "reduced")
+    require(_known(torch, x) and mode == "reduced")
     least = min(x.shape[-2:])
     packed, tau = geqrf(torch, x)
     q = householder_product(torch, packed[..., :least], tau)
@@ -224,7 +224,7 @@ def _column(tolerance: Any) -> Any:
 @decomposition("geqrf.default")
 def geqrf(torch: Any, x: Any) -> Any:
     """Return Householder reflectors and their factors."""
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     return tuple(_of_lapack(torch, "geqrf", [x], [x.shape, (*x.shape[:-2], min(x.shape[-2:]))]))
 
 
@@ -236,7 +236,7 @@ _MOST_SWAPS = 64
 
 @decomposition("linalg_lu_factor.default")
 def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
-    only_if(_known(torch, x) and pivot)
+    require(_known(torch, x) and pivot)
     *batch, rows, columns = x.shape
     integers = [(*batch, min(rows, columns)), batch]
     lu, pivots, _ = _of_lapack(torch, "getrf", [x], [x.shape], integers=integers)
@@ -258,9 +258,9 @@ def lu(torch: Any, x: Any, *, pivot: bool = True) -> Any:
 def lu_unpack(
     torch: Any, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    only_if(unpack_data and unpack_pivots and _known(torch, lu))
+    require(unpack_data and unpack_pivots and _known(torch, lu))
     rows, least = lu.shape[-2], min(lu.shape[-2:])
-    only_if(least <= _MOST_SWAPS)
+    require(least <= _MOST_SWAPS)
     order = _order(torch, pivots, rows)
     permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
     lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
@@ -282,7 +282,7 @@ def _order(torch: Any, pivots: Any, rows: int) -> Any:
 def lu_solve(
     torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    only_if(_known(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
+    require(_known(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
     if not left:
         return lu_solve(torch, lu, pivots, y.mT, adjoint=not adjoint).mT
     order = _order(torch, pivots, lu.shape[-1])
@@ -300,7 +300,7 @@ def lu_solve(
 def det(torch: Any, x: Any) -> Any:
     """Handle matrices of no rows and columns: torch-mlir crashes."""
     del torch
-    only_if(not x.shape[-1])
+    require(not x.shape[-1])
     return x.new_ones(x.shape[:-2])
 
 
@@ -314,7 +314,7 @@ def _solved(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("linalg_inv.default", "inverse.default")
 def inverse(torch: Any, x: Any) -> Any:
-    only_if(_known(torch, x))
+    require(_known(torch, x))
     return _solved(torch, x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
 
 
@@ -326,7 +326,7 @@ def inv_ex(torch: Any, x: Any, *, check_errors: bool = False) -> Any:
 
 @decomposition("linalg_solve.default")
 def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
-    only_if(_known(torch, x, y))
+    require(_known(torch, x, y))
     vector = y.dim() == 1 or y.shape == x.shape[:-1]
     y = y.unsqueeze(-1) if vector else y
     found = _solved(torch, x, y) if left else _solved(torch, x.mT, y.mT).mT
@@ -337,3 +337,22 @@ def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
 def solve_ex(torch: Any, x: Any, y: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     del check_errors
     return solve(torch, x, y, left=left), _none_failed(torch, x)
+
+
+_SQUARINGS, _TERMS = 16, 12
+
+
+@decomposition("linalg_matrix_exp.default")
+def matrix_exp(torch: Any, x: Any) -> Any:
+    """Sum the series of the matrix divided by a power of 2, then square repeatedly."""
+    require(x.dtype.is_floating_point and x.numel())
+    size = torch.abs(x).sum(-1).amax(-1)
+    squarings = torch.clamp(torch.ceil(torch.log2(size)) + 1, 0, _SQUARINGS)[..., None, None]
+    small = x * torch.exp2(-squarings)
+    one = torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape)
+    found = one
+    for term in range(_TERMS if x.dtype == torch.float32 else 20, 0, -1):
+        found = one + small @ found / term
+    for step in range(_SQUARINGS):
+        found = torch.where(step < squarings, found @ found, found)
+    return found

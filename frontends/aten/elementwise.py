@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .torch_carried import carry
-from .torch_complex import compared
-from .torch_rules import decomposition, only_if
+from .complex_numbers import compared
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, require
 
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
@@ -43,7 +43,7 @@ def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
 @decomposition("roll.default")
 def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Without dimensions, roll the flattened tensor."""
-    only_if(not dims)
+    require(not dims)
     return torch.roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
 
 
@@ -60,7 +60,7 @@ def scatter_reduce(
     torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
     """Make the dimension non-negative: torch-mlir crashes on negative ones."""
-    only_if(dim < 0)
+    require(dim < 0)
     operation = torch.ops.aten.scatter_reduce.two
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
 
@@ -81,7 +81,7 @@ def _comparison(name: str) -> None:
         """Compare floats with floats: torch-mlir folds constant floats against integers wrongly."""
         if torch.result_type(x, y).is_complex:
             return compared(torch, name, x, y)
-        only_if(x.dtype.is_floating_point and isinstance(y, int))
+        require(x.dtype.is_floating_point and isinstance(y, int))
         return getattr(torch.ops.aten, name).Scalar(x, float(y))
 
 
@@ -101,8 +101,8 @@ def addbmm(torch: Any, x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1)
 def magnitude(torch: Any, x: Any) -> Any:
     if x.is_complex():
         body = "%r = stablehlo.abs %a0 : ({0}) -> {r}"
-        return carry(torch, body, x.shape, x.dtype.to_real(), x)
-    only_if(not x.dtype.is_signed)
+        return emit_inline_mlir(torch, body, x.shape, x.dtype.to_real(), x)
+    require(not x.dtype.is_signed)
     return x.clone()
 
 
@@ -123,15 +123,17 @@ def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def fmod(torch: Any, x: Any, y: Any) -> Any:
     """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
     x, y = _broadcast(torch, x, y)
-    only_if(x.dtype.is_floating_point)
-    return carry(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x.shape, x.dtype, x, y)
+    require(x.dtype.is_floating_point)
+    return emit_inline_mlir(
+        torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x.shape, x.dtype, x, y
+    )
 
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
 def floor_divide(torch: Any, x: Any, y: Any) -> Any:
     """Divide as Python does: correct by the exact remainder, not by the rounded quotient."""
     x, y = _broadcast(torch, x, y)
-    only_if(x.dtype.is_floating_point)
+    require(x.dtype.is_floating_point)
     rest = fmod(torch, x, y)
     quotient = (x - rest) / y
     quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
@@ -142,7 +144,7 @@ def floor_divide(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
-    only_if(rounding_mode == "floor")
+    require(rounding_mode == "floor")
     return floor_divide(torch, x, y)
 
 
@@ -178,14 +180,14 @@ _without_nan("fmin", "minimum")
 @decomposition("sign.default")
 def sign(torch: Any, x: Any) -> Any:
     """Handle rank 0: torch-mlir computes -1 for positive constants."""
-    only_if(not x.dim() and x.dtype != torch.bool)
+    require(not x.dim() and x.dtype != torch.bool)
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
 @decomposition("trunc.default")
 def trunc(torch: Any, x: Any) -> Any:
     """Handle rank 0: torch-mlir multiplies by the sign, which it computes wrongly."""
-    only_if(not x.dim() and x.dtype.is_floating_point)
+    require(not x.dim() and x.dtype.is_floating_point)
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))
 
 
@@ -221,7 +223,7 @@ def gcd(torch: Any, x: Any, y: Any) -> Any:
     signed = "i" if x.dtype.is_signed else "ui"
     kind = f"{signed}{torch.iinfo(x.dtype).bits}"
     body = _EUCLID.format(kind=kind, dims=list(range(x.dim())))
-    return carry(torch, body, x.shape, x.dtype, x, y, torch.ones_like(x))
+    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y, torch.ones_like(x))
 
 
 @decomposition("lcm.default")
@@ -249,7 +251,7 @@ def _shift(name: str, operation: str) -> None:
         bits = torch.iinfo(x.dtype).bits
         body = f"%r = stablehlo.{operation} %a0, %a1 : {{r}}"
         most = torch.where((y < 0) | (y >= bits), bits - 1, y)
-        found = carry(torch, body, x.shape, x.dtype, x, most)
+        found = emit_inline_mlir(torch, body, x.shape, x.dtype, x, most)
         return torch.where(most == y, found, 0) if name == "left" else found
 
 
@@ -272,7 +274,7 @@ for _name in ("and", "or", "xor"):
 def nextafter(torch: Any, x: Any, y: Any) -> Any:
     x, y = _broadcast(torch, x, y)
     body = "%r = chlo.next_after %a0, %a1 : {0}, {1} -> {r}"
-    return carry(torch, body, x.shape, x.dtype, x, y)
+    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y)
 
 
 @decomposition("copysign.Scalar")

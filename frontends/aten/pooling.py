@@ -1,11 +1,12 @@
-"""Decompose max pooling with `ceil_mode`, and on integers."""
+"""Decompose adaptive max pooling, and max pooling with `ceil_mode` and on integers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
-from .torch_rules import decomposition, only_if
+from .rules import decomposition, require
 
 
 def _pool(name: str, rank: int) -> None:
@@ -28,7 +29,7 @@ def _pool(name: str, rank: int) -> None:
             options = (window, stride, padding, dilation, ceil_mode)
             return _of_integers(torch, name, x, *options)
         # torch-mlir always rounds sizes down.
-        only_if(ceil_mode and all(isinstance(size, int) for size in sizes))
+        require(ceil_mode and all(isinstance(size, int) for size in sizes))
         ends = _ends(sizes, window, stride, padding, dilation)
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
         least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
@@ -84,3 +85,51 @@ _pool("max_pool1d", 1)
 for _rank in (2, 3):
     _pool(f"max_pool{_rank}d", _rank)
     _pool(f"max_pool{_rank}d_with_indices", _rank)
+
+
+def _adaptive_windows(torch: Any, size: int, count: int) -> tuple[Any, Any]:
+    """Return the positions in each of `count` windows over `size` elements, and which are valid.
+
+    Both have the shape `[count, widest]`. Windows overlap if `size` is not a multiple of `count`.
+    """
+    widest = max(-(-(at + 1) * size // count) - at * size // count for at in range(count))
+    numbers = torch.arange(count)[:, None]
+    places = numbers * size // count + torch.arange(widest)
+    ends = ((numbers + 1) * size + count - 1) // count
+    within = places < ends
+    return torch.where(within, places, 0), within
+
+
+def _adaptive_pool(name: str, rank: int) -> None:
+    @decomposition(f"{name}.default")
+    def pool(torch: Any, x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
+        sizes = x.shape[-rank:]
+        known = all(isinstance(each, int) for each in (*sizes, *counts))
+        require(known and x.dtype.is_floating_point and 0 not in (*sizes, *counts))
+        counts = list(counts) * (rank // len(counts))
+        # Build [..., count, widest, count, widest, ...], then move `widest` to the end.
+        inside, flat = torch.ones((), dtype=torch.bool), torch.zeros((), dtype=torch.int64)
+        lead = x.dim() - rank
+        found = x
+        for each, (size, count) in enumerate(zip(sizes, counts, strict=True)):
+            places, within = _adaptive_windows(torch, size, count)
+            axis = lead + 2 * each
+            chosen = found.index_select(axis, places.reshape(-1))
+            found = chosen.reshape(*found.shape[:axis], *places.shape, *found.shape[axis + 1 :])
+            shape = [*places.shape, *[1] * (2 * (rank - 1 - each))]
+            inside = inside & within.reshape(shape)
+            flat = flat + places.reshape(shape) * prod(sizes[each + 1 :])
+        order = [
+            *range(lead),
+            *range(lead, lead + 2 * rank, 2),
+            *range(lead + 1, lead + 2 * rank, 2),
+        ]
+        turned = [at - lead for at in order[lead:]]
+        found = torch.where(inside, found, -torch.inf).permute(order).flatten(lead + rank)
+        values, at = found.max(-1)
+        places = flat.permute(turned).flatten(rank)
+        return values, places.expand(found.shape).gather(-1, at[..., None]).squeeze(-1)
+
+
+for _rank in (2, 3):
+    _adaptive_pool(f"adaptive_max_pool{_rank}d", _rank)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .torch_rules import decomposition, only_if
+from .rules import decomposition, require
 
 
 def _starts(torch: Any, x: Any) -> Any:
@@ -32,7 +32,7 @@ def unique(
     """Return empty tensors for results that are not requested."""
     del sorted
     flat = x.reshape(-1)
-    only_if(x.numel())
+    require(x.numel())
     kind = torch.uint8 if x.dtype == torch.bool else x.dtype
     ordered, places = torch.ops.aten.sort.default(flat.to(kind), 0, False)
     values, numbers, counts = _runs(torch, ordered, _starts(torch, ordered))
@@ -69,7 +69,7 @@ def unique_dim(
 ) -> Any:
     """Order rows lexicographically, by the first elements in which they differ."""
     del sorted
-    only_if(x.numel())
+    require(x.numel())
     rows = _rows(torch, x, dim)
     differ = (rows[:, None] != rows).to(torch.int32)
     # Equal rows differ nowhere: argmax gives 0, and they compare equal at the first element.
@@ -91,7 +91,7 @@ def unique_consecutive(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    only_if(x.numel())
+    require(x.numel())
     if dim is not None:
         starts, numbers = _starts(torch, _rows(torch, x, dim)), torch.arange(x.shape[dim])
         values, inverse, counts = _chosen(torch, x, dim, starts, numbers, return_inverse)
@@ -109,14 +109,14 @@ def unique_consecutive(
 @decomposition("nonzero.default")
 def nonzero(torch: Any, x: Any) -> Any:
     """Handle rank 0, whose positions have no coordinates: torch-mlir crashes on it."""
-    only_if(not x.dim())
+    require(not x.dim())
     return torch.nonzero(x.reshape(1))[:, :0]
 
 
 @decomposition("nonzero_static.default")
 def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> Any:
     """Return the first `size` positions of non-zero elements, padded with `fill_value` rows."""
-    only_if(x.dim() and x.numel())
+    require(x.dim() and x.numel())
     hits = (x != 0).reshape(-1)
     # Indices of the non-zero elements first, then those of the others.
     _, order = torch.ops.aten.sort.stable(hits.to(torch.int32), stable=True, dim=0, descending=True)
@@ -134,14 +134,14 @@ def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> An
 def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
     """Repeat each index as often as `repeats` says."""
     ends = torch.cumsum(repeats, 0)
-    only_if(output_size is not None)
+    require(output_size is not None)
     return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)
 
 
 @decomposition("bincount.default")
 def bincount(torch: Any, x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Add weights, which torch-mlir's conversion ignores."""
-    only_if(weights is not None)
+    require(weights is not None)
     counts = torch.ops.aten.bincount.default(x, None, minlength)
     zeros = torch.zeros_like(counts, dtype=weights.dtype)
     return zeros.index_add(0, x.to(torch.int64), weights)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .torch_carried import carry
-from .torch_rules import decomposition, only_if
-from .torch_spectra import composite_rule
+from .composites import composite_rule
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, require
 
 
 @decomposition("matmul.default")
@@ -23,7 +23,7 @@ def matmul(torch: Any, x: Any, y: Any) -> Any:
     if _is_open(x) and x.dim() > 2 and y.dim() == 2:
         return _dot(torch, x, y)
     # torch-mlir's conversion to StableHLO keeps batch dimensions.
-    only_if(not batching or max(x.dim(), y.dim()) <= 3)
+    require(not batching or max(x.dim(), y.dim()) <= 3)
     return _taken_apart(torch, "matmul", x, y)
 
 
@@ -41,7 +41,7 @@ def _is_open(x: Any) -> bool:
 
 def _taken_apart(torch: Any, name: str, *arguments: Any) -> Any:
     rule: Any = composite_rule(torch, getattr(torch.ops.aten, name).default)
-    only_if(rule is not None)
+    require(rule is not None)
     return rule(*arguments)
 
 
@@ -55,4 +55,4 @@ def _dot(torch: Any, x: Any, y: Any) -> Any:
         f"%r = stablehlo.dot_general %a0, %a1, batching_dims = {dimensions} x {dimensions},"
         f" contracting_dims = [{x.dim() - 1}] x [{y.dim() - 2}] : ({{0}}, {{1}}) -> {{r}}"
     )
-    return carry(torch, body, (*x.shape[:-1], y.shape[-1]), x.dtype, x, y)
+    return emit_inline_mlir(torch, body, (*x.shape[:-1], y.shape[-1]), x.dtype, x, y)

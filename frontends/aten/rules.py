@@ -6,7 +6,7 @@
 Names outside of the namespace `aten` include theirs, `transformers::...`.
 
 A rule takes the `torch` module, which is imported only when needed, and the arguments of the
-operation. It is traced; `only_if` says where it leaves the operation unchanged.
+operation. It is traced; `require` says where it leaves the operation unchanged.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from ..ir.rules import Rules
+from ...ir.rules import Rules
 
 Decompositions = Mapping[Any, Callable[..., Any]]
 
@@ -23,17 +23,17 @@ decomposition = Rules[Callable[..., Any]]()
 """The rules by operation name; as a decorator it registers a rule."""
 
 
-class _LeftAsItIs(Exception):
+class Declined(Exception):
     """Raised by a rule that leaves its operation unchanged."""
 
 
-def only_if(condition: object) -> None:
+def require(condition: object) -> None:
     """End the calling rule and leave its operation unchanged, unless the condition holds."""
     if not condition:
-        raise _LeftAsItIs
+        raise Declined
 
 
-def of_each(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a rule for several operations. It takes the operation after `torch`."""
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,7 +59,7 @@ def _applied(rule: Callable[..., Any], torch: Any, *args: Any, **more: Any) -> A
     """Apply a rule; return `NotImplemented`, as PyTorch expects, if it leaves the operation."""
     try:
         return rule(torch, *args, **more)
-    except _LeftAsItIs:
+    except Declined:
         return NotImplemented
 
 

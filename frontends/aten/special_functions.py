@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import gamma
 from typing import Any
 
-from .torch_carried import carry
-from .torch_rules import decomposition
+from .inline_mlir import emit_inline_mlir
+from .operands import as_real
+from .rules import decomposition
 
 _OF_ELEMENTS = {
     "erfc": "chlo.erfc",
@@ -16,15 +17,13 @@ _OF_ELEMENTS = {
 }
 
 
-def _real(torch: Any, x: Any) -> Any:
-    return x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
-
-
 def _function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        x = _real(torch, x)
-        return carry(torch, f"%r = {operation} %a0 : {{0}} -> {{r}}", x.shape, x.dtype, x)
+        x = as_real(torch, x)
+        return emit_inline_mlir(
+            torch, f"%r = {operation} %a0 : {{0}} -> {{r}}", x.shape, x.dtype, x
+        )
 
 
 for _name, _operation in _OF_ELEMENTS.items():
@@ -33,16 +32,16 @@ for _name, _operation in _OF_ELEMENTS.items():
 
 @decomposition("digamma.default")
 def digamma(torch: Any, x: Any) -> Any:
-    x = _real(torch, x)
-    found = carry(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x.shape, x.dtype, x)
+    x = as_real(torch, x)
+    found = emit_inline_mlir(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x.shape, x.dtype, x)
     # At 0, PyTorch returns a signed infinity; CHLO's result is undefined.
     return torch.where(x == 0, -1 / x, found)
 
 
 def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:
-    x, y = torch.broadcast_tensors(_real(torch, x), _real(torch, y))
+    x, y = torch.broadcast_tensors(as_real(torch, x), as_real(torch, y))
     body = f"%r = {operation} %a0, %a1 : {{0}}, {{1}} -> {{r}}"
-    return carry(torch, body, x.shape, x.dtype, x, y)
+    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y)
 
 
 @decomposition("special_zeta.default")
@@ -58,7 +57,7 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
         return digamma(torch, x)
     if x.dtype in (torch.bfloat16, torch.float16):
         return polygamma(torch, n, x.to(torch.float32)).to(x.dtype)
-    x = _real(torch, x)
+    x = as_real(torch, x)
     if n > 1:
         # CHLO takes the logarithm of the zeta function, which may be negative below 0.
         factor = gamma(n + 1) if n < 171 else torch.inf
@@ -68,8 +67,3 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
     found = _of_pairs(torch, "chlo.polygamma", torch.ones_like(x), torch.where(below, 1 - x, x))
     mirrored = (torch.pi / torch.sin(torch.pi * x)) ** 2 - found
     return torch.where(x == torch.inf, 0.0, torch.where(below, mirrored, found))
-
-
-@decomposition("special_i1.default")
-def i1(torch: Any, x: Any) -> Any:
-    return torch.ops.aten.special_i1e(x) * torch.exp(torch.abs(x))

@@ -9,20 +9,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .torch_carried import call_functions, lower, with_bodies, with_functions
-from .torch_control import inline_control_flow, refused_control_flow, refused_masks
-from .torch_decompositions import decompositions, known_decompositions
-from .torch_effects import EffectError, results_of_writes
-from .torch_empty import fill_empty_tensors
-from .torch_loops import call_loops
-from .torch_tracing import place_of
-from .torch_views import join_dimensions
+from ..aten.decompositions import decompositions, known_decompositions
+from ..aten.inline_mlir import fill_bodies, lower, outline_inline_mlir, with_functions
+from .graph_control_flow import inline_control_flow, refused_control_flow, refused_masks
+from .graph_empty import fill_empty_tensors
+from .graph_inputs_written import EffectError, results_of_writes
+from .graph_loops import call_loops
+from .graph_views import join_dimensions
+from .tracing import FRONT_ENDS, place_of
 
 Table = Mapping[Any, Callable[..., Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
+class _ConversionFailure:
     """Why torch-mlir did not convert a program to the dialects of `output`."""
 
     output: str
@@ -60,7 +60,7 @@ def import_program(
     inline_control_flow(torch, exported.graph_module)
     masks = refused_masks(torch, exported.graph_module)
     if masks:
-        raise ValueError(_refused([_refusal(each, masks) for each in outputs]))
+        raise ValueError(_failure_message([_refusal(each, masks) for each in outputs]))
 
     def called(loop: Any, function: str) -> str:
         found = import_program(torch, fx, loop, outputs, function, inner=True)
@@ -69,11 +69,11 @@ def import_program(
         return found.text
 
     functions = call_loops(torch, exported.graph_module, called, name)
-    refusals: list[_Refusal] = []
+    refusals: list[_ConversionFailure] = []
     for output in outputs:
         own = decompositions(torch)
         table = {**fx.get_decomposition_table(), **own}
-        first: _Refusal | None = None
+        first: _ConversionFailure | None = None
         while True:
             found = _attempt(torch, fx, exported, output, name, table, inner)
             if isinstance(found, Imported):
@@ -93,7 +93,7 @@ def import_program(
             table |= {each: _either(own.get(each), rule) for each, rule in more.items()}
             own = {each: rule for each, rule in own.items() if each not in more}
         refusals.append(first)
-    raise ValueError(_refused(refusals))
+    raise ValueError(_failure_message(refusals))
 
 
 def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,7 +110,7 @@ def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Cal
 
 def _attempt(
     torch: Any, fx: Any, exported: Any, output: str, name: str, table: Table, inner: bool
-) -> Imported | _Refusal:
+) -> Imported | _ConversionFailure:
     """Convert a program after the decompositions of `table`, or return why that failed."""
     ir, dialect = import_module("torch_mlir.ir"), import_module("torch_mlir.dialects.torch")
     failure = import_module("torch_mlir.compiler_utils").TorchMlirCompilerError
@@ -140,13 +140,13 @@ def _attempt(
             decomposition_table={},
         )
         with context:
-            bodies = call_functions(found, name)
+            bodies = outline_inline_mlir(found, name)
         lower(found, output, calls=bool(bodies))
     except EffectError:
         raise
     # Decompositions and torch-mlir's importer may raise any exception.
     except Exception as problem:
-        operations = refused_operations([message for message, _ in said])
+        operations = unsupported_operations([message for message, _ in said])
         operation, trace = place_of(problem)
         if operation and not isinstance(problem, failure):
             return _refusal(output, {operation: trace}, str(problem))
@@ -155,10 +155,10 @@ def _attempt(
         lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
         first = said[0][0] if said else str(problem).strip()
         message = "" if operations else first.partition("\n")[0]
-        return _Refusal(output, tuple(operations), tuple(lines), message)
+        return _ConversionFailure(output, tuple(operations), tuple(lines), message)
     finally:
         handler.detach()
-    text = with_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
+    text = fill_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
     values = [node.meta["val"] for node in taken_apart.graph.output_node().args[0]]
     return Imported(text, [getattr(each, "dtype", None) for each in values], written)
 
@@ -176,14 +176,16 @@ def _unconverted(ir: Any, module: Any) -> list[str]:
     return list(names)
 
 
-def _refusal(output: str, found: Mapping[str, str], message: str = "") -> _Refusal:
+def _refusal(output: str, found: Mapping[str, str], message: str = "") -> _ConversionFailure:
     """Return a refusal for operations by name, each with a trace of its source location."""
     places = ("\n".join(reversed(trace.splitlines())) for trace in found.values())
     lines = dict.fromkeys(line for place in places if (line := user_line(place)))
-    return _Refusal(output, tuple(found), tuple(lines), message.strip().partition("\n")[0])
+    return _ConversionFailure(
+        output, tuple(found), tuple(lines), message.strip().partition("\n")[0]
+    )
 
 
-def _refused(refusals: Sequence[_Refusal]) -> str:
+def _failure_message(refusals: Sequence[_ConversionFailure]) -> str:
     """Return the error message for a module that was refused for all outputs."""
     outputs: dict[str, list[str]] = {}
     for each in refusals:
@@ -208,7 +210,7 @@ _INNER = ("constant.", "runtime.", "prim.", "prims.")
 """torch-mlir's own operations, which remain when the operations that use them are not converted."""
 
 
-def refused_operations(messages: Sequence[str]) -> list[str]:
+def unsupported_operations(messages: Sequence[str]) -> list[str]:
     """Return the PyTorch operations that torch-mlir's messages name, each once."""
     names = [
         name
@@ -231,6 +233,6 @@ def user_line(location: str) -> str:
         # Code that PyTorch generates has no file.
         if file.startswith("<eval_with_key>"):
             continue
-        if "torch" not in path.parts and path.parent != Path(__file__).parent:
+        if "torch" not in path.parts and FRONT_ENDS not in path.parents:
             return f"{file}:{line}"
     return ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .torch_carried import carry
-from .torch_rules import decomposition, of_each, only_if
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, decomposition_with_op, require
 
 
 @decomposition("complex.default")
@@ -13,7 +13,7 @@ def complex_of(torch: Any, x: Any, y: Any) -> Any:
     dtype = torch.promote_types(x.dtype, y.dtype)
     x, y = torch.broadcast_tensors(x.to(dtype), y.to(dtype))
     body = "%r = stablehlo.complex %a0, %a1 : {r}"
-    return carry(torch, body, x.shape, dtype.to_complex(), x, y)
+    return emit_inline_mlir(torch, body, x.shape, dtype.to_complex(), x, y)
 
 
 @decomposition("polar.default")
@@ -28,7 +28,7 @@ def view_as_complex(torch: Any, x: Any) -> Any:
 
 def _part(torch: Any, x: Any, name: str) -> Any:
     body = f"%r = stablehlo.{name} %a0 : ({{0}}) -> {{r}}"
-    return carry(torch, body, x.shape, x.dtype.to_real(), x)
+    return emit_inline_mlir(torch, body, x.shape, x.dtype.to_real(), x)
 
 
 @decomposition("view_as_real.default", "view_as_real_copy.default")
@@ -40,7 +40,7 @@ def view_as_real(torch: Any, x: Any) -> Any:
 def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """Convert to complex types. torch-mlir reads True as -1 here."""
     del options
-    only_if(dtype is not None and dtype.is_complex)
+    require(dtype is not None and dtype.is_complex)
     # A conversion to the same type still copies.
     return x.clone() if x.dtype == dtype else _as_complex(torch, x, dtype)
 
@@ -55,7 +55,7 @@ def angle(torch: Any, x: Any) -> Any:
 
 @decomposition("_conj.default", "conj_physical.default", "_conj_physical.default")
 def conjugate(torch: Any, x: Any) -> Any:
-    only_if(x.is_complex())
+    require(x.is_complex())
     return complex_of(torch, x.real, -x.imag)
 
 
@@ -78,10 +78,12 @@ def _arithmetic(name: str, operation: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def rule(torch: Any, x: Any, y: Any, alpha: Any = 1) -> Any:  # pyright: ignore[reportUnusedFunction]
         dtype = torch.result_type(x, y)
-        only_if(dtype.is_complex)
+        require(dtype.is_complex)
         y = y if alpha == 1 else y * alpha
         x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
-        return carry(torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x.shape, dtype, x, y)
+        return emit_inline_mlir(
+            torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x.shape, dtype, x, y
+        )
 
 
 for _name, _operation in (
@@ -93,17 +95,17 @@ for _name, _operation in (
     _arithmetic(_name, _operation)
 
 
-@of_each("mm.default", "bmm.default", "mv.default", "dot.default")
+@decomposition_with_op("mm.default", "bmm.default", "mv.default", "dot.default")
 def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
     """Compute a complex matrix product from products of the real and imaginary parts."""
     dtype = torch.promote_types(x.dtype, y.dtype)
-    only_if(dtype.is_complex)
+    require(dtype.is_complex)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
     real = product(x.real, y.real) - product(x.imag, y.imag)
     return complex_of(torch, real, product(x.real, y.imag) + product(x.imag, y.real))
 
 
-@of_each("sum.default", "sum.dim_IntList", "mean.default", "mean.dim")
+@decomposition_with_op("sum.default", "sum.dim_IntList", "mean.default", "mean.dim")
 def by_parts(
     torch: Any, operation: Any, x: Any, *options: Any, dtype: Any = None, **more: Any
 ) -> Any:
@@ -112,14 +114,14 @@ def by_parts(
     Operations with a real result are left unchanged.
     """
     kind = x.dtype if dtype is None else dtype
-    only_if(kind.is_complex)
+    require(kind.is_complex)
     x = _as_complex(torch, x, kind)
     return complex_of(torch, *(operation(part, *options, **more) for part in (x.real, x.imag)))
 
 
 @decomposition("constant_pad_nd.default")
 def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
-    only_if(x.is_complex())
+    require(x.is_complex())
     operation, filled = torch.ops.aten.constant_pad_nd.default, complex(value)
     real = operation(x.real, pads, filled.real)
     return complex_of(torch, real, operation(x.imag, pads, filled.imag))
@@ -128,7 +130,7 @@ def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
 @decomposition("where.self")
 def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
     dtype = torch.promote_types(x.dtype, y.dtype)
-    only_if(dtype.is_complex)
+    require(dtype.is_complex)
     x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
     real = torch.where(condition, x.real, y.real)
     return complex_of(torch, real, torch.where(condition, x.imag, y.imag))
@@ -136,7 +138,7 @@ def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
 
 @decomposition("masked_fill.Scalar")
 def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
-    only_if(x.is_complex())
+    require(x.is_complex())
     return where(torch, mask, torch.full((), complex(value), dtype=x.dtype), x)
 
 
@@ -150,8 +152,8 @@ def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any
     if dtype == torch.uint8 and all(isinstance(each, int) for each in size):
         number: Any = value
         body = f"%r = stablehlo.constant dense<{int(number) % 256}> : {{r}}"
-        return carry(torch, body, size, dtype, torch.zeros(()))
-    only_if(dtype.is_complex)
+        return emit_inline_mlir(torch, body, size, dtype, torch.zeros(()))
+    require(dtype.is_complex)
     parts, kind = complex(value), dtype.to_real()
     real = torch.full(size, parts.real, dtype=kind)
     return complex_of(torch, real, torch.full(size, parts.imag, dtype=kind))
@@ -162,7 +164,7 @@ def _like(name: str, value: int) -> None:
     def make(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         del options
         kind = x.dtype if dtype is None else dtype
-        only_if(kind == torch.uint8 or kind.is_complex)
+        require(kind == torch.uint8 or kind.is_complex)
         return torch.full(x.shape, value, dtype=kind)
 
 
@@ -196,8 +198,10 @@ _OF_ELEMENTS = {
 def _function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        only_if(x.is_complex())
-        return carry(torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x.shape, x.dtype, x)
+        require(x.is_complex())
+        return emit_inline_mlir(
+            torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x.shape, x.dtype, x
+        )
 
 
 for _name, _operation in _OF_ELEMENTS.items():
@@ -207,7 +211,7 @@ for _name, _operation in _OF_ELEMENTS.items():
 @decomposition("reciprocal.default")
 def reciprocal(torch: Any, x: Any) -> Any:
     """Convert integers to floats first: torch-mlir's program fails on zeros at run time."""
-    only_if(not x.dtype.is_floating_point)
+    require(not x.dtype.is_floating_point)
     if x.is_complex():
         return torch.ones_like(x) / x
     return 1.0 / x.to(torch.get_default_dtype())
@@ -216,27 +220,27 @@ def reciprocal(torch: Any, x: Any) -> Any:
 @decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
 def power(torch: Any, x: Any, y: Any) -> Any:
     dtype = torch.result_type(x, y)
-    only_if(dtype.is_complex)
+    require(dtype.is_complex)
     x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
-    return carry(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
+    return emit_inline_mlir(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
 
 
 @decomposition("sigmoid.default")
 def sigmoid(torch: Any, x: Any) -> Any:
-    only_if(x.is_complex())
+    require(x.is_complex())
     return torch.reciprocal(1 + torch.exp(-x))
 
 
 @decomposition("silu.default")
 def silu(torch: Any, x: Any) -> Any:
-    only_if(x.is_complex())
+    require(x.is_complex())
     return x * torch.sigmoid(x)
 
 
 @decomposition("logaddexp.default")
 def logaddexp(torch: Any, x: Any, y: Any) -> Any:
     """Order the operands by real part, so that exp does not overflow; torch-mlir crashes."""
-    only_if(torch.result_type(x, y).is_complex)
+    require(torch.result_type(x, y).is_complex)
     first = x.real >= y.real
     most, least = torch.where(first, x, y), torch.where(first, y, x)
     return most + torch.log(1 + torch.exp(least - most))
@@ -248,7 +252,7 @@ def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     kind = x.dtype if dtype is None else dtype
     if kind == torch.uint8:
         return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
-    only_if(kind.is_complex)
+    require(kind.is_complex)
     found = _as_complex(torch, x, kind)
     step = 1
     while x.dim() and step < x.shape[dim]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .torch_carried import carry
-from .torch_complex import by_parts
-from .torch_rules import decomposition, of_each, only_if
+from .complex_numbers import by_parts
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, decomposition_with_op, require
 
 
 def _is_small(torch: Any, x: Any) -> bool:
@@ -22,7 +22,7 @@ def as_integers(
     torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
 ) -> Any:
     """Apply an operation to bytes or booleans as i32; indices in the result stay as they are."""
-    only_if(_is_small(torch, x))
+    require(_is_small(torch, x))
     found = operation(x.to(torch.int32), *options, **more)
     if isinstance(found, torch.Tensor):
         return found.to(x.dtype) if found.dtype == torch.int32 else found
@@ -38,20 +38,20 @@ def _ordered(torch: Any, x: Any, largest: bool) -> Any:
     whole = torch.int64 if wide.dtype == torch.float64 else torch.int32
     body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
     # Adding 0.0 turns -0.0 into 0.0.
-    bits = carry(torch, body, x.shape, whole, wide + 0.0)
+    bits = emit_inline_mlir(torch, body, x.shape, whole, wide + 0.0)
     limits = torch.iinfo(whole)
     found = torch.where(bits < 0, bits ^ limits.max, bits)
     return torch.where(torch.isnan(wide), limits.max if largest else limits.min, found)
 
 
-@of_each("amax.default", "amin.default")
+@decomposition_with_op("amax.default", "amin.default")
 def reduction(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return operation(x.reshape(1), *options, **more).reshape(())
     return as_integers(torch, operation, x, *options, **more)
 
 
-@of_each("argmax.default", "argmin.default")
+@decomposition_with_op("argmax.default", "argmin.default")
 def place(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if x.dim() and x.dtype.is_floating_point:
         is_largest = operation is torch.ops.aten.argmax.default
@@ -65,7 +65,7 @@ def _extremum(torch: Any, name: str, x: Any, *options: Any, **more: Any) -> Any:
     if _is_small(torch, x):
         operation = getattr(torch.ops.aten, name).dim
         return as_integers(torch, operation, x, *options, **more)
-    only_if(x.dtype.is_floating_point)
+    require(x.dtype.is_floating_point)
     values = getattr(torch, f"a{name}")(x, *options, **more)
     return values, getattr(torch, f"arg{name}")(x, *options, **more)
 
@@ -95,12 +95,12 @@ def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
     sizes = "x".join(map(str, shape))
     types = f"({{{{0:{sizes}}}}}, tensor<{sizes}xi32>)"
     body = f"{{}} = chlo.top_k(%a0, k = {k}) : {{{{0}}}} -> {types}"
-    values = carry(torch, body.format("%r, %other"), shape, x.dtype, x)
-    places = carry(torch, body.format("%other, %r"), shape, torch.int32, x)
+    values = emit_inline_mlir(torch, body.format("%r, %other"), shape, x.dtype, x)
+    places = emit_inline_mlir(torch, body.format("%other, %r"), shape, torch.int32, x)
     return values.movedim(-1, dim), places.to(torch.int64).movedim(-1, dim)
 
 
-@of_each("topk.default")
+@decomposition_with_op("topk.default")
 def topk(
     torch: Any,
     operation: Any,
@@ -117,17 +117,17 @@ def topk(
     if _is_small(torch, x):
         return as_integers(torch, operation, x, k, dim, largest, True)
     # An unsorted result may have any order; torch-mlir supports only the sorted one.
-    only_if(not sorted)
+    require(not sorted)
     return operation(x, k, dim, largest, True)
 
 
-of_each("max.default", "min.default")(as_integers)
+decomposition_with_op("max.default", "min.default")(as_integers)
 
 
-@of_each("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
+@decomposition_with_op("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
 def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
     """Return bytes for bytes, and test both parts of complex numbers."""
-    only_if(x.dtype == torch.uint8 or x.is_complex())
+    require(x.dtype == torch.uint8 or x.is_complex())
     found = operation(x != 0, *options)
     return found.to(x.dtype) if x.dtype == torch.uint8 else found
 
@@ -141,19 +141,19 @@ def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     return by_parts(torch, operation, x, dim, dtype=dtype)
 
 
-@of_each("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
+@decomposition_with_op("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
 def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return operation(x.reshape(1), *options, **more).reshape(())
     # A norm depends only on magnitudes.
-    only_if(x.is_complex())
+    require(x.is_complex())
     return operation(torch.abs(x), *options, **more)
 
 
 def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
     """Multiply complex numbers: torch-mlir crashes on them."""
     kind = x.dtype if dtype is None else dtype
-    only_if(kind.is_complex)
+    require(kind.is_complex)
     if not x.shape[dim]:
         return torch.ones_like(x.sum(dim), dtype=kind)
     return torch.cumprod(x, dim, dtype=kind).select(dim, -1)

@@ -17,7 +17,9 @@ _NAMESPACE = "mesh_opt"
 _OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 
 
-def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
+def emit_inline_mlir(
+    torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any
+) -> Any:
     """Return a tensor that `body`, MLIR text, computes as `%r` from the operands `%a0`, `%a1`, ...
 
     In the text `{0}`, `{1}`, ... stand for the types of the operands, and `{r}` for the type of the
@@ -25,10 +27,10 @@ def carry(torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: An
     """
     # Pass the name of the type: torch-mlir numbers types in another order.
     kind = str(dtype).removeprefix("torch.")
-    return carried_operation(torch, len(operands))(body, list(shape), kind, *operands)
+    return inline_mlir_op(torch, len(operands))(body, list(shape), kind, *operands)
 
 
-def looped(torch: Any, count: int, carried: int) -> Any:
+def inline_mlir_loop_op(torch: Any, count: int, carried: int) -> Any:
     """Return an operation of `count` operands whose text computes `%r`.
 
     The results have the types of the first `carried` operands.
@@ -43,7 +45,7 @@ def looped(torch: Any, count: int, carried: int) -> Any:
     return _defined(torch, f"looped_{count}_{carried}", "", count, results, traced)
 
 
-def carried_operation(torch: Any, count: int) -> Any:
+def inline_mlir_op(torch: Any, count: int) -> Any:
     """Return an operation of a text, the result's shape and type, and `count` operands."""
 
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
@@ -72,7 +74,7 @@ _DEFINED: dict[str, Any] = {}
 """Libraries of the defined operations by name. An operation disappears with its library."""
 
 
-def call_functions(module: Any, name: str) -> dict[str, str]:
+def outline_inline_mlir(module: Any, name: str) -> dict[str, str]:
     """Replace carried operations in a torch-mlir module by calls of declared functions.
 
     Return the text for the body of each function. Function names contain `name`, that of the
@@ -168,7 +170,7 @@ class _Type(str):
         return f"tensor<{sizes}{found[1]}>"
 
 
-def with_bodies(text: str, bodies: Mapping[str, str]) -> str:
+def fill_bodies(text: str, bodies: Mapping[str, str]) -> str:
     """Return a program with the bodies of declared functions filled in."""
 
     def define(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """Replace loops of PyTorch, which torch-mlir imports but does not convert, by carried operations.
 
 Condition and body become separate functions. The loop bypasses torch-mlir as a carried operation
-does (see `torch_carried`):
+does (see `inline_mlir`):
 
     while_loop(f, g, (x, y), (z,))  ->  mesh_opt.looped_3_2("%r:2 = stablehlo.while ...", x, y, z)
     scan(f, (a,), (x,))             ->  mesh_opt.looped_3_2("...", a, zeros, x)
@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .torch_carried import looped
+from ..aten.inline_mlir import inline_mlir_loop_op
 
 Importer = Callable[[Any, str], str]
 """Converts an exported program to text, with its function under the given name."""
@@ -119,7 +119,7 @@ def _is_known(torch: Any, node: Any) -> bool:
 def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:
     """Turn a node into the operation of `text`, whose results are like its first operands."""
     carried = len(node.meta["val"])
-    node.target, node.args = looped(torch, len(operands), carried), (text, *operands)
+    node.target, node.args = inline_mlir_loop_op(torch, len(operands), carried), (text, *operands)
     if carried > 1:
         return
     # An operation with one result does not return a tuple.

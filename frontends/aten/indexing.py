@@ -1,4 +1,4 @@
-"""Decompose indexing: indices, masks, strides, and sums of indexed rows."""
+"""Decompose indexing: indices, masks, strides, slices to write to, and sums of indexed rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from .torch_rules import decomposition, of_each, only_if
+from .rules import decomposition, decomposition_with_op, require
 
 
 @decomposition("as_strided.default")
@@ -22,11 +22,11 @@ def as_strided(
     packed = [1, *accumulate(reversed(size[1:]), operator.mul)][::-1]
     start = x.storage_offset()
     has_same_count = known(x.numel() == size[0] * packed[0]) if size else x.numel() == 1
-    only_if(has_same_count and x.is_contiguous())
+    require(has_same_count and x.is_contiguous())
     # The stride of a dimension of extent 1 does not matter.
     for count, a, b in zip(size, stride, packed, strict=True):
-        only_if(known(count == 1) or known(a == b))
-    only_if(known((start if storage_offset is None else storage_offset) == start))
+        require(known(count == 1) or known(a == b))
+    require(known((start if storage_offset is None else storage_offset) == start))
     return torch.ops.aten.view.default(x, size)
 
 
@@ -97,7 +97,7 @@ _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
 """
 
 
-@of_each("index.Tensor", "index_put.default")
+@decomposition_with_op("index.Tensor", "index_put.default")
 def _from_the_start(
     torch: Any, operation: Any, x: Any, indices: Sequence[Any], *others: Any
 ) -> Any:
@@ -109,7 +109,7 @@ def _from_the_start(
         found = _put_by_mask(torch, x, indices, *(*others, False)[:2])
         if found is not None:
             return found
-    only_if(not _in_rule.get())
+    require(not _in_rule.get())
     token = _in_rule.set(True)
     try:
         return operation(x, _counted(torch, x, indices), *others)
@@ -172,3 +172,56 @@ def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
     # depend on data.
     own = (rows >= starts[:, None]) & (rows < ends[:, None])
     return torch.matmul(torch.where(own[:, :, None], x, 0.0), weights).sum(0)
+
+
+@decomposition("slice_scatter.default")
+def slice_scatter(
+    torch: Any,
+    x: Any,
+    part: Any,
+    dim: int = 0,
+    start: Any = None,
+    end: Any = None,
+    step: int = 1,
+) -> Any:
+    """Clamp the bounds to the tensor: the end of `x[1:] = y` is the largest integer.
+
+    torch-mlir's conversion to StableHLO lists all indices up to the end before it looks at the
+    size.
+    """
+    size = x.shape[dim]
+    require(all(isinstance(each, int) for each in (size, start or 0, end or 0)))
+    first, last, _ = slice(start, end).indices(size)
+    last = max(first, last)
+    require((start, end) != (first, last))
+    return torch.ops.aten.slice_scatter.default(x, part, dim, first, last, step)
+
+
+@decomposition("diagonal_scatter.default")
+def diagonal_scatter(
+    torch: Any, x: Any, part: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Any:
+    rows, columns = torch.arange(x.shape[dim1]), torch.arange(x.shape[dim2])
+    on_diagonal = columns == rows[:, None] + offset
+    if not part.numel():
+        return x.clone()
+    # Element (i, i + offset) is number i of the part, or i + offset below the main diagonal.
+    numbers = torch.clamp(rows + min(offset, 0), 0, part.shape[-1] - 1)
+    spread = part.index_select(-1, numbers)[..., None]
+    moved = x.movedim((dim1, dim2), (-2, -1))
+    return torch.where(on_diagonal, spread, moved).movedim((-2, -1), (dim1, dim2))
+
+
+@decomposition("block_diag.default")
+def block_diag(torch: Any, tensors: Sequence[Any]) -> Any:
+    blocks = [torch.atleast_2d(each) for each in tensors]
+    dtype = blocks[0].dtype
+    for each in blocks:
+        dtype = torch.promote_types(dtype, each.dtype)
+    width, before = sum(each.shape[1] for each in blocks), 0
+    rows: list[Any] = []
+    for each in blocks:
+        pads = (before, width - before - each.shape[1])
+        rows.append(torch.nn.functional.pad(each.to(dtype), pads))
+        before += each.shape[1]
+    return torch.cat(rows)

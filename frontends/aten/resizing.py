@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from .torch_rules import decomposition, only_if
+from .rules import decomposition, require
 
 
 def _linear(torch: Any, x: Any) -> Any:
@@ -114,7 +114,7 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        only_if(_known(torch, x, counts))
+        require(_known(torch, x, counts))
         rows, columns = (
             _weights(torch, (function, radius), size, count, align_corners, scale)
             for size, count, scale in zip(x.shape[-2:], counts, (scales_h, scales_w), strict=True)
@@ -137,7 +137,7 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
     ) -> Any:
         """Resize bytes; PyTorch's rules compute in f32 and round differently than its kernels."""
         sizes = x.shape[-2:]
-        only_if(x.dtype == torch.uint8 and _known(torch, x, counts or ()))
+        require(x.dtype == torch.uint8 and _known(torch, x, counts or ()))
         given = [None, None] if factors is None else list(factors)
         if counts is None:
             counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]

@@ -1,4 +1,10 @@
-"""Decompose operations that order elements: sorts, medians, histograms, running extrema."""
+"""Decompose operations that order elements: sorts, medians, histograms, searches, running extrema.
+
+    searchsorted(s, x)  ->  (~(s[..., None, :] >= x[..., None])).sum(-1)
+
+A binary search would be a loop for each element. A sum is a contraction, which can be tiled and
+split.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .torch_carried import carry
-from .torch_reductions import as_integers
-from .torch_rules import decomposition, only_if
+from .inline_mlir import emit_inline_mlir
+from .reductions import as_integers
+from .rules import decomposition, require
 
 _SORT = """
 {results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
@@ -52,7 +58,7 @@ def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
     places = torch.arange(x.shape[dim]).view(shape).expand(x.shape)
     order = "GT" if descending else "LT"
     values, found = (
-        carry(
+        emit_inline_mlir(
             torch,
             _SORT.format(results=results, dim=dim, kind=kind, keys=keys, order=order),
             x.shape,
@@ -160,7 +166,7 @@ def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> 
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     size = x.shape[dim]
-    only_if(isinstance(size, int))
+    require(isinstance(size, int))
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
     # Each step doubles the number of predecessors that an element accounts for.
@@ -193,7 +199,7 @@ def cummin(torch: Any, x: Any, dim: int) -> Any:
 def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Handle rank 0, which has no dimension."""
     del dim, keepdim
-    only_if(not x.dim())
+    require(not x.dim())
     real = x.dtype.is_floating_point or x.is_complex()
     return x.clone() if real else x.to(torch.get_default_dtype())
 
@@ -207,7 +213,7 @@ def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
     if x.dim() == 0:
         return x.clone()
     size = x.shape[dim]
-    only_if(isinstance(size, int) and not x.is_complex())
+    require(isinstance(size, int) and not x.is_complex())
     found, step = x, 1
     while step < size:
         before, after = found.narrow(dim, 0, size - step), found.narrow(dim, step, size - step)
@@ -235,3 +241,55 @@ def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
     if reduction:
         loss = loss.mean() if reduction == 1 else loss.sum()
     return loss, chosen.to(x.dtype)
+
+
+@decomposition("searchsorted.Tensor", "searchsorted.Scalar")
+def searchsorted(
+    torch: Any,
+    boundaries: Any,
+    x: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Any:
+    """Count the boundaries before each element; with `right`, equal ones count too."""
+    right = right or side == "right"
+    if sorter is not None:
+        boundaries = boundaries.gather(-1, sorter)
+    dtype = torch.int32 if out_int32 else torch.int64
+    one = isinstance(x, torch.Tensor) and x.dim() > 0
+    elements = x[..., None] if one else x
+    if one and boundaries.dim() > 1:
+        boundaries = boundaries[..., None, :]
+    # The negated comparison puts all boundaries before NaN.
+    before = ~(boundaries > elements) if right else ~(boundaries >= elements)
+    return before.sum(-1).to(dtype)
+
+
+@decomposition("bucketize.Tensor", "bucketize.Scalar")
+def bucketize(
+    torch: Any, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
+) -> Any:
+    return searchsorted(torch, boundaries, x, out_int32=out_int32, right=right)
+
+
+@decomposition("mode.default")
+def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """Return the least of the most frequent values, and its last position."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    if x.dtype == torch.bool:
+        values, places = mode(torch, x.to(torch.int8), dim, keepdim)
+        return values.to(torch.bool), places
+    x = x.movedim(dim, -1)
+    ordered, places = torch.ops.aten.sort.default(x, -1, False)
+    counts = (ordered[..., None] == ordered[..., None, :]).sum(-1)
+    # Values are sorted: the first of the largest counts belongs to the least value.
+    first = counts.argmax(-1, keepdim=True)
+    at = first + torch.clamp(counts.gather(-1, first) - 1, min=0)
+    found = ordered.gather(-1, at), places.gather(-1, at)
+    if keepdim:
+        return tuple(each.movedim(-1, dim) for each in found)
+    return tuple(each.squeeze(-1) for each in found)

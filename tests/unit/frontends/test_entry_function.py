@@ -9,8 +9,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from mesh_opt.frontends import entry_points
-from mesh_opt.frontends.entry_points import EntryPoint
+from mesh_opt.frontends import entry_function
+from mesh_opt.frontends.entry_function import EntryPoint
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.delenv("MESH_OPT_VERIFY_EACH", raising=False)
     monkeypatch.delitem(sys.modules, "mesh_opt.extend", raising=False)
-    monkeypatch.setattr(entry_points, "LEAST_SECONDS", 0)
+    monkeypatch.setattr(entry_function, "MIN_CACHED_COMPILE_SECONDS", 0)
     return tmp_path / PROGRAMS
 
 
@@ -44,13 +44,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Gets an entry whenever a program is compiled."""
     found: list[str] = []
-    compile: Callable[..., object] = entry_points.compile
+    compile: Callable[..., object] = entry_function.compile
 
     def watched(*given: object, **options: object) -> object:
         found.append("compiled")
         return compile(*given, **options)
 
-    monkeypatch.setattr(entry_points, "compile", watched)
+    monkeypatch.setattr(entry_function, "compile", watched)
     return found
 
 
@@ -104,7 +104,7 @@ def test_another_program_is_compiled(folder: Path, compiled: list[str]) -> None:
 
 
 def test_what_is_compiled_soon_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry_points, "LEAST_SECONDS", 1e9)
+    monkeypatch.setattr(entry_function, "MIN_CACHED_COMPILE_SECONDS", 1e9)
     entry().run([TWO, TWO])
     assert not list(folder.iterdir())
 

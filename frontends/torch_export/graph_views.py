@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from .torch_carried import carried_operation
+from ..aten.inline_mlir import inline_mlir_op
 
 Part = tuple[Any, int, int]
 """A size, the index of the operand dimension that it is part of, and that of the result dimension.
@@ -40,7 +40,7 @@ def join_dimensions(torch: Any, graph_module: Any) -> None:
             continue
         kind = str(value.dtype).removeprefix("torch.")
         # Change the node in place: outputs refer to its name.
-        node.target = carried_operation(torch, 1)
+        node.target = inline_mlir_op(torch, 1)
         node.args = (body, list(node.args[1]), kind, operand)
     graph_module.recompile()
 

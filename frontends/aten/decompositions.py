@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from .torch_rules import Decompositions, table
-from .torch_spectra import composite_rule, composites
+from .composites import composite_rule, composites
+from .rules import Decompositions, table
 
 _RULES = (
-    *("bessel", "choices", "complex", "elements", "functions", "indices", "matrices", "orders"),
-    *("places", "polynomials", "pools", "products", "reductions", "resizes", "series", "spectra"),
+    *("bessel", "complex_numbers", "data_dependent", "elementwise", "fft", "indexing"),
+    *("linear_algebra", "matmul", "polynomials", "pooling", "reductions", "resizing", "sorting"),
+    *("special_functions", "statistics"),
 )
-"""The modules `torch_*` that register rules."""
+"""The modules that register rules."""
 
 
 def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
@@ -40,5 +41,5 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
 def decompositions(torch: Any) -> Decompositions:
     """Return our rules, for operations that PyTorch and torch-mlir lack or decompose wrongly."""
     for name in _RULES:
-        import_module(f".torch_{name}", __package__)
+        import_module(f".{name}", __package__)
     return {**table(torch), **composites(torch)}

@@ -2,7 +2,12 @@
 
 Near 0 they are series in x^2; the logarithm and the pole of functions of the second kind are
 separate terms. Beyond the border they are series in (border / x)^power, with oscillating,
-exponential and root factors taken out. All computations are in f64.
+exponential and root factors taken out. These computations are in f64. `i0` and `i0e` have series
+of their own, in the type of the operand:
+
+    i0e(x)  ->  c0 / 2 + c1 T1(x / 4 - 1) + c2 T2(x / 4 - 1) + ...    for |x| <= 8
+
+Beyond 8 the series is of `sqrt(x) i0e(x)` in `16 / x - 1`.
 """
 
 from __future__ import annotations
@@ -13,19 +18,13 @@ from math import pi
 from typing import Any
 
 import numpy as np
-from numpy.polynomial import chebyshev
 from scipy import special
 
-from .torch_rules import decomposition
-from .torch_series import real_type, series
+from .chebyshev import fit_series, series
+from .operands import real_type
+from .rules import decomposition
 
 _Function = Callable[[Any], Any]
-
-
-@cache
-def _fitted(function: _Function, degree: int) -> list[float]:
-    """Return the Chebyshev coefficients of a function on [-1, 1]."""
-    return [float(each) for each in chebyshev.chebinterpolate(function, degree)]
 
 
 @cache
@@ -35,7 +34,7 @@ def _near_by(function: _Function, border: float, degree: int) -> list[float]:
     def on_series(t: Any) -> Any:
         return function(border * np.sqrt((t + 1) / 2))
 
-    return _fitted(on_series, degree)
+    return fit_series(on_series, degree)
 
 
 @cache
@@ -45,7 +44,7 @@ def _far_off(function: _Function, border: float, power: int, degree: int) -> lis
     def on_series(t: Any) -> Any:
         return function(border * ((t + 1) / 2) ** (-1 / power))
 
-    return _fitted(on_series, degree)
+    return fit_series(on_series, degree)
 
 
 def _sides(torch: Any, x: Any, border: float, power: int) -> tuple[Any, Any, Any]:
@@ -194,14 +193,45 @@ for _order in (0, 1):
 _of_reals("spherical_bessel_j0", _spherical)
 
 
-@decomposition("special_modified_bessel_i0.default")
+@cache
+def _scaled_coefficients(function: Callable[[Any], Any], degree: int, far: bool) -> list[float]:
+    """Return the series of a function on [0, 8], or (`far`) of its product with sqrt(x) beyond."""
+
+    def near_by(t: Any) -> Any:
+        return function(4 * (t + 1))
+
+    def far_off(t: Any) -> Any:
+        x = 16 / (t + 1)
+        return function(x) * np.sqrt(x)
+
+    return fit_series(far_off if far else near_by, degree)
+
+
+def _scaled_bessel(torch: Any, x: Any, function: Callable[[Any], Any]) -> Any:
+    x = x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    wide = x if x.dtype == torch.float64 else x.to(torch.float32)
+    degrees = (36, 30) if wide.dtype == torch.float64 else (22, 12)
+    size = torch.abs(wide)
+    near_by = series(torch, _scaled_coefficients(function, degrees[0], False), size / 4 - 1)
+    beyond = torch.clamp(size, min=8)
+    far_off = series(torch, _scaled_coefficients(function, degrees[1], True), 16 / beyond - 1)
+    found = torch.where(size <= 8, near_by, far_off / torch.sqrt(beyond))
+    return torch.where(torch.isnan(wide), wide, found)
+
+
+@decomposition("special_i0e.default")
+def i0e(torch: Any, x: Any) -> Any:
+    return _scaled_bessel(torch, x, special.i0e).to(real_type(torch, x))
+
+
+@decomposition("i0.default", "special_i0.default", "special_modified_bessel_i0.default")
 def i0(torch: Any, x: Any) -> Any:
-    return torch.i0(x)
+    return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(real_type(torch, x))
 
 
-@decomposition("special_modified_bessel_i1.default")
+@decomposition("special_i1.default", "special_modified_bessel_i1.default")
 def i1(torch: Any, x: Any) -> Any:
-    return torch.special.i1(x)
+    return torch.ops.aten.special_i1e(x) * torch.exp(torch.abs(x))
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -218,7 +248,7 @@ def _scaled_error(t: Any) -> Any:
 def _erfcx(torch: Any, x: Any) -> Any:
     size = torch.abs(x)
     place = 1 - 2 * _HALFWAY / (size + _HALFWAY)
-    found = series(torch, _fitted(_scaled_error, 30), place) / (1 + 2 * size)
+    found = series(torch, fit_series(_scaled_error, 30), place) / (1 + 2 * size)
     return torch.where(x < 0, 2 * torch.exp(x * x) - found, found)
 
 
@@ -237,7 +267,7 @@ def _ndtri(torch: Any, x: Any) -> Any:
     tail = torch.minimum(x, 1 - x)
     root = torch.sqrt(-2 * torch.log(tail))
     place = 2 * (_MEDIAN / root - _LEAST) / (1 - _LEAST) - 1
-    found = series(torch, _fitted(_quantile, 40), place) - root
+    found = series(torch, fit_series(_quantile, 40), place) - root
     found = torch.where(tail == 0, -torch.inf, torch.where(tail > 0, found, torch.nan))
     return torch.where(x > 0.5, -found, found)
 

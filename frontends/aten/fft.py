@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .torch_carried import carry
-from .torch_rules import Decompositions, decomposition, only_if
-
-
-def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
-    """Return PyTorch's decomposition of a composite operation; `None` if it is not composite."""
-    key = torch._C.DispatchKey.CompositeImplicitAutograd
-    if not operation.has_kernel_for_dispatch_key(key):
-        return None
-
-    def rule(*arguments: Any, **keywords: Any) -> Any:
-        # `operation.decompose` would call this rule again while it is registered.
-        return operation._op_dk(key, *arguments, **keywords)
-
-    return rule
-
-
-def composites(torch: Any) -> Decompositions:
-    """Return the rules for transforms that PyTorch composes of the ones in this module."""
-    aten = torch.ops.aten
-    names = [name for name in dir(aten) if name.startswith("fft_")]
-    operations = [getattr(aten, name).default for name in names]
-    rules = {each: composite_rule(torch, each) for each in operations}
-    return {each: rule for each, rule in rules.items() if rule is not None}
+from .inline_mlir import emit_inline_mlir
+from .rules import decomposition, require
 
 
 def _transform(
@@ -49,7 +27,7 @@ def _transform(
         f"%c = stablehlo.constant dense<{value}> : {{r}}\n"
         "%r = stablehlo.multiply %f, %c : {r}"
     )
-    found = carry(torch, body, (*x.shape[:-1], length), dtype, x)
+    found = emit_inline_mlir(torch, body, (*x.shape[:-1], length), dtype, x)
     return found.movedim(-1, dimension)
 
 
@@ -65,7 +43,7 @@ def _known(x: Any, dim: Sequence[int]) -> bool:
 def complex_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
 ) -> Any:
-    only_if(_known(x, dim))
+    require(_known(x, dim))
     for each in dim:
         kind, size = "FFT" if forward else "IFFT", x.shape[each]
         x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
@@ -76,7 +54,7 @@ def complex_to_complex(
 def real_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
 ) -> Any:
-    only_if(_known(x, dim))
+    require(_known(x, dim))
     if not onesided:
         whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
         return complex_to_complex(torch, whole, dim, normalization, True)
@@ -90,7 +68,7 @@ def real_to_complex(
 def complex_to_real(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
 ) -> Any:
-    only_if(_known(x, dim))
+    require(_known(x, dim))
     if dim[:-1]:
         x = complex_to_complex(torch, x, dim[:-1], normalization, False)
     scale = _scale([last_dim_size], normalization)

@@ -58,6 +58,10 @@ _LEVELS = "torch._functorch"
 """The module of the functions that begin and end a level of a `torch.func` transform."""
 
 
+FRONT_ENDS = Path(__file__).parents[1]
+"""The folder of our files, whose lines are not the user's."""
+
+
 class TracingError(ValueError):
     """torch.export cannot trace a module."""
 
@@ -71,13 +75,13 @@ def located(torch: Any) -> Generator[None]:
     try:
         yield
     except Exception as problem:
-        package, own = Path(torch.__file__).parent, Path(__file__).parent
+        package = Path(torch.__file__).parent
         frames = traceback.extract_tb(problem.__traceback__)
         files = [Path(each.filename) for each in frames]
         lines = [
             f"{file}:{frame.lineno}"
             for file, frame in zip(files, frames, strict=True)
-            if own not in file.parents and package not in file.parents and file.is_file()
+            if FRONT_ENDS not in file.parents and package not in file.parents and file.is_file()
         ]
         if package not in files[-1].parents or not lines:
             raise

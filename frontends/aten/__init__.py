@@ -1,0 +1,1 @@
+"""Decompose PyTorch operations into operations that torch-mlir converts."""

@@ -1,0 +1,1 @@
+"""Export PyTorch modules, and import the exported programs as MLIR text."""
