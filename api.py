@@ -28,6 +28,7 @@ from .interpreter.device_array import DeviceArray
 from .interpreter.parameters import Parameter, Parameters
 from .ir.text.source import Source
 from .passes.manager.pass_manager import Observer
+from .programs.backends import NATIVE
 from .programs.compiling import Stage, run_pipeline
 from .programs.function import Function, Signature, signature_of
 from .programs.runnable import BACKENDS, RunnableModule
@@ -196,7 +197,7 @@ def compile(
     source: str | os.PathLike[str] | ModuleOp | Source,
     pipeline: str | Sequence[ModulePass] = "",
     *,
-    backend: str = "numba",
+    backend: str = NATIVE,
     grid: Grid | None = None,
     stages: bool = True,
     context: Context | None = None,
@@ -208,7 +209,7 @@ def compile(
     - `source`: MLIR text, the path of a file (a `Path`, or a string that ends in `.mlir`), or a
       module, which is copied;
     - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects;
-    - `backend`: how functions run: `numba` (native code), `interpreter` (the NumPy reference), or
+    - `backend`: how functions run: `native` (native code), `interpreter` (the NumPy reference), or
       `mpi` (native code; this process is one of the ranks);
     - `grid`: grid extents, for a program that leaves them dynamic;
     - `stages`: whether to keep the IR text after each pass;

@@ -8,8 +8,10 @@ on first use, so that a dialect which needs only verification does not load NumP
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from .dialects.iree_encoding.interfaces import (
@@ -30,14 +32,14 @@ if TYPE_CHECKING:
     from .passes.compile import CompilePass
     from .passes.data_tile import DataTilePass
     from .passes.registry import OWN_PASSES
-    from .passes.sharding.partition.by_rule import run_whole, spread_by_rule
-    from .passes.sharding.partition.op_sharding import OpSharding
+    from .passes.sharding.partition.by_rule import partition_by_rule, run_replicated
+    from .passes.sharding.partition.chosen_sharding import OpSharding
     from .passes.sharding.partition.partitioner import Partitioner
     from .passes.sharding.partition.registry import partition
     from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
     from .passes.sharding.rules.registry import dialect_rule, sharding_rule
     from .passes.sharding.spmd import SpmdPass
-    from .sharding.factors import FactorKind, FactorRule, Shards
+    from .sharding.factors import FactorKind, FactorRule, ShardRequirement
     from .sharding.sharding import ReductionKind
     from .tiling.packed_layouts import IDENTITY, PackedLayout
     from .tiling.tiled_layouts import tiled_layout
@@ -62,14 +64,14 @@ _HOMES = {
     "passes.compile": ("CompilePass",),
     "passes.data_tile": ("DataTilePass",),
     "passes.registry": ("OWN_PASSES",),
-    "passes.sharding.partition.by_rule": ("run_whole", "spread_by_rule"),
-    "passes.sharding.partition.op_sharding": ("OpSharding",),
+    "passes.sharding.partition.by_rule": ("run_replicated", "partition_by_rule"),
+    "passes.sharding.partition.chosen_sharding": ("OpSharding",),
     "passes.sharding.partition.partitioner": ("Partitioner",),
     "passes.sharding.partition.registry": ("partition",),
     "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),
     "passes.sharding.rules.registry": ("dialect_rule", "sharding_rule"),
     "passes.sharding.spmd": ("SpmdPass",),
-    "sharding.factors": ("FactorKind", "FactorRule", "Shards"),
+    "sharding.factors": ("FactorKind", "FactorRule", "ShardRequirement"),
     "sharding.sharding": ("ReductionKind",),
     "tiling.packed_layouts": ("IDENTITY", "PackedLayout"),
     "tiling.tiled_layouts": ("tiled_layout",),
@@ -100,8 +102,8 @@ __all__ = [
     "ReductionKind",
     "RuleBuilder",
     "ShardOp",
+    "ShardRequirement",
     "ShardingOp",
-    "Shards",
     "SpmdPass",
     "Tensor",
     "Tile",
@@ -114,20 +116,35 @@ __all__ = [
     "impl_with_regions",
     "packed_layout_of",
     "partition",
+    "partition_by_rule",
     "register_dialects",
     "remark",
     "run",
     "run_partitioned",
+    "run_replicated",
     "run_spmd",
-    "run_whole",
     "sharding_rule",
-    "spread_by_rule",
     "tiled_layout",
 ]
 
 
+_FORMER_NAMES = {
+    "Shards": "ShardRequirement",
+    "run_whole": "run_replicated",
+    "spread_by_rule": "partition_by_rule",
+}
+"""Names of earlier versions, and what they are called."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import a name of `__all__`. Raises AttributeError for any other name."""
+    """Import a name of `__all__`. Raises AttributeError for any other name.
+
+    A former name still works, with a DeprecationWarning.
+    """
+    if name in _FORMER_NAMES:
+        new_name = _FORMER_NAMES[name]
+        warn(f"mesh_opt.extend.{name} is called {new_name}", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[__name__], new_name)
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_HOME_OF[name]}", __package__), name)

@@ -19,15 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .programs.backends import NATIVE, backend_name
 from .runtime.abi.arguments import InputError
+from .runtime.abi.arrays import Array
 from .runtime.abi.device_array import DeviceArray
 from .runtime.abi.errors import ExecutionError, NeedsCompiler
 from .runtime.communicator import RankError
 from .runtime.functions import CallableFunction, FunctionsByName
 from .runtime.host.entry import DeviceStatistics
-from .runtime.host.program import Numbers
+from .runtime.host.program import RegisterValues
 from .runtime.host.timeline import Timeline
-from .runtime.rank_calls import statistics_on_ranks
+from .runtime.mpi.rank_calls import statistics_on_ranks
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
@@ -42,15 +44,13 @@ if TYPE_CHECKING:
 
 __all__ = ["InputError", "LoadedFunction", "LoadedProgram", "SavedFileError", "load"]
 
-Array = npt.NDArray[Any]
-
 
 def load(
     path: str | os.PathLike[str],
     *,
     workers: int | None = None,
     verify: bool = True,
-    backend: str = "numba",
+    backend: str = NATIVE,
     remark: Callable[[str], object] = lambda text: warnings.warn(text, RuntimeWarning, 3),
     compile: Callable[[], Program] | None = None,
 ) -> LoadedProgram:
@@ -59,7 +59,7 @@ def load(
     - `workers`: the number of threads that share the work of each device; by default the available
       cores;
     - `verify`: whether to compare constants with their checksum, which reads all of them;
-    - `backend`: `numba`, or `mpi` on one of the ranks of `mpiexec -n N python -m mpi4py ...`;
+    - `backend`: `native`, or `mpi` on one of the ranks of `mpiexec -n N python -m mpi4py ...`;
     - `remark`: a callback that gets the reason if the program is recompiled; warns by default;
     - `compile`: a callback that compiles the program instead of compiling the IR in the file.
 
@@ -104,13 +104,13 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Return the sharding of an argument of a rank; `None` for a function on one device."""
-        return self._function.argument_sharding(argument, rank)
+    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of an argument; `None` for a function on one device."""
+        return self._function.argument_sharding(argument, tensor_rank)
 
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Return the sharding of a result of a rank; `None` for a function on one device."""
-        return self._function.result_sharding(result, rank)
+    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of a result; `None` for a function on one device."""
+        return self._function.result_sharding(result, tensor_rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """Return the least precise float type that computes each result; `None` if it has none."""
@@ -129,7 +129,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         workers: int | None,
         verify: bool,
         remark: Callable[[str], object],
-        backend: str = "numba",
+        backend: str = NATIVE,
         compile: Callable[[], Program] | None = None,
     ) -> None:
         """Open the file. Raises OSError and SavedFileError."""
@@ -138,7 +138,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         """On MPI ranks: as `RunnableModule.inputs_per_rank`."""
         self.devices_per_rank = 1
         """On MPI ranks: as `RunnableModule.devices_per_rank`."""
-        self._backend = backend
+        self._backend = backend_name(backend)
         try:
             self.saved = SavedProgram(path, verify=verify, workers=workers)
         except DamagedFile as problem:
@@ -171,7 +171,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         """Run a function on global inputs. Raises InputError, NeedsCompiler, ExecutionError."""
-        if self._backend == "numba":
+        if self._backend == NATIVE:
             return self.saved.run(function, inputs)
         try:
             options = self.inputs_per_rank, self.devices_per_rank
@@ -222,8 +222,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
     def _needs_always(self, need: str) -> bool:
         """Whether the file itself needs the compiler, rather than one of its calls."""
-        whys = (each.why for each in self.saved.functions.values())
-        return bool(self.saved.differences) or need in whys
+        reasons = (each.needs_compiler_reason for each in self.saved.functions.values())
+        return bool(self.saved.differences) or need in reasons
 
     def _compile_ir(self) -> Program:
         from .api import Program
@@ -262,7 +262,9 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             raise DamagedFile(f"holds IR that this version does not accept: {failure}")
         return module
 
-    def _check_sizes(self, function: str, process: int, number: int, numbers: Numbers) -> None:
+    def _check_sizes(
+        self, function: str, process: int, number: int, numbers: RegisterValues
+    ) -> None:
         """Check sizes that no earlier run has seen by the compiler's size rules for the ops."""
         with self._lock:
             native: CompiledProgram = self.compiled().native()
@@ -280,4 +282,4 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
 
 
 def _refused(path: str, problem: DamagedFile) -> SavedFileError:
-    return SavedFileError(f"'{path}' is no program that can be run: it {problem}")
+    return SavedFileError(f"'{path}' is not a program that can be run: it {problem}")

@@ -202,7 +202,7 @@ def measure_threads(devices: int) -> Times:
     times: Times = {}
     for kind in ("all_reduce", "all_gather"):
         for size in SIZES:
-            ours, count = Loop.of(kind, devices, size, "numba"), repeats(size)
+            ours, count = Loop.of(kind, devices, size, "native"), repeats(size)
             tries = [(ours.seconds(count), ours.seconds(0)) for _ in range(TRIES)]
             full, empty = (min(column) for column in zip(*tries, strict=True))
             times[f"{kind} {size} loop"] = (full - empty) / count
@@ -212,7 +212,7 @@ def measure_threads(devices: int) -> Times:
 
 def measure_rank() -> None:
     """Measure in one MPI rank; the first rank prints the times as JSON."""
-    from mesh_opt.runtime.mpi import MpiCommunicator
+    from mesh_opt.runtime.mpi.communicator import MpiCommunicator
     from mpi4py import MPI
 
     world: Any = MPI.COMM_WORLD
@@ -262,7 +262,7 @@ def show_overlap(devices: int, rounds: int) -> None:
     """Print a row per engine and size. The last two columns are ratios to perfect overlap."""
     found = [
         (
-            measure_overlap(devices, "numba"),
+            measure_overlap(devices, "native"),
             measure_mpi(devices, "--overlap", f"--devices={devices}"),
         )
         for _ in range(rounds)

@@ -164,7 +164,7 @@ def main() -> int:
     on_ranks = measured_on_ranks(texts) if options.ranks else None
     predicted: list[float] = []
     measured: list[float] = []
-    for name, row in groupby(programs(texts, "numba"), key=lambda each: each[0]):
+    for name, row in groupby(programs(texts, "native"), key=lambda each: each[0]):
         cells: list[str] = []
         for _, function in row:
             predicted.append(function.cost(machine).seconds)

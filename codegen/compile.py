@@ -36,15 +36,15 @@ from ..interpreter.run import (
 from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
-from ..runtime.abi.values import Array
-from ..runtime.commands import CommandFailed, Statistics
+from ..runtime.abi.arrays import Array
+from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
-from ..runtime.host.entry import DeviceStatistics, Entry
+from ..runtime.host.entry import DeviceStatistics, EntryPoint
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.machine_errors import VirtualMachineError
 from ..runtime.host.timeline import Timeline
-from ..runtime.native import TOO_NARROW
+from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
 from .host_code.entry_cache import HostCode
@@ -156,7 +156,7 @@ class CompiledProgram:
                 entry = self._entry(target, grid, communicator.process if communicator else 0)
                 if entry is None:
                     return
-                entry.program.compile_kernels(range(len(entry.program.kernels)))
+                entry.program.compile_kernels(range(len(entry.program.natives)))
                 self._machines.machine(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
@@ -337,13 +337,6 @@ class CompiledProgram:
         self._machines.close()
 
     @property
-    def statistics(self) -> list[Statistics]:
-        """For each device, the commands and bytes of its last run."""
-        return [
-            each.entry.statistics(each.machine, each.result_bytes) for each in self._machines.last
-        ]
-
-    @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """The statistics of the last run on each named device, process by process."""
         return self._machines.device_statistics
@@ -362,7 +355,7 @@ class CompiledProgram:
         return found if len(found) == count else None
 
 
-def _raise_located(error: Exception, entry: Entry, communicator: Communicator | None) -> None:
+def _raise_located(error: Exception, entry: EntryPoint, communicator: Communicator | None) -> None:
     """Raise an error of a run again, located at an operation and on a device.
 
     Returns without an exception if the caller should raise the original error.

@@ -19,15 +19,20 @@ from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs
-from ..runtime.abi.values import Array
-from ..runtime.communicator import RankError
-from ..runtime.rank_calls import agree, check_rank_count, gather_devices, join_ranks, run_and_gather
+from ..runtime.abi.arrays import Array
+from ..runtime.mpi.rank_calls import (
+    agree_on_call,
+    common_error,
+    gather_devices,
+    join_ranks,
+    run_and_gather,
+)
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 
 if TYPE_CHECKING:
-    from ..runtime.mpi import MpiCommunicator
-    from ..runtime.mpi_supervisor import Failure
+    from ..runtime.mpi.communicator import MpiCommunicator
+    from ..runtime.mpi.monitor import Failure
 
 
 def run_on_ranks(
@@ -74,7 +79,7 @@ class _RankRun:
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
         """Run the function; if one rank fails, all ranks raise."""
-        from ..runtime.mpi_supervisor import RanksFailed
+        from ..runtime.mpi.monitor import RanksFailed
 
         try:
             self._communicator.begin()
@@ -112,15 +117,13 @@ class _RankRun:
 
     def _agree(self, inputs: Sequence[Array], grid: Grid, inputs_per_rank: bool) -> None:
         """Compare the calls and inputs of all ranks, and check their number. Raises InputError."""
-        asked = {
+        call_parameters = {
             "program": self._program.digest,
             "function": symbol_name(self._target),
-            "grid": grid,
             "choice of devices": self._program.devices,
-            "choice of --devices-per-rank": self._devices,
         }
-        agree(self._communicator, asked, inputs, inputs_per_rank, self._target)
-        check_rank_count(grid, self._communicator, self._devices)
+        call = call_parameters, grid, self._devices
+        agree_on_call(self._communicator, *call, inputs, inputs_per_rank, self._target)
 
     # Failures ---------------------------------------------------------------------------------
 
@@ -150,14 +153,8 @@ class _RankRun:
                 places = cast("list[tuple[str, int | None]]", notes)
                 found = [Note(text, self._operation(at)) for text, at in places]
                 return OperationError(self._operation(number) or self._target, message, found)
-            case "report", ("input", text):
-                return InputError(text)
-            case "report", (_, text):
-                return RankError(text)
-            case _, (rank, text):
-                return RankError(f"rank {rank} failed: {text.strip()}")
             case _:
-                return RankError(str(failure))
+                return common_error(failure)
 
     def _operation(self, number: int | None) -> Operation | None:
         return None if number is None else self._program.operations[number]

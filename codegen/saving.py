@@ -41,14 +41,13 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.crew import crew_functions
 from ..runtime.host.exchanges import MEET
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
-from ..runtime.host.team import native_serve
-from ..runtime.messages import native_messages
-from ..runtime.native_functions import used_functions
+from ..runtime.host.worker_team import native_serve
+from ..runtime.messages.step_interpreter import native_messages
+from ..runtime.native_registry import used_functions
 from ..runtime.saved.container import place_pieces, write_container
 from ..runtime.saved.program import platform
 from ..runtime.saved.tables import (
@@ -60,7 +59,8 @@ from ..runtime.saved.tables import (
     sizes_data,
     type_data,
 )
-from ..runtime.threads import collective_functions, message_functions
+from ..runtime.threads.thread_group import collective_functions, message_functions
+from ..runtime.threads.thread_pool import thread_pool_functions
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 from .host_code.lowering import HostEntry
@@ -253,7 +253,9 @@ class _Writer:
             starts = call.prepare is not not_started
             rows.append([call.name, starts, [exchange_data(each) for each in found]])
             steps = [step for each in found for step in each.steps]
-            self._collectives += (each.what for each in steps if isinstance(each.what, Collective))
+            self._collectives += (
+                each.action for each in steps if isinstance(each.action, Collective)
+            )
             self._has_messages |= any(each.kind != MEET for each in steps)
         return rows
 
@@ -270,7 +272,7 @@ class _Writer:
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
-        needed = {native_loop(), native_pool().code, native_serve(), *crew_functions()}
+        needed = {native_loop(), native_pool().code, native_serve(), *thread_pool_functions()}
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:

@@ -1,1 +1,1 @@
-"""The dialects, one file each or several that begin alike, and what all of them share."""
+"""The dialects: one file for each, or a folder with several."""

@@ -1,4 +1,4 @@
-"""The operations of affine on tensor programs' indices that xDSL lacks."""
+"""The affine ops on indices that xDSL lacks."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) ->
 
 @irdl_op_definition
 class DelinearizeIndexOp(SyntaxOperation):
-    """A position in a flat array as a position in each dimension of the basis."""
+    """Split a linear index into one index per dimension of a basis.
+
+    The verifier asks for one basis element per result, or one less: the outermost bound is
+    optional.
+    """
 
     name = "affine.delinearize_index"
 
@@ -85,7 +89,7 @@ class DelinearizeIndexOp(SyntaxOperation):
 
 @dataclass(frozen=True, slots=True)
 class Disjoint:
-    """` disjoint`, or nothing, for which MLIR has the property `false`."""
+    """` disjoint`, or nothing, which MLIR stores as the property `false`."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("disjoint",)
 
@@ -100,7 +104,10 @@ class Disjoint:
 
 @irdl_op_definition
 class LinearizeIndexOp(SyntaxOperation):
-    """A position in each dimension of the basis as a position in a flat array."""
+    """Combine one index per dimension of a basis into a linear index.
+
+    The verifier asks for one basis element per index, or one less: the outermost bound is optional.
+    """
 
     name = "affine.linearize_index"
 
@@ -108,7 +115,7 @@ class LinearizeIndexOp(SyntaxOperation):
     dynamic_basis = var_operand_def(IndexType)
     static_basis = prop_def(DenseArrayBase.constr(i64))
     disjoint = opt_prop_def(Attribute)
-    """A unit attribute, or `false` as MLIR's generic form says."""
+    """A unit attribute, or `false` as MLIR's generic syntax prints it."""
     linear_index = result_def(IndexType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -127,7 +134,7 @@ class LinearizeIndexOp(SyntaxOperation):
 
 @irdl_op_definition
 class MaxOp(IRDLOperation):
-    """The largest result of an affine map."""
+    """Return the largest result of an affine map."""
 
     name = "affine.max"
 
@@ -137,7 +144,7 @@ class MaxOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    # By hand: the map says how many operands stand in parentheses, how many in brackets.
+    # Custom parser: the map decides which operands are in parentheses and which in brackets.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         affine_map = parser.parse_attribute()

@@ -1,4 +1,4 @@
-"""The operations of bufferization that xDSL lacks."""
+"""The bufferization ops that xDSL lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..ir.syntax.operations import SyntaxOperation
 
 @irdl_op_definition
 class DeallocTensorOp(SyntaxOperation):
-    """The end of a tensor's buffer."""
+    """End the lifetime of a tensor's buffer."""
 
     name = "bufferization.dealloc_tensor"
 

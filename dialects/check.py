@@ -1,21 +1,24 @@
-"""StableHLO's `check` dialect: what a test program expects of its values."""
+"""The `check` dialect of StableHLO: assertions in test programs."""
 
 from __future__ import annotations
 
+import sys
+
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.dialects.builtin import f64 as _f64
-from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..ir.attribute_access import attribute
+from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Parsed
 from .stablehlo.syntax import Custom, define
 
 
-def _read_options(parser: Parser, parsed: Parsed) -> None:
-    """Read `, tolerance = 0.1, max_ulp_difference = 3`, all of which may be missing."""
+def _parse_options(parser: Parser, parsed: Parsed) -> None:
+    """Parse the optional `, tolerance = 0.1, max_ulp_difference = 3`."""
     while parser.parse_optional_punctuation(","):
         position = parser.pos
         word = parser.parse_identifier()
@@ -28,7 +31,7 @@ def _read_options(parser: Parser, parsed: Parsed) -> None:
             parser.raise_error("expected tolerance or max_ulp_difference", position)
 
 
-def _write_options(printer: Printer, operation: Operation) -> None:
+def _print_options(printer: Printer, operation: Operation) -> None:
     for name in _OPTIONS:
         found = attribute(operation, name)
         if isinstance(found, FloatAttr | IntegerAttr):
@@ -38,10 +41,10 @@ def _write_options(printer: Printer, operation: Operation) -> None:
 
 
 _OPTIONS = ("tolerance", "max_ulp_difference", "min_ulp_difference")
-_TOLERANCES = Custom(_read_options, _write_options, _OPTIONS)
+_TOLERANCES = Custom(_parse_options, _print_options, _OPTIONS)
 
 
-def _read_value(parser: Parser, parsed: Parsed) -> None:
+def _parse_value(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     value = parser.parse_attribute()
     kind: Attribute | None = getattr(value, "type", None)
@@ -51,15 +54,15 @@ def _read_value(parser: Parser, parsed: Parsed) -> None:
     parsed.types["lhs"] = [kind]
 
 
-def _write_value(printer: Printer, operation: Operation) -> None:
+def _print_value(printer: Printer, operation: Operation) -> None:
     value = attribute(operation, "value")
     if value is not None:
         printer.print_attribute(value)
 
 
 _VALUE = Custom(
-    _read_value,
-    _write_value,
+    _parse_value,
+    _print_value,
     ("value",),
     lambda op: getattr(attribute(op, "value"), "type", None) == op.operand_types[0],
 )
@@ -74,9 +77,12 @@ AgreeOp = define(
     " $how, $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
     pure=False,
 )
-"""Ours, what the others are converted to. `how` is "eq", "almost_eq" or "close"."""
+"""The op to which the others are converted, an extension of this project.
 
-OPERATIONS: list[type[IRDLOperation]] = [
+`how` is "eq", "almost_eq" or "close".
+"""
+
+ROWS: list[type[IRDLOperation]] = [
     define("check.expect_eq", "lhs rhs", _TWO, pure=False),
     define("check.expect_almost_eq", "lhs rhs | tolerance?", _TWO, pure=False),
     define(
@@ -86,4 +92,4 @@ OPERATIONS: list[type[IRDLOperation]] = [
     define("check.expect_almost_eq_const", "lhs | value tolerance?", _CONSTANT, pure=False),
 ]
 
-Check = Dialect("check", [*OPERATIONS, AgreeOp], [])
+Check = dialect_of("check", sys.modules[__name__])

@@ -1,4 +1,4 @@
-"""The operations of func that xDSL lacks, functions as values, and calls that verify quickly."""
+"""The func ops that xDSL lacks, checks of `func.func`, and a faster verifier of `func.call`."""
 
 from __future__ import annotations
 
@@ -72,13 +72,16 @@ _EXAMPLE = "dialect.name"
 
 
 def _without_prefix(attributes: Mapping[str, Attribute]) -> str | None:
-    """The first name of an attribute that does not say which dialect's it is."""
+    """Return the first attribute name without a dialect prefix; `None` if there is none."""
     return next((name for name in attributes if "." not in name), None)
 
 
 @irdl_op_definition
 class ConstantOp(SyntaxOperation):
-    """A function as a value."""
+    """Return a function of the module as an SSA value.
+
+    The verifier asks that the symbol names a `func.func` of the result's type.
+    """
 
     name = "func.constant"
 
@@ -90,6 +93,7 @@ class ConstantOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $value attr-dict : type($result)"
 
     def verify_(self) -> None:
+        super().verify_()
         function = find_symbol(self, self.value.string_value())
         if function is None or function.name != "func.func":
             raise VerifyException(f"reference to undefined function '{self.value.string_value()}'")
@@ -103,7 +107,7 @@ class ConstantOp(SyntaxOperation):
 
 @dataclass(frozen=True, slots=True)
 class CalleeType:
-    """`(T) -> U`: the type of the callee, which says those of arguments and results."""
+    """`(T) -> U`: the callee's type, which implies the types of arguments and results."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         function_type = parser.parse_function_type()
@@ -117,7 +121,10 @@ class CalleeType:
 
 @irdl_op_definition
 class CallIndirectOp(SyntaxOperation):
-    """A call of a function that is a value."""
+    """Call a function that is an SSA value.
+
+    The verifier compares operand and result types with the type of the callee.
+    """
 
     name = "func.call_indirect"
 
@@ -128,6 +135,7 @@ class CallIndirectOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (" $callee($arguments) attr-dict : ", CalleeType())
 
     def verify_(self) -> None:
+        super().verify_()
         function_type = self.callee.type
         if not isinstance(function_type, FunctionType):
             raise VerifyException(f"callee must be a function, but is '{function_type}'")
@@ -137,10 +145,7 @@ class CallIndirectOp(SyntaxOperation):
 
 
 def _verify_call(call: CallOp) -> None:
-    """Verify that a call's callee is a function of the types of the call.
-
-    Raises VerifyException.
-    """
+    """Check that a call's callee is a function of the call's type. Raises VerifyException."""
     name = call.callee.string_value()
     function = find_symbol(call, name)
     if function is None:
@@ -166,7 +171,7 @@ def _verify_call(call: CallOp) -> None:
 
 
 def _call_class() -> type[CallOp]:
-    """xDSL's class with a verifier that finds the callee quickly in the place of its trait."""
+    """Return xDSL's class with a verifier that replaces its trait, with a faster callee look-up."""
     definition = replace(CallOp.get_irdl_definition(), traits=traits_def())
 
     def get_irdl_definition(cls: type[CallOp]) -> OpDef:

@@ -1,4 +1,4 @@
-"""The dialect of StableHLO's interpreter, with which its tests run several processes."""
+"""The `interpreter` dialect of StableHLO, whose tests run several processes with it."""
 
 from __future__ import annotations
 

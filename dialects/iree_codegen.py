@@ -1,11 +1,12 @@
-"""The `iree_codegen` dialect: what kernels ask their target for when they run.
+"""The `iree_codegen` dialect: ops by which kernels query their target, and tiled contractions.
 
-How operations are to be compiled by IREE is kept as text and means nothing here.
+The attributes that tell IREE how to compile an op are kept as text and have no effect here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -40,7 +41,7 @@ from ..ir.syntax.operations import SyntaxOperation
 
 @irdl_op_definition
 class QueryTileSizesOp(SyntaxOperation):
-    """The tiles that microkernels want an encoded tensor in, one size for each dimension."""
+    """Return the tile sizes of a microkernel for an encoded tensor, one for each dimension."""
 
     name = "iree_codegen.query_tile_sizes"
 
@@ -52,6 +53,7 @@ class QueryTileSizesOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " attr-dict type($tensor_type) -> type($sizes)"
 
     def verify_(self) -> None:
+        super().verify_()
         tensor_type = self.tensor_type
         if len(self.sizes) != tensor_type.get_num_dims():
             raise VerifyException(
@@ -62,10 +64,11 @@ class QueryTileSizesOp(SyntaxOperation):
 
 @irdl_op_definition
 class InnerTiledOp(SyntaxOperation):
-    """Loops over tiles, and what an instruction does to the elements of one of each.
+    """Apply an instruction to tiles, inside loops over tiles.
 
-    `indexing_maps` are about the outer dimensions. The inner ones are in the order in which the
-    instruction's lanes hold them, which `kind` tells.
+    `indexing_maps` describe the outer dimensions. The elements of the inner dimensions are in the
+    order in which the instruction's lanes hold them, as given by `kind`. The verifier asks for one
+    map per tensor and for equal sizes of the dimensions that share a loop.
     """
 
     name = "iree_codegen.inner_tiled"
@@ -90,6 +93,7 @@ class InnerTiledOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         maps = [one.data for one in self.indexing_maps]
         if len(maps) != len(self.operands):
             raise VerifyException(f"has {len(maps)} maps for {len(self.operands)} tensors")
@@ -110,15 +114,18 @@ class InnerTiledOp(SyntaxOperation):
 
 
 def loops_of(map_: AffineMap) -> list[int]:
-    """The loops that a map picks; fewer than it has results if some are not loops."""
+    """Return the loops that a map selects; results that are no loops are skipped."""
     return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
 
 
+@dataclass(frozen=True, init=False)
 class DescriptionAttribute(ParametrizedAttribute):
-    """`<key = value, ...>`, whatever is in it."""
+    """`<key = value, ...>`: an attribute whose parameters are kept as text."""
 
     description: StringAttr | NoneAttr
-    """`None` without brackets, as in `#iree_gpu.derived_thread_config`."""
+    """The text between the brackets; `None` if there are none
+    (`#iree_gpu.derived_thread_config`).
+    """
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -133,7 +140,7 @@ class DescriptionAttribute(ParametrizedAttribute):
 
 
 def described(dialect: str, *names: str) -> list[type[Attribute]]:
-    """Attributes of a dialect that tell IREE how to compile, and that mean nothing here."""
+    """Return classes of attributes that configure IREE's code generation and are kept as text."""
     return [
         irdl_attr_definition(
             type(
@@ -147,12 +154,12 @@ def described(dialect: str, *names: str) -> list[type[Attribute]]:
 
 
 def parse_entries(parser: AttrParser) -> list[str]:
-    """`<entry, ...>`: the text of each entry, which is a value with or without a key."""
+    """Parse `<entry, ...>`; return the text of each entry, which is a value with or without key."""
     return parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: _parse_entry(parser))
 
 
 def _parse_entry(parser: AttrParser) -> str:
-    """`key = value`, several of them without commas, or a value alone, as text."""
+    """Parse `key = value`, several of them without commas, or a single value; return the text."""
     word = parser.parse_optional_identifier()
     if word is None:
         return _parse_value(parser)
@@ -167,7 +174,7 @@ def _parse_entry(parser: AttrParser) -> str:
 
 
 def _parse_words(parser: AttrParser, word: str) -> str:
-    """`fp32|fp16|int8`."""
+    """Parse words joined by bars, `fp32|fp16|int8`; return the text."""
     words = [word]
     while parser.parse_optional_punctuation("|") is not None:
         words.append(parser.parse_identifier())
@@ -175,7 +182,7 @@ def _parse_words(parser: AttrParser, word: str) -> str:
 
 
 def _parse_value(parser: AttrParser) -> str:
-    """A number, a text, words, another attribute, `<entries>` or `[entries]`, as text."""
+    """Parse a number, string, word, attribute, `<entries>` or `[entries]`; return the text."""
     if (text := parser.parse_optional_str_literal()) is not None:
         return f'"{text}"'
     if (number := parser.parse_optional_integer(allow_boolean=False)) is not None:

@@ -1,13 +1,14 @@
-"""The `iree_cpu` dialect: solvers of processors and of the portable virtual machine.
+"""The `iree_cpu` dialect: encoding solvers for CPUs and for VMVX, the portable virtual machine.
 
-Each comes twice, under its name of 2024 (`cpu_encoding_solver<target_configuration = ...>`) and
-under today's (`cpu_encoding_resolver<configuration = ...>`). Both ask the same tile tables.
+Each solver has a name of 2024 (`cpu_encoding_solver<target_configuration = ...>`) and a current one
+(`cpu_encoding_resolver<configuration = ...>`). Both use the same tile tables.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr
@@ -36,27 +37,31 @@ from .iree_encoding.interfaces import (
 from .iree_encoding.packed_layout_dict import ENCODING_INFO, encoding_info, packed_layout_of
 
 ENCODING_ATTRIBUTE = "encoding_attr"
-"""Under this key today's VMVX resolver keeps the encoding that it has laid out."""
+"""The key under which the current VMVX resolver keeps the encoding that it has resolved."""
 
 
+@dataclass(frozen=True, init=False)
 class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
-    """A solver that looks layouts up in the tile tables by its configuration."""
+    """A solver that looks up layouts in the tile tables for its configuration."""
 
-    KEY: ClassVar[str]
-    """The word before the configuration: it depends on the spelling."""
     KEPT: ClassVar[frozenset[str]]
-    """What to take over from an executable target's dictionary (today)."""
+    """The entries to copy from an executable target's dictionary (current spelling)."""
 
     configuration: DictionaryAttr | NoneAttr
 
     @classmethod
+    def _keyword(cls) -> str:
+        return "target_configuration" if cls.SPELLING == "2024" else "configuration"
+
+    @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        fields = parse_struct(parser, {cls.KEY: lambda parser: parser.parse_attribute()})
-        return [fields.get(cls.KEY, NoneAttr())]
+        keyword = cls._keyword()
+        fields = parse_struct(parser, {keyword: lambda parser: parser.parse_attribute()})
+        return [fields.get(keyword, NoneAttr())]
 
     def print_parameters(self, printer: Printer) -> None:
         given = isinstance(self.configuration, DictionaryAttr)
-        print_struct(printer, [(self.KEY, self.configuration if given else None)])
+        print_struct(printer, [(self._keyword(), self.configuration if given else None)])
 
     def verify(self) -> None:
         if (info := self.entries().get(ENCODING_INFO)) is not None:
@@ -65,19 +70,19 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
             packed_layout_of(info)
 
     def entries(self) -> dict[str, Attribute]:
-        """The configuration, empty if there is none."""
+        """Return the configuration; empty if there is none."""
         if isinstance(self.configuration, NoneAttr):
             return {}
         return dict(self.configuration.data)
 
     def text(self, key: str) -> str:
-        """A string of the configuration, empty if there is none."""
+        """Return a string of the configuration; empty if there is none."""
         value = self.entries().get(key)
         return value.data if isinstance(value, StringAttr) else ""
 
     @abstractmethod
     def target(self) -> Target:
-        """The target that the configuration describes."""
+        """Return the target that the configuration describes."""
 
     def configured(self, target: DictionaryAttr) -> Self:
         if self.SPELLING == "2024":
@@ -107,13 +112,13 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
         return self.new([DictionaryAttr(self._remembered(tensor) | {ENCODING_INFO: info})])
 
     def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
-        """What a resolved layout keeps besides the layout itself."""
+        """Return what a resolved layout keeps besides the packed layout."""
         del tensor
         return {}
 
 
 class CpuSolver(TileTableSolver, ABC):
-    """The solver of `llvm-cpu` executables."""
+    """The solver for `llvm-cpu` executables."""
 
     KEPT: ClassVar[frozenset[str]] = frozenset(
         {"cpu_features", "target_triple", "ukernels", "enable_inner_tiled"}
@@ -149,7 +154,7 @@ class CpuSolver(TileTableSolver, ABC):
 
 
 class VmvxSolver(TileTableSolver, ABC):
-    """The solver of `vmvx` executables."""
+    """The solver for `vmvx` executables."""
 
     KEPT: ClassVar[frozenset[str]] = frozenset({"ukernels"})
 
@@ -163,57 +168,49 @@ class VmvxSolver(TileTableSolver, ABC):
 
 @irdl_attr_definition
 class CpuEncodingResolverAttr(CpuSolver):
-    """Today's name of the solver of `llvm-cpu` executables."""
+    """The solver for `llvm-cpu` executables, in the current spelling."""
 
     name = "iree_cpu.cpu_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
 class CpuEncodingSolverAttr(CpuSolver):
-    """The solver of `llvm-cpu` executables as it was called in 2024."""
+    """The solver for `llvm-cpu` executables, in the spelling of 2024."""
 
     name = "iree_cpu.cpu_encoding_solver"
-    KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
 class VmvxEncodingResolverAttr(VmvxSolver):
-    """Today's name of the solver of `vmvx` executables."""
+    """The solver for `vmvx` executables, in the current spelling."""
 
     name = "iree_cpu.vmvx_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
 class VmvxEncodingSolverAttr(VmvxSolver):
-    """The solver of `vmvx` executables as it was called in 2024."""
+    """The solver for `vmvx` executables, in the spelling of 2024."""
 
     name = "iree_cpu.vmvx_encoding_solver"
-    KEY: ClassVar[str] = "target_configuration"
     SPELLING: ClassVar[Spelling] = "2024"
-    configuration: DictionaryAttr | NoneAttr
 
 
 @irdl_attr_definition
 class DataTiledMmaLayoutAttr(DescriptionAttribute):
-    """Matrix instructions side by side (`TiledCpuInstruction`)."""
+    """A tile of CPU matrix instructions (`TiledCpuInstruction`)."""
 
     name = "iree_cpu.data_tiled_mma_layout"
 
     def instruction(self) -> TiledCpuInstruction | None:
-        """What is told, `None` if the instruction is not known."""
+        """Return the instruction; `None` if the text is not a known one."""
         text = self.description
         return TiledCpuInstruction.parse(text.data) if isinstance(text, StringAttr) else None
 
 
 @irdl_attr_definition
 class MmaSemanticsAttr(DescriptionAttribute):
-    """Of processors there is nothing to tell."""
+    """The semantics of `inner_tiled` on CPUs, which have no parameters."""
 
     name = "iree_cpu.mma_semantics"
 

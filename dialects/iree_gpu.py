@@ -1,8 +1,7 @@
-"""The `iree_gpu` dialect: the solver of graphics processors, and what it needs to know of them.
+"""The `iree_gpu` dialect: encoding solvers for GPUs, and descriptions of GPUs.
 
-Layouts come from the matrix instructions that a target lists, or from a table of the
-architectures that are known (`tiling/gpu_layouts.py`); on others tensors are stored as without an
-encoding.
+Layouts are derived from the matrix instructions that a target lists, or from a table of known
+architectures (`tiling/gpu_layouts.py`). On other GPUs tensors are stored as without an encoding.
 """
 
 from __future__ import annotations
@@ -11,15 +10,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..ir.flags import flags
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
 from ..tiling.gpu_layouts import instruction_for, row_padding
+from ..tiling.gpu_processors import processor
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
 from .iree_codegen import DescriptionAttribute, described, parse_entries
@@ -33,20 +34,20 @@ from .iree_encoding.interfaces import (
 )
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
-"""Where an executable target describes its processor: today, and in 2024."""
+"""Keys under which an executable target describes its GPU: current, then 2024."""
 
 USUAL_PROCESSORS = 512
-"""How many workgroups are thought to run at once where a target does not say it, as in IREE."""
+"""The assumed number of concurrent workgroups if a target has no `wgp_count`, as in IREE."""
 
 
 @irdl_attr_definition
 class TargetAttr(ParametrizedAttribute):
-    """`<arch = "gfx942", features = "", wgp = <...>>`: a processor."""
+    """`<arch = "gfx942", features = "", wgp = <...>>`: the description of a GPU."""
 
     name = "iree_gpu.target"
     arch: StringAttr
     description: StringAttr
-    """All of it as text, `arch` included."""
+    """The text of all parameters, including `arch`."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -64,7 +65,7 @@ class TargetAttr(ParametrizedAttribute):
         printer.print_string(f"<{self.description.data}>")
 
     def workgroup(self) -> Workgroup | None:
-        """The matrix instructions and what their tiles must fit in; `None` if it is not told."""
+        """Return the matrix instructions and the limits of their tiles; `None` if incomplete."""
         listed = re.search(r"\bmma = \[(.*?)\]", self.description.data)
         load_bits = self._number("max_load_instruction_bits")
         register_bits = self._number("vgpr_space_bits")
@@ -79,19 +80,17 @@ class TargetAttr(ParametrizedAttribute):
         )
 
     def _number(self, key: str) -> int | None:
-        """A positive number of the description, if it is there and no larger than any machine's."""
+        """Return a positive number of the description; `None` if absent or above 9 digits."""
         found = re.search(rf"\b{key} = ([1-9]\d{{0,8}})\b", self.description.data)
         return None if found is None else int(found[1])
 
 
 @irdl_attr_definition
 class GpuEncodingResolverAttr(TileTableSolver):
-    """The solver of graphics processors."""
+    """The solver for GPUs."""
 
     name = "iree_gpu.gpu_encoding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> Target:
         return target_in(self.entries())
@@ -120,12 +119,10 @@ class GpuEncodingResolverAttr(TileTableSolver):
 
 @irdl_attr_definition
 class GpuPaddingResolverAttr(TileTableSolver):
-    """The solver of graphics processors that lays out nothing in tiles: it pads rows."""
+    """The solver for GPUs that does not tile tensors but pads their rows."""
 
     name = "iree_gpu.gpu_padding_resolver"
-    KEY: ClassVar[str] = "configuration"
     KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
-    configuration: DictionaryAttr | NoneAttr
 
     def target(self) -> GpuTarget:
         return target_in(self.entries())
@@ -142,23 +139,26 @@ class GpuPaddingResolverAttr(TileTableSolver):
 
 
 def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
-    """The processor that a configuration describes; one that nothing is known of if it does not."""
+    """Return the GPU that a configuration describes, else that of the flag.
+
+    Without both it is a GPU without properties.
+    """
     for key in TARGET_KEYS:
         if isinstance(target := entries.get(key), TargetAttr):
             return GpuTarget(target.arch.data, target.workgroup())
-    return GpuTarget("")
+    return processor(flags().graphics_processor)
 
 
 @irdl_attr_definition
 class DataTiledMmaLayoutAttr(DescriptionAttribute):
-    """Matrix instructions side by side (`TiledInstruction`)."""
+    """A tile of GPU matrix instructions (`TiledInstruction`)."""
 
     name = "iree_gpu.data_tiled_mma_layout"
 
 
 @irdl_attr_definition
 class MmaSemanticsAttr(DescriptionAttribute):
-    """Whether each lane has its own part of what is multiplied."""
+    """The semantics of `inner_tiled` on GPUs: whether operands are distributed over lanes."""
 
     name = "iree_gpu.mma_semantics"
 

@@ -1,10 +1,14 @@
-"""The `iree_tensor_ext` dialect: what kernels are bound to, as it is spelled today."""
+"""The `iree_tensor_ext` dialect: tensors that kernels are bound to, in the current spelling.
+
+The ops and types of 2024 that have the same meaning, in `flow`, are defined here too.
+"""
 
 from __future__ import annotations
 
 import sys
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -24,12 +28,10 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
@@ -37,15 +39,16 @@ from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
-from ..ir.syntax.rows import Rows
+from ..ir.syntax.rows import PURE, Rows
 from ..ir.tensor_types import Shape, shape_of
 from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
 row = Rows("iree_tensor_ext", {"tensor": TensorType})
-PURE = (Pure(),)
+flow_row = Rows("flow", {})
 ACCESSES = ("readonly", "readwrite", "writeonly")
 
 
+@dataclass(frozen=True, init=False)
 class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
     """`<readonly:tensor<?x4xf32, #encoding>>`: a tensor that a kernel is bound to."""
 
@@ -71,7 +74,7 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
 
     @property
     def shape(self) -> Shape:
-        """The sizes of the bound tensor, `None` where dynamic; empty for a scalar."""
+        """The sizes of the bound tensor, `None` if dynamic; `()` for a scalar."""
         tensor = self.encoded_tensor()
         return () if tensor is None else shape_of(tensor)
 
@@ -88,32 +91,28 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
 
 @irdl_attr_definition
 class DispatchTensorType(DispatchTensor):
-    """Today's spelling."""
+    """A tensor that a kernel is bound to, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "today"
-    access: StringAttr
-    bound_type: Attribute
 
 
 @irdl_attr_definition
 class FlowDispatchTensorType(DispatchTensor):
-    """The spelling of 2024."""
+    """A tensor that a kernel is bound to, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor"
     SPELLING: ClassVar[Spelling] = "2024"
-    access: StringAttr
-    bound_type: Attribute
 
 
 def static_list(operation: Operation, name: str) -> tuple[int | None, ...]:
-    """The offsets, sizes or strides of a load or store, `None` where an operand says."""
+    """Return the offsets, sizes or strides of a load or store; `None` for each operand."""
     numbers = number_list(operation.get_attr_or_prop(f"static_{name}"))
     return tuple(None if number == DYNAMIC_INDEX else number for number in numbers)
 
 
 class DispatchTensorAccess(SyntaxOperation):
-    """What loads and stores have in common."""
+    """Base of loads and stores."""
 
     offsets = var_operand_def(IndexType())
     sizes = var_operand_def(IndexType())
@@ -125,7 +124,10 @@ class DispatchTensorAccess(SyntaxOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_access(self, bound: Attribute, value: Attribute, sizes: int, what: str) -> None:
-        """Verify that a value fits the part of the dispatch tensor that is read or written."""
+        """Check the indices of a load or store, and the element type of the value.
+
+        Raises VerifyException.
+        """
         if not isinstance(bound, DispatchTensor):
             raise VerifyException(f"{what} expected to be a dispatch tensor, found {bound}")
         if sizes != dynamic_dimensions(bound):
@@ -141,17 +143,20 @@ class DispatchTensorAccess(SyntaxOperation):
             expected, given = static.count(None), len(values(self, name))
             if given != expected:
                 raise VerifyException(f"expected {expected} dynamic {name}, found {given}")
-        held = bound.encoded_tensor()
-        if isinstance(value, TensorType) and held is not None:
+        tensor = bound.encoded_tensor()
+        if isinstance(value, TensorType) and tensor is not None:
             element = cast(Tensor, value).element_type
-            if element != held.element_type:
+            if element != tensor.element_type:
                 raise VerifyException(
-                    f"value has elements of type {element}, {what} of type {held.element_type}"
+                    f"value has elements of type {element}, {what} of type {tensor.element_type}"
                 )
 
 
 class DispatchTensorLoad(DispatchTensorAccess):
-    """Read a part of a dispatch tensor. The result may have another encoding than the source."""
+    """Load a slice of a dispatch tensor.
+
+    The result may have another encoding than the source. The verifier rejects a write-only source.
+    """
 
     source = operand_def()
     source_dims = var_operand_def(IndexType())
@@ -174,7 +179,10 @@ class DispatchTensorLoad(DispatchTensorAccess):
 
 
 class DispatchTensorStore(DispatchTensorAccess):
-    """Write a part of a dispatch tensor."""
+    """Store a tensor to a slice of a dispatch tensor.
+
+    The verifier rejects a read-only target.
+    """
 
     value = operand_def(TensorType)
     target = operand_def()
@@ -196,38 +204,19 @@ class DispatchTensorStore(DispatchTensorAccess):
             raise VerifyException("the target is read-only")
 
 
-class WorkloadOrdinal(SyntaxOperation):
-    """Which number of the workload a value in a kernel is."""
-
-    operand = operand_def(IndexType())
-    ordinal = prop_def(IntegerAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-
-class WorkgroupCount(SyntaxOperation):
-    """How many workgroups a workload needs; decided when the kernel is compiled."""
-
-    workload = var_operand_def(IndexType())
-    x = result_def(IndexType())
-    y = result_def(IndexType())
-    z = result_def(IndexType())
-    traits = traits_def(Pure())
-
-
-# Today's names
+# Current names
 
 
 @irdl_op_definition
 class DispatchTensorLoadOp(DispatchTensorLoad):
-    """Today's spelling."""
+    """Load a slice of a dispatch tensor, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor.load"
 
 
 @irdl_op_definition
 class DispatchTensorStoreOp(DispatchTensorStore):
-    """Today's spelling."""
+    """Store a tensor to a slice of a dispatch tensor, in the current spelling."""
 
     name = "iree_tensor_ext.dispatch.tensor.store"
 
@@ -237,7 +226,7 @@ DispatchWorkloadOrdinalOp = row(
     "operand -> result | ordinal:int",
     " attr-dict $operand, index($ordinal) : type($result)",
     traits=PURE,
-    doc="Today's spelling.",
+    doc="Mark a value in a kernel as a workload operand, in the current spelling.",
 )
 
 
@@ -246,7 +235,7 @@ DispatchWorkgroupCountFromSliceOp = row(
     "workload* -> x y z",
     " attr-dict($workload)",
     traits=PURE,
-    doc="Today's spelling: with parentheses.",
+    doc="Return the workgroup count of a workload, in the current spelling.",
 )
 
 
@@ -255,32 +244,34 @@ DispatchWorkgroupCountFromSliceOp = row(
 
 @irdl_op_definition
 class FlowDispatchTensorLoadOp(DispatchTensorLoad):
-    """The spelling of 2024."""
+    """Load a slice of a dispatch tensor, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor.load"
 
 
 @irdl_op_definition
 class FlowDispatchTensorStoreOp(DispatchTensorStore):
-    """The spelling of 2024."""
+    """Store a tensor to a slice of a dispatch tensor, in the spelling of 2024."""
 
     name = "flow.dispatch.tensor.store"
 
 
-@irdl_op_definition
-class FlowDispatchWorkloadOrdinalOp(WorkloadOrdinal):
-    """The spelling of 2024."""
+FlowDispatchWorkloadOrdinalOp = flow_row(
+    "dispatch.workload.ordinal",
+    "operand -> result | ordinal:int",
+    " $operand, index($ordinal) attr-dict : type($result)",
+    traits=PURE,
+    doc="Mark a value in a kernel as a workload operand, in the spelling of 2024.",
+)
 
-    name = "flow.dispatch.workload.ordinal"
-    SYNTAX: ClassVar[Syntax] = " $operand, index($ordinal) attr-dict : type($result)"
 
-
-@irdl_op_definition
-class FlowDispatchWorkgroupCountFromSliceOp(WorkgroupCount):
-    """The spelling of 2024: without parentheses."""
-
-    name = "flow.dispatch.workgroup_count_from_slice"
-    SYNTAX: ClassVar[Syntax] = " $workload attr-dict"
+FlowDispatchWorkgroupCountFromSliceOp = flow_row(
+    "dispatch.workgroup_count_from_slice",
+    "workload* -> x y z",
+    " $workload attr-dict",
+    traits=PURE,
+    doc="Return the workgroup count of a workload, in the spelling of 2024 (without parentheses).",
+)
 
 
 def _verify_barrier(barrier: Operation) -> None:
@@ -294,7 +285,7 @@ ComputeBarrierStartOp = row(
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     verify=_verify_barrier,
     traits=PURE,
-    doc="No reshape moves up across this.",
+    doc="Prevent reshapes from moving up across this op.",
 )
 
 
@@ -304,7 +295,7 @@ ComputeBarrierEndOp = row(
     " $value : shaped($value_dims, $value) -> type($result) attr-dict-with-keyword",
     verify=_verify_barrier,
     traits=PURE,
-    doc="No reshape moves down across this.",
+    doc="Prevent reshapes from moving down across this op.",
 )
 
 
@@ -314,7 +305,7 @@ BitCastOp = row(
     " $source : shaped($source_dims, $source) -> shaped($result_dims, $result)"
     " attr-dict-with-keyword",
     traits=PURE,
-    doc="The same bytes as a tensor of another type.",
+    doc="Reinterpret the bytes of a tensor as another type.",
 )
 
 

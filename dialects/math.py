@@ -1,4 +1,4 @@
-"""The operations of math that xDSL lacks."""
+"""The math ops that xDSL lacks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NONE = FastMathFlagsAttr("none")
 
 @irdl_op_definition
 class ErfcOp(FloatingPointLikeUnaryMathOperation):
-    """1 - erf(x), exact where that is close to 0."""
+    """Compute 1 - erf(x), accurately even where the result is close to 0."""
 
     name = "math.erfc"
 
@@ -40,8 +40,10 @@ class ErfcOp(FloatingPointLikeUnaryMathOperation):
 
 @irdl_op_definition
 class _ClassificationOp(IRDLOperation):
-    """A question about a float: whether it is finite, infinite, NaN, or none of these, nor zero or
-    subnormal."""
+    """Test whether a float is finite, infinite, NaN or normal.
+
+    Normal means none of infinite, NaN, zero and subnormal. The result is i1 or a shape of i1.
+    """
 
     name = "math.isfinite"
 
@@ -51,7 +53,7 @@ class _ClassificationOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    # By hand: the type of the result follows from the operand's.
+    # Custom parser: the type of the result is derived from the operand's.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_unresolved_operand()
@@ -84,7 +86,7 @@ class _ClassificationOp(IRDLOperation):
 
 @irdl_op_definition
 class ClampFOp(SyntaxOperation):
-    """A float, or the bound that it is beyond."""
+    """Clamp a float to the range from `min` to `max`."""
 
     name = "math.clampf"
 
@@ -105,7 +107,7 @@ class ClampFOp(SyntaxOperation):
 
 @irdl_op_definition
 class SincosOp(SyntaxOperation):
-    """Sine and cosine."""
+    """Compute the sine and the cosine of a float."""
 
     name = "math.sincos"
 
@@ -123,18 +125,14 @@ class SincosOp(SyntaxOperation):
     )
 
 
-_KINDS = ("finite", "inf", "nan", "normal")
-"""Of floats, about which there are questions."""
+_FLOAT_CLASSES = ("finite", "inf", "nan", "normal")
 
 ExtendedMath = extended(
     Math,
     [
         ClampFOp,
         ErfcOp,
-        *(
-            variant(_ClassificationOp, f"math.is{kind}")
-            for kind in ("finite", "inf", "nan", "normal")
-        ),
+        *(variant(_ClassificationOp, f"math.is{kind}") for kind in _FLOAT_CLASSES),
         SincosOp,
     ],
 )

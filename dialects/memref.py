@@ -1,4 +1,4 @@
-"""The operations of memref that xDSL reads in the generic form alone."""
+"""The memref ops for which xDSL parses only the generic syntax."""
 
 from __future__ import annotations
 

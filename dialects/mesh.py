@@ -1,7 +1,6 @@
-"""The `mesh` dialect of MLIR 19 to 21, from which `shard` comes: its text is read as `shard`.
+"""The `mesh` dialect of MLIR 19 to 21, the predecessor of `shard`: its text is read as `shard`.
 
-There are no operations of `mesh` in a program that has been read. `convert-shard-to-mesh` makes
-those that are printed again.
+After parsing, a program has no `mesh` ops. `convert-shard-to-mesh` creates them for printing.
 """
 
 from __future__ import annotations
@@ -63,16 +62,16 @@ OPERATION_NAMES = {
     for operation in shard.Shard.operations
     if operation is not shard.ShardShapeOp
 } | {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
-"""What operations of `shard` are called in `mesh`."""
+"""The `mesh` name of each `shard` op."""
 
 PROPERTY_NAMES = {"grid": "mesh", "grid_axes": "mesh_axes"}
-"""What properties of these operations are called in `mesh`."""
+"""The `mesh` name of each renamed property."""
 
 _PROPERTIES = {old: new for new, old in PROPERTY_NAMES.items()}
 
 
 def _alias(attribute: type[ParametrizedAttribute], name: str) -> type[ParametrizedAttribute]:
-    """The attribute or type of a name in `mesh`, which is read as one of `shard`."""
+    """Return the class of a `mesh` attribute or type, which parses to one of `shard`."""
 
     def parse(cls: type[ParametrizedAttribute], parser: AttrParser) -> Sequence[Attribute]:
         return attribute.parse_parameters(parser)
@@ -92,7 +91,7 @@ def _alias(attribute: type[ParametrizedAttribute], name: str) -> type[Parametriz
 
 
 def _reader(operation: type[IRDLOperation]) -> type[IRDLOperation]:
-    """The operation of `mesh` that is read as one of `shard`."""
+    """Return the class of a `mesh` op, which parses to one of `shard`."""
 
     def parse(cls: type[Operation], parser: Parser) -> Operation:
         made = operation.parse(parser)
@@ -116,9 +115,9 @@ def _reader(operation: type[IRDLOperation]) -> type[IRDLOperation]:
 
 @irdl_attr_definition
 class MeshShardAttr(ParametrizedAttribute):
-    """A sharding as an attribute, as LLVM 19 and older have it.
+    """A sharding as an attribute, as in LLVM 19 and older.
 
-    `#mesh.shard<@mesh0, [[0]], partial = sum[1]>`, in `mesh.shard` without the `#mesh.shard`.
+    `#mesh.shard<@mesh0, [[0]], partial = sum[1]>`; inside `mesh.shard` without the `#mesh.shard`.
     """
 
     name = "mesh.shard"
@@ -152,7 +151,7 @@ class MeshShardAttr(ParametrizedAttribute):
                 print_axes(printer, axes)
 
     def sharding(self) -> shard.ShardingOp:
-        """The operation that makes this sharding a value."""
+        """Return a `shard.sharding` op that defines this sharding."""
         kind, axes = self.partial_type, self.partial_axes
         partial = None
         if not isinstance(kind, NoneAttr) and not isinstance(axes, NoneAttr):
@@ -161,7 +160,7 @@ class MeshShardAttr(ParametrizedAttribute):
 
 
 class _ShardingOrAttribute:
-    """`%s`, or `<@mesh0, [[0]]>`."""
+    """`%s`, or `<@mesh0, [[0]]>`: a sharding as a value or as an attribute."""
 
     printed_attributes = ("shard",)
 
@@ -182,9 +181,10 @@ class _ShardingOrAttribute:
 
 @irdl_op_definition
 class ShardOp(SyntaxOperation):
-    """`mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T` of LLVM 19.
+    """Annotate a tensor with a sharding, as a value or as an attribute (LLVM 19).
 
-    `translate_mesh` replaces it.
+    `mesh.shard %t to %s : T`, or `mesh.shard %t to <@mesh0, [[0]]> : T`. `translate_mesh` replaces
+    it by `shard.shard`.
     """
 
     name = "mesh.shard"
@@ -207,9 +207,10 @@ class ShardOp(SyntaxOperation):
 
 @irdl_op_definition
 class ShardShapeOp(NamedResults):
-    """The local shape on the device of a number: `mesh.shard_shape 8x4 %s %i : index, index`.
+    """Return the shape of the shard on a device: `mesh.shard_shape 8x4 %s %i : index, index`.
 
-    Of a dynamic size only `?` is known, not its value. `translate_mesh` replaces it.
+    The device is a linear number. A dynamic size is only `?`, its value is unknown.
+    `translate_mesh` replaces the op by `shard.shard_shape`.
     """
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ("shard_shape",)
@@ -234,10 +235,10 @@ _READERS = {
 
 
 def translate_mesh(module: ModuleOp) -> None:
-    """Replace what is more than a name for something in `shard`; done when a module has been read.
+    """Replace `mesh` ops that need more than new names; run after a module has been parsed.
 
-    A compiler with classes of its own for operations of `mesh` may ask for it, too. Raises
-    OperationError for what has no counterpart in `shard`.
+    Compilers with their own classes for `mesh` ops may call it, too. Raises OperationError for
+    anything that has no counterpart in `shard`.
     """
     for operation in list(walk(module)):
         if (reader := _READERS.get(operation.name)) is not None:
@@ -253,10 +254,10 @@ def translate_mesh(module: ModuleOp) -> None:
             _translate_annotation(operation)
         elif isinstance(operation, ShardShapeOp):
             _translate_shard_shape(operation)
-        elif held := _sharding_in(operation, seen):
+        elif sharding := _sharding_in(operation, seen):
             raise OperationError(
                 operation,
-                f"holds {held} outside mesh.shard, which has no counterpart in shard",
+                f"holds {sharding} outside mesh.shard, which has no counterpart in shard",
                 [Note("annotate the value with mesh.shard instead")],
             )
 
@@ -265,13 +266,12 @@ AFTER_READING["mesh"] = translate_mesh
 
 
 def _translate_annotation(operation: ShardOp) -> None:
-    """A sharding as an attribute becomes an operation before the annotation."""
-    sharding, held = operation.sharding, operation.shard
-    if (sharding is None) == (held is None):
+    """Replace an annotation; a sharding attribute becomes a `shard.sharding` before it."""
+    sharding, attribute = operation.sharding, operation.shard
+    if (sharding is None) == (attribute is None):
         raise OperationError(operation, "needs a sharding, either as an operand or as an attribute")
-    if held is not None:
-        made = builder_before(operation).insert(held.sharding())
-        sharding = made.result
+    if attribute is not None:
+        sharding = builder_before(operation).insert(attribute.sharding()).result
     assert sharding is not None
     _replace(
         operation, shard.ShardOp(operation.src, sharding, operation.annotate_for_users is not None)
@@ -279,7 +279,7 @@ def _translate_annotation(operation: ShardOp) -> None:
 
 
 def _translate_shard_shape(operation: ShardShapeOp) -> None:
-    """The device is given by coordinates: those of its number, row-major on the grid."""
+    """Replace a `mesh.shard_shape`; compute coordinates from the device's row-major number."""
     sizes = operation.shape.get_values()
     if DYNAMIC_INDEX in sizes:
         raise OperationError(
@@ -314,7 +314,7 @@ def _replace(operation: Operation, new: Operation) -> None:
 
 
 def _sharding_in(operation: Operation, seen: set[int]) -> MeshShardAttr | None:
-    """The sharding as an attribute that an operation's attributes, or its values' types, hold."""
+    """Return a sharding attribute in an op's attributes or its values' types; `None` if none."""
     arguments = (block.args for region in operation.regions for block in region.blocks)
     types = [value.type for group in (operation.results, *arguments) for value in group]
     for attribute in (*types, *operation.properties.values(), *operation.attributes.values()):
@@ -334,4 +334,4 @@ Mesh = Dialect(
         MeshShardAttr,
     ],
 )
-"""The dialect, complete: names under which `shard` is read."""
+"""The dialect: names that are parsed as `shard`."""

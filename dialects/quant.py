@@ -1,4 +1,4 @@
-"""The types of MLIR's `quant` dialect: integers that stand for real numbers by a scale."""
+"""The types of MLIR's `quant` dialect: integers that represent real numbers by a scale."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from xdsl.printer import Printer
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """How stored integers stand for real numbers: `scale * (stored - zero_point)`."""
+    """The mapping of stored integers to real numbers: `scale * (stored - zero_point)`."""
 
     storage: IntegerType
-    """Signless; `minimum` says whether the numbers are unsigned."""
+    """The signless type of the stored integers; `minimum` tells whether they are unsigned."""
     expressed: Attribute
     minimum: int
     maximum: int
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     axis: int | None = None
-    """The dimension along which scales differ; `None` for one scale."""
+    """The dimension along which scales differ; `None` for a single scale."""
 
     @property
     def is_signed(self) -> bool:
-        """Whether stored numbers have a sign."""
+        """Whether stored integers are signed."""
         return self.minimum < 0
 
 
 def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
-    """Read `i8`, `u8` or `i8<-127:127>`."""
+    """Parse `i8`, `u8` or `i8<-127:127>`; return type, minimum, maximum and the letter."""
     position = parser.pos
     word = parser.parse_identifier()
     if word[:1] not in ("i", "u") or not word[1:].isdecimal() or not 0 < int(word[1:]) <= 32:
@@ -54,7 +54,7 @@ def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
 
 
 def _scale(parser: AttrParser) -> tuple[float, int]:
-    """Read `0.1` or `0.1:3`."""
+    """Parse `0.1` or `0.1:3`; return scale and zero point."""
     position = parser.pos
     scale = float(parser.parse_number())
     if not scale > 0:
@@ -65,7 +65,7 @@ def _scale(parser: AttrParser) -> tuple[float, int]:
 
 @irdl_attr_definition
 class UniformQuantizedType(Data[Quantization], TypeAttribute):
-    """`!quant.uniform<i8:f32, 0.5:-128>`, or by dimension `<i8:f32:1, {0.1, 0.2:3}>`."""
+    """`!quant.uniform<i8:f32, 0.5:-128>`, or with a scale per slice `<i8:f32:1, {0.1, 0.2:3}>`."""
 
     name = "quant.uniform"
 
@@ -107,7 +107,7 @@ class UniformQuantizedType(Data[Quantization], TypeAttribute):
 
 
 def quantization(element: Attribute) -> Quantization | None:
-    """How the elements of a quantised type are stored; `None` for other types."""
+    """Return the quantisation of an element type; `None` for other types."""
     return element.data if isinstance(element, UniformQuantizedType) else None
 
 

@@ -1,7 +1,7 @@
-"""Which dialects there are: a name, and where the dialect is imported from when it is needed.
+"""The registry of dialects: the name of each and where it is imported from when needed.
 
-Start-up time is import time, so nothing here imports a dialect before somebody asks for it.
-Dialects that we own or extend stand in for xDSL's of the same name.
+Start-up time is mostly import time, so no dialect is imported before it is used. Dialects defined
+or extended by this project replace those of xDSL with the same name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DIALECTS = {
     "tosa": ("tosa.dialect", "Tosa"),
     "util": ("util.dialect", "Util"),
 }
-"""The file of this folder that holds a dialect, and its name there."""
+"""The module in this package that defines a dialect, and the dialect's name there."""
 
 
 def _loader(module: str, name: str) -> Callable[[], Dialect]:
@@ -51,26 +51,26 @@ def _loader(module: str, name: str) -> Callable[[], Dialect]:
 
 
 OWN_DIALECTS: dict[str, Callable[[], Dialect]] = {
-    name: _loader(*place) for name, place in _DIALECTS.items()
+    name: _loader(module, attribute) for name, (module, attribute) in _DIALECTS.items()
 }
-"""Our dialects by name."""
+"""The dialects of this project by name."""
 
 
 def all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Every dialect that our tools read: xDSL's, with ours in the place of its namesakes."""
+    """Return all dialects that the tools parse: xDSL's, replaced by those of this project."""
     from xdsl.dialects import get_all_dialects
 
     return {**get_all_dialects(), **OWN_DIALECTS}
 
 
 _CHECKS = ("arith.comparisons", "func", "scf.checks", "tensor.checks")
-"""The files that check xDSL's operations beyond their own verifiers."""
+"""The modules that add checks to xDSL's ops."""
 
 
 def register_dialects(context: Context) -> None:
-    """Register every dialect in a context; those that it has already stay as they are.
+    """Register all dialects in a context, except those that it already has.
 
-    Afterwards `ir.verification.verify` checks xDSL's operations as MLIR does.
+    Afterwards `ir.verification.verify` checks xDSL's ops as MLIR does.
     """
     for module in _CHECKS:
         import_module(f".{module}", __package__)

@@ -1,19 +1,21 @@
-"""`tm_tensor` of torch-mlir: what its output in linalg has beside linalg.
+"""The `tm_tensor` dialect of torch-mlir: what it emits besides linalg.
 
-Each operation writes into its `outs`, and has results if these are tensors. The bodies of `scan`,
-`scatter`, `sort` and `topk` work on elements and end with `tm_tensor.yield`.
+Each op writes into its `outs`, and has results if these are tensors. The bodies of `scan`,
+`scatter`, `sort` and `topk` work on elements and end in `tm_tensor.yield`.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerType, ShapedType, i1, i32, i64
-from xdsl.ir import Attribute, Block, Dialect, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute, element_type, integer, number_list
+from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.rows import Rows
 from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .linalg.base import DestinationEffects, only_block, verify_destinations
@@ -22,7 +24,7 @@ YIELD = "tm_tensor.yield"
 
 
 def group_sizes(op: Operation) -> tuple[int, int]:
-    """How many operands are `ins`, and how many `outs`."""
+    """Return the number of `ins` operands and of `outs` operands."""
     inputs, outputs = number_list(attribute(op, "operandSegmentSizes"))
     return inputs, outputs
 
@@ -52,7 +54,7 @@ def _element(op: Operation, index: int) -> Attribute:
 
 
 def _same(op: Operation, one: int, other: int, *, shapes: bool) -> None:
-    """Two operands have the same elements, and the same shape if that is asked."""
+    """Check that two operands have the same element type, and optionally the same shape."""
     found = (_element(op, one), _element(op, other))
     if found[0] != found[1]:
         raise VerifyException(
@@ -80,7 +82,7 @@ def _dimension(op: Operation, rank: int) -> int:
 
 
 def _body(op: Operation, arguments: Sequence[Attribute], result: Attribute) -> None:
-    """The body takes these elements, and yields one."""
+    """Check that the body takes elements of these types and yields one value."""
     block = only_block(op.regions[0])
     found = [each.type for each in block.args]
     if found != list(arguments):
@@ -192,7 +194,7 @@ def _dimension_map(op: Operation, depth: int, rank: int) -> None:
 
 
 def _windows(window: Sequence[int], depth: int, target: Sequence[int]) -> None:
-    """The last dimensions of what is updated have a window, the ones in front an index."""
+    """Check that trailing dimensions of a target have a window and leading ones an index."""
     if len(window) > len(target):
         raise VerifyException(
             f"expected updates of rank {len(target) + 1} at most, found {len(window) + 1}"
@@ -251,7 +253,7 @@ _EFFECTS = (DestinationEffects(),)
 
 row = Rows("tm_tensor", {})
 
-OPERATIONS: list[type[Operation]] = [
+ROWS: list[type[Operation]] = [
     row(
         "attention",
         _VALUES,
@@ -295,4 +297,4 @@ OPERATIONS: list[type[Operation]] = [
     ),
 ]
 
-TmTensor = Dialect("tm_tensor", OPERATIONS, [])
+TmTensor = dialect_of("tm_tensor", sys.modules[__name__])

@@ -25,6 +25,7 @@ from ..ir.garbage_collection import without_garbage_collection
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
 from ..passes.sharding.shard_annotate import located_name
+from ..programs.backends import NATIVE, backend_name
 from ..runtime.abi.arguments import InputError, check_kind
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..sharding.axis_names import joined_names
@@ -122,7 +123,7 @@ def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
         for axis in dimension.axes:
             if axis.name not in dict(mesh.axes):
                 return f"is split along the axis {axis}, but the mesh has {axes_phrase(mesh)}"
-    fault = sharding.fault(mesh, rank)
+    fault = sharding.validation_error(mesh, rank)
     return None if fault is None else f"cannot lie so: {fault}"
 
 
@@ -162,7 +163,7 @@ class EntryPoint:
         self._cached: CachedProgram | None = None
         self._loaded: LoadedProgram | None = None
         self._is_new = True
-        if isinstance(pipeline, str) and backend == "numba" and not remarks_wanted():
+        if isinstance(pipeline, str) and backend_name(backend) == NATIVE and not remarks_wanted():
             self._cached = cached_program("", self.text, pipeline)
         if self._cached is not None:
             self._loaded = self._cached.load(self._compile)

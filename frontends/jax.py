@@ -25,6 +25,7 @@ from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSh
 from ..ir.garbage_collection import without_garbage_collection
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
+from ..programs.backends import NATIVE
 from ..runtime.abi.arguments import InputError
 from ..runtime.abi.arrays import narrow_integer
 from ..runtime.abi.value_types import ValueType
@@ -58,7 +59,7 @@ def compile(
     static_argnames: str | Sequence[str] = (),
     donate_argnums: int | Sequence[int] = (),
     pipeline: str = "spmd",
-    backend: str = "numba",
+    backend: str = NATIVE,
     **keywords: Any,
 ) -> Compiled:
     """Compile a function for the devices of a mesh.
@@ -409,7 +410,7 @@ def _mesh(jax: Any, mesh: Any) -> Mesh:
         )
     sizes = [(str(name), int(size)) for name, size in extents.items()]
     found = Mesh(tuple(sizes))
-    fault = found.fault()
+    fault = found.validation_error()
     if fault is not None:
         raise ValueError(f"the mesh cannot be used: {fault}")
     return found

@@ -24,6 +24,7 @@ from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
+from ..programs.backends import NATIVE
 from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_points import MAIN, EntryPoint, OfRank, annotate, axes_phrase, main_function, split_axes
@@ -43,7 +44,7 @@ def compile(
     results: Any = None,
     dynamic_shapes: Mapping[str, Any] | Sequence[Any] | None = None,
     pipeline: str = "spmd",
-    backend: str = "numba",
+    backend: str = NATIVE,
     **keywords: Any,
 ) -> Compiled:
     """Compile a module for the devices of a mesh.
@@ -368,7 +369,7 @@ def _mesh(mesh: Any) -> Mesh:
         raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}") from problem
     names = names or [f"axis_{index}" for index in range(len(listed))]
     found = Mesh(tuple(zip(map(str, names), listed, strict=True)))
-    fault = found.fault()
+    fault = found.validation_error()
     if fault is not None:
         raise ValueError(f"the mesh cannot be used: {fault}")
     return found

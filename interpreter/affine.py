@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineMap
 
 from ..ir.attribute_access import integer, integers, mixed, operand_groups, required
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value
+from ..runtime.abi.arrays import Array, Value
 from .frames import Exit, Frame
 from .loops import check_indices, evaluate
 from .registry import Results, Routine, impl, impl_with_regions, terminates

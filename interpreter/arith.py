@@ -16,20 +16,17 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.arith.flags import rounding_mode, rounds_to_nearest_even
 from ..ir.attribute_access import attribute, integer, operation_name
 from ..ir.diagnostics import OperationError
+from ..runtime.abi.arrays import Array, Value, is_narrow_float, wrap
 from ..runtime.abi.values import (
-    Array,
-    Value,
     choose,
     dtype_of,
     element_type,
     integer_width,
-    is_narrow_float,
     is_unsigned,
     reinterpreted,
     signed,
     undefined,
     unsigned,
-    wrap,
 )
 from .constants import constant_array
 from .frames import Frame

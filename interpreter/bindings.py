@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_text
 from .storage import Resource, read_tensor, stored_bytes, write_tensor
 
 

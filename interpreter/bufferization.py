@@ -8,7 +8,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups
-from ..runtime.abi.values import Value, undefined
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import undefined
 from .frames import Frame
 from .registry import Results, impl
 from .tensor import filled_shape

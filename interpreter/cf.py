@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation
 
 from ..ir.attribute_access import integers, operand_groups, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from .frames import Frame
 from .registry import Results, impl, impl_branch
 

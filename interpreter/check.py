@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import attribute, flag, integer, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, is_float_dtype
+from ..runtime.abi.arrays import Array, Value, is_float_dtype
 from .frames import Frame
 from .registry import Results, impl
 

@@ -15,16 +15,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from ..runtime.abi.values import (
-    Array,
-    dtype_of,
-    integer_width,
-    is_narrow_float,
-    is_unsigned,
-    shape_text,
-    signed,
-    unsigned,
-)
+from ..runtime.abi.arrays import Array, is_narrow_float, shape_text
+from ..runtime.abi.values import dtype_of, integer_width, is_unsigned, signed, unsigned
 from ..sharding.local_shape import default_offsets
 from ..sharding.sharding import ReductionKind
 from .arith import float_to_integer, maximum, minimum, to_float, truncated_quotient, wrapped

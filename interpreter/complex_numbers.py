@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import required
-from ..runtime.abi.values import Array, Value, dtype_of
+from ..runtime.abi.arrays import Array, Value
+from ..runtime.abi.values import dtype_of
 from .constants import constant_array
 from .frames import Frame
 from .registry import Results, impl

@@ -18,16 +18,8 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.nesting_limits import MAXIMUM_CONSTANT_ELEMENTS
-from ..runtime.abi.values import (
-    Array,
-    UnsupportedType,
-    dtype_of,
-    from_integer,
-    integer_width,
-    is_unsigned,
-    static_shape,
-    wrap,
-)
+from ..runtime.abi.arrays import Array, UnsupportedType, wrap
+from ..runtime.abi.values import dtype_of, from_integer, integer_width, is_unsigned, static_shape
 from .tensor import check_countable
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ..runtime.abi.values import Array, integer_width, is_narrow_float, is_unsigned, wrap
+from ..runtime.abi.arrays import Array, is_narrow_float, wrap
+from ..runtime.abi.values import integer_width, is_unsigned
 from .frames import Frame, Plan, Step
 from .loops import Extents, loop_index, run_body
 

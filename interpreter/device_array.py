@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.ir import Attribute
 
 from ..runtime.abi import device_array
-from ..runtime.abi.values import Array
+from ..runtime.abi.arrays import Array
 from ..sharding.sharding import Sharding
 from .scatter_gather import gather, scatter
 

@@ -12,7 +12,8 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value, reinterpreted, shape_text
+from ..runtime.abi.arrays import Value, shape_text
+from ..runtime.abi.values import reinterpreted
 from ..tiling.packed_layouts import LARGEST_DYNAMIC_TILE
 from .frames import Frame
 from .loops import check_indices

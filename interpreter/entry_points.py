@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ..ir.attribute_access import attribute, constant_integer, operation_name, symbol, symbol_name
 from ..ir.host_programs import CALLS
-from ..runtime.abi.values import Value, element_type
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import element_type
 from .hal_buffers import BufferView
 
 IMPORTS = {"hal.tensor.import": "target_encoding", "stream.tensor.import": "result_encoding"}

@@ -17,14 +17,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import (
-    UnsupportedType,
-    Value,
-    dtype_of,
-    shape_fits,
-    shape_text,
-    static_shape,
-)
+from ..runtime.abi.arrays import UnsupportedType, Value, shape_fits, shape_text
+from ..runtime.abi.values import dtype_of, static_shape
 from ..sharding.grid import Grid
 from .registry import Driver, Executor, Results, Routine, find_brancher, find_entry, is_terminator
 from .spmd import Rendezvous

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import symbol
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 

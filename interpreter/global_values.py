@@ -10,10 +10,11 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
+from ..runtime.abi.arrays import Array
 from ..runtime.abi.device_array import DeviceArray as Placed
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.abi.value_types import ValueType
-from ..runtime.abi.values import Array, holds_numbers, plain_type, static_shape
+from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .device_array import DeviceArray
@@ -73,7 +74,7 @@ class GlobalValues:
     def scattered(self, inputs: Sequence[Array | Placed]) -> list[list[Array]]:
         """Scatter global inputs to the local inputs of every device. Raises InputError."""
         local: list[list[Array]] = [[] for _ in range(self._count)]
-        whole = self._inputs.whole(inputs)
+        whole = self._inputs.checked_for_devices(inputs)
         for index, (array, place) in enumerate(zip(whole, self._arguments, strict=True)):
             sharding = place.sharding(array.ndim)
             try:

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import integer, operand_groups, required, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, element_type, shape_fits, shape_phrase, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_fits, shape_phrase, shape_text
+from ..runtime.abi.values import element_type
 from .frames import Frame
 from .registry import Results, impl
 from .tensor import filled_shape

@@ -24,7 +24,8 @@ from xdsl.ir import Attribute, Operation
 from ..ir.attribute_access import operand_groups, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
-from ..runtime.abi.values import Value, dtype_of
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .frames import Frame
 from .hal_buffers import BufferView, element_code

@@ -13,7 +13,8 @@ from ..dialects.hal.executables import ExecutableExportOp
 from ..dialects.hal.targets import DeviceSelectAttr, DeviceTargetAttr, ExecutableTargetAttr
 from ..ir.attribute_access import attribute, integer, operand_groups, required, symbol, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value, dtype_of
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import dtype_of
 from .frames import Frame
 from .hal_commands import CommandBuffer, Table, named
 from .hal_interface import Dispatch

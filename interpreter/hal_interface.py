@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from ..dialects.stream.dispatch_syntax import ACCESS
 from ..ir.attribute_access import integer, integers, operand_groups, symbol
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
 from .frames import Exit, Frame

@@ -17,16 +17,8 @@ from ..dialects.iree_codegen import InnerTiledOp, loops_of
 from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_of
-from ..runtime.abi.values import (
-    Array,
-    Value,
-    integer_width,
-    is_narrow_float,
-    shape_text,
-    signed,
-    unsigned,
-    wrap,
-)
+from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text, wrap
+from ..runtime.abi.values import integer_width, signed, unsigned
 from ..tiling.contractions import LHS, RESULT, RHS
 from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.element_types import ElementKind, ElementType

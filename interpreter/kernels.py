@@ -26,7 +26,8 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, undefined
+from ..runtime.abi.arrays import Array, Value
+from ..runtime.abi.values import undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
 from .devices import place, reach
 from .frames import Exit, Frame

@@ -13,7 +13,7 @@ from ..dialects.linalg.named_ops import NAMED_OPS
 from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, is_narrow_float, shape_text
+from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text
 from .frames import Frame, check_alike
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured

@@ -17,7 +17,8 @@ from xdsl.ir import Operation, SSAValue
 from ..ir.attribute_access import attribute, flag, integers
 from ..ir.diagnostics import OperationError
 from ..ir.rules import Rules
-from ..runtime.abi.values import Array, Value, dtype_of, static_shape
+from ..runtime.abi.arrays import Array, Value
+from ..runtime.abi.values import dtype_of, static_shape
 from .frames import Frame
 from .registry import Results, impl
 

@@ -24,7 +24,8 @@ from xdsl.ir.affine import (
 
 from ..ir.attribute_access import integer
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, index_message, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.values import index_message
 from .frames import Frame, Plan
 
 Extents = tuple[int, ...]

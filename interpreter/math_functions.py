@@ -10,7 +10,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operation_name
-from ..runtime.abi.values import Array, Value, is_narrow_float, signed, unsigned
+from ..runtime.abi.arrays import Array, Value, is_narrow_float
+from ..runtime.abi.values import signed, unsigned
 from .arith import rounded, width_of, wrapped
 from .frames import Frame
 from .registry import Results, impl

@@ -23,15 +23,8 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import (
-    Array,
-    Value,
-    dtype_of,
-    shape_fits,
-    shape_text,
-    static_shape,
-    undefined,
-)
+from ..runtime.abi.arrays import Array, Value, shape_fits, shape_text
+from ..runtime.abi.values import dtype_of, static_shape, undefined
 from .constants import constant_array
 from .frames import Frame
 from .loops import check_indices

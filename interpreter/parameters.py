@@ -29,8 +29,9 @@ from ..dialects.stream.types import NamedParameter
 from ..ir.diagnostics import OperationError
 from ..ir.syntax.assembly_format import values
 from ..ir.tensor_types import element_named
+from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.parameters import Deferred, Parameter, Parameters
-from ..runtime.abi.values import Array, Value, dtype_of, element_type, shape_text, static_shape
+from ..runtime.abi.values import dtype_of, element_type, static_shape
 from ..tiling.packed_arrays import Bytes, from_bytes
 
 __all__ = ["Deferred", "Parameter", "Parameters", "provide_parameters"]

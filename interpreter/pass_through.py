@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ..dialects.sdy.collectives import SdyCollective
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 

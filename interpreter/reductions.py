@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ..runtime.abi.values import Array, is_narrow_float
+from ..runtime.abi.arrays import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
 from .frames import Frame, Plan, Step
 from .loops import Extents, at_point, loop_index, run_body

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Block, Operation
 
 from ..ir.foreign_code import wrap_foreign
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 
 Results = Sequence[Value]
 Routine = Generator[Any, Any, Any]

@@ -16,8 +16,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..ir.attribute_access import element_type, operation_name
 from ..ir.regions import walk
+from ..runtime.abi.arrays import UnsupportedType
 from ..runtime.abi.compare import tolerance
-from ..runtime.abi.values import UnsupportedType, scalar_dtype
+from ..runtime.abi.values import scalar_dtype
 from .entry_points import result_types
 from .frames import Program
 from .run import called

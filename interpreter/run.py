@@ -25,7 +25,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.regions import walk
 from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
-from ..runtime.abi.values import Array, Value, is_number
+from ..runtime.abi.arrays import Array, Value, is_number
 from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
 from .device_array import DeviceArray

@@ -8,8 +8,9 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from ..runtime.abi.arrays import Array
 from ..runtime.abi.shards import Intervals, check_fits, joined, parts_of, slices, whole_shape
-from ..runtime.abi.values import Array, element_type, from_integer, integer_width, undefined
+from ..runtime.abi.values import element_type, from_integer, integer_width, undefined
 from ..sharding.local_shape import halo
 from ..sharding.sharding import ReductionKind, Sharding
 from .collectives import reduced

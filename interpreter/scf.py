@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import flag, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from .arith import wrapped
 from .frames import Exit, Frame
 from .registry import Routine, impl_with_regions, terminates

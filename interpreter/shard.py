@@ -27,7 +27,8 @@ from ..ir.attribute_access import (
     symbol,
 )
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, shape_text, undefined
+from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.values import undefined
 from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
 from ..sharding.collectives import ALL_SLICE, COLLECTIVES, SHIFT, UPDATE_HALO

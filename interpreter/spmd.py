@@ -14,7 +14,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from ..sharding.collective_matching import (
     ENDED,
     CollectiveMismatch,

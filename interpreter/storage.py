@@ -28,7 +28,8 @@ from ..dialects.iree_encoding.interfaces import (
 from ..dialects.iree_encoding.layouts import IdentityAttr
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_of
-from ..runtime.abi.values import Array, Value, dtype_of, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.values import dtype_of
 from ..tiling.packed_arrays import Bytes, from_bytes, pack, packed_extents, to_bytes, unpack
 from ..tiling.storage_sizes import StorageFormula
 from .tensor import filled_shape

@@ -14,7 +14,8 @@ from xdsl.ir import Attribute, Operation
 from ..ir.attribute_access import attribute, operand_groups, required
 from ..ir.diagnostics import OperationError
 from ..ir.tensor_types import element_named
-from ..runtime.abi.values import Value, dtype_of, element_type
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import dtype_of, element_type
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
 from .devices import place, reach

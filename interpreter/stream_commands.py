@@ -19,7 +19,7 @@ from ..dialects.stream.types import BindingType
 from ..ir.attribute_access import integers, operand_groups, required
 from ..ir.diagnostics import OperationError
 from ..ir.slice_packing import pack_slices
-from ..runtime.abi.values import Value
+from ..runtime.abi.arrays import Value
 from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
 from .devices import place, reach

@@ -10,7 +10,8 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups, required
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, dtype_of, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.values import dtype_of
 from .constants import constant_array
 from .devices import place, reach
 from .frames import Frame

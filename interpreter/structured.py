@@ -23,7 +23,7 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value
+from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, find_contraction
 from .frames import Exit, Frame, Plan
 from .loops import Extents, at_point, is_pointwise, linear, loop_extents, loop_index, run_body, view

@@ -21,15 +21,8 @@ from ..ir.attribute_access import (
 )
 from ..ir.diagnostics import OperationError
 from ..ir.index_lists import SLICE_LISTS
-from ..runtime.abi.values import (
-    Array,
-    Value,
-    dtype_of,
-    shape_fits,
-    shape_text,
-    static_shape,
-    undefined,
-)
+from ..runtime.abi.arrays import Array, Value, shape_fits, shape_text
+from ..runtime.abi.values import dtype_of, static_shape, undefined
 from .frames import Exit, Frame
 from .loops import check_indices, is_pointwise, loop_index, run_body
 from .registry import Results, Routine, impl, impl_with_regions, terminates

@@ -15,19 +15,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import attribute, flag, integer, operation_name, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import (
-    Array,
-    Value,
-    choose,
-    dtype_of,
-    integer_width,
-    is_unsigned,
-    shape_phrase,
-    shape_text,
-    signed,
-    unsigned,
-    wrap,
-)
+from ..runtime.abi.arrays import Array, Value, shape_phrase, shape_text, wrap
+from ..runtime.abi.values import choose, dtype_of, integer_width, is_unsigned, signed, unsigned
 from .arith import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .constants import constant_array
 from .frames import Exit, Frame

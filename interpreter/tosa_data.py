@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import integer, integers, operation_name
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_text
 from .frames import Frame
 from .loops import check_indices
 from .registry import Results, impl

@@ -12,7 +12,8 @@ from xdsl.ir import Operation
 
 from ..ir.attribute_access import flag, integers, operation_name, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Array, Value, integer_width, is_narrow_float, signed
+from ..runtime.abi.arrays import Array, Value, is_narrow_float
+from ..runtime.abi.values import integer_width, signed
 from .arith import width_of
 from .frames import Frame
 from .registry import Results, impl

@@ -15,7 +15,8 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.util.dialect import CompositeAttr
 from ..ir.attribute_access import attribute, operation_name, required, symbol
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.values import Value, dtype_of, holds_numbers, static_shape, undefined
+from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import dtype_of, holds_numbers, static_shape, undefined
 from ..tiling.packed_arrays import Bytes
 from .constants import constant_array
 from .frames import Frame

@@ -156,6 +156,19 @@ def integer(op: Operation, name: str, default: int | None = None) -> int:
     return found.value.data
 
 
+def optional_integer(op: Operation, name: str) -> int | None:
+    """The value of an integer attribute, `None` without one."""
+    found = attribute(op, name)
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def optional_integers(op: Operation, name: str) -> tuple[int, ...] | None:
+    """The values of a dense integer array attribute, `None` without one."""
+    found = attribute(op, name)
+    is_dense = isinstance(found, DenseArrayBase)
+    return number_list(cast(Attribute, found)) if is_dense else None
+
+
 def text(op: Operation, name: str, default: str = "") -> str:
     """Return a string attribute, or the case name of an enum attribute, or `default`."""
     found = attribute(op, name)

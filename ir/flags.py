@@ -27,6 +27,8 @@ class Flags:
     """The criterion for partitioning the stream program, as in `#stream.partitioning_config`."""
     scalable_vectors: bool = False
     """Whether tile sizes are multiplied by the vector scale on targets with scalable vectors."""
+    graphics_processor: str = ""
+    """The GPU that runs kernels which name none; empty for an unknown GPU."""
 
 
 _flags: ContextVar[Flags] = ContextVar("flags", default=Flags())  # noqa: B039 - it is frozen

@@ -46,32 +46,49 @@ def emit_size(
 ) -> SSAValue:
     """Emit the computation of a storage size in bytes from the dynamic dimension sizes, in order.
 
-    Static factors are folded into one constant, which is multiplied last.
+    Static factors are one constant after the first dynamic size. The bytes of an element come last
+    if rows of several dynamic sizes are padded. Only products of rounded or padded sizes have the
+    `nsw` flag. The order and the flags are IREE's.
     """
-    indices = BuilderIndices(builder)
     if formula.is_static:
-        return indices.index(formula.evaluate())
-    remaining = iter(dynamic_sizes)
-    factor = 1
-    product: IndexOrInt = 1
-    for extent in formula.extents:
-        if extent.size is not None:
-            factor *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
-            continue
-        tile_size, tile_count = _tiles(extent, next(remaining), indices)
-        factor *= tile_size
-        product = indices.multiply(product, tile_count)
+        return constant_index(formula.evaluate(), builder)
+    rest = iter(dynamic_sizes)
+    plain = all(extent.multiple == 1 and not extent.padding for extent in formula.extents)
+    several = sum(extent.size is None for extent in formula.extents) > 1
+    padded = several and any(extent.padding for extent in formula.extents)
+    indices = BuilderIndices(builder) if plain else _SizeIndices(builder)
     bits = formula.element_bits
-    if bits >= 8:
-        return indices.index(indices.multiply(product, factor * bits // 8))
-    return indices.binary(CeilDivUIOp, indices.multiply(product, factor * bits), 8)
+    element_bytes = max(1, bits // 8)
+    known = 1 if padded else element_bytes
+    sizes: list[IndexOrInt] = []
+    for extent in formula.extents:
+        if extent.size is None:
+            sizes.append(_stored_size(extent, next(rest), indices))
+        else:
+            known *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
+    first, *others = sizes
+    size = indices.multiply(first, known)
+    for factor in (*others, element_bytes if padded else 1):
+        size = indices.multiply(size, factor)
+    if bits < 8:
+        size = indices.binary(CeilDivUIOp, size, 8 // bits)
+    return indices.index(size)
 
 
-def _tiles(extent: Extent, size: IndexOrInt, indices: BuilderIndices) -> tuple[int, IndexOrInt]:
-    """Return the stored extent of a dynamic dimension as (tile size, number of tiles)."""
-    size = indices.add(size, extent.padding)
-    tile_size = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
-    return tile_size, size if tile_size == 1 else indices.binary(CeilDivSIOp, size, tile_size)
+def _stored_size(extent: Extent, size: SSAValue, indices: IndexArithmetic) -> IndexOrInt:
+    """Return the number of elements stored along a dynamic extent."""
+    if extent.padding:
+        size = indices.binary(_add_without_wrap, size, extent.padding)
+    multiple = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
+    if multiple == 1:
+        return size
+    return indices.multiply(indices.binary(CeilDivSIOp, size, multiple), multiple)
+
+
+def _add_without_wrap(left: SSAValue, right: SSAValue) -> Operation:
+    operation = AddiOp(left, right)
+    operation.overflow_flags = NO_SIGNED_WRAP
+    return operation
 
 
 def emit_largest(values: Sequence[SSAValue], builder: Builder) -> SSAValue:
@@ -159,9 +176,7 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
 
 
 class BuilderIndices(IndexArithmetic):
-    """Emits index arithmetic at a builder's insertion point. Products have the `nsw` flag."""
-
-    OVERFLOW = NO_SIGNED_WRAP
+    """Emits index arithmetic at a builder's insertion point."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -177,6 +192,12 @@ class BuilderIndices(IndexArithmetic):
         if isinstance(total, int):
             return -(-total // 8) if round_up else total // 8
         return self.binary(CeilDivUIOp, total, 8) if round_up else self.divide(total, 8)
+
+
+class _SizeIndices(BuilderIndices):
+    """Arithmetic on sizes in memory: products have the `nsw` flag."""
+
+    OVERFLOW = NO_SIGNED_WRAP
 
 
 def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:

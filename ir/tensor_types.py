@@ -75,6 +75,11 @@ def tensor_bytes(value: SSAValue) -> int:
     return element_bytes(value) * prod(known_extents(tensor_shape(value) or ()))
 
 
+def integer_width(scalar: Attribute) -> int:
+    """The bits of an integer type; those of an index for other types."""
+    return scalar.bitwidth if isinstance(scalar, IntegerType) else 64
+
+
 StaticShape = tuple[int, ...]
 
 
@@ -94,6 +99,12 @@ def static_shape(value: SSAValue) -> StaticShape:
     return tuple(verify_ranked_tensor(value).get_shape())
 
 
+def static_shape_or_none(value: SSAValue) -> StaticShape | None:
+    """The sizes of a ranked tensor, `None` if one is dynamic, or for another value."""
+    shape = tensor_shape(value)
+    return None if shape is None or None in shape else static_shape(value)
+
+
 def sizes_agree(left: int, right: int) -> bool:
     """Return whether two sizes are compatible; a dynamic (negative) size is compatible with any."""
     return left == right or left < 0 or right < 0
@@ -102,6 +113,11 @@ def sizes_agree(left: int, right: int) -> bool:
 def shapes_agree(left: Sequence[int], right: Sequence[int]) -> bool:
     """Return whether two shapes are compatible."""
     return len(left) == len(right) and all(map(sizes_agree, left, right))
+
+
+def element_count(shape: Sequence[int]) -> int:
+    """Return the number of elements of a shape; -1 if a size is dynamic (negative)."""
+    return -1 if min(shape, default=0) < 0 else prod(shape)
 
 
 def shape_text(shape: Sequence[int], separator: str = ", ") -> str:

@@ -30,5 +30,6 @@ class CompilePass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """Return the passes of `spmd`, then those of `data-tile`."""
         tile = DataTilePass(self.data_tiling, self.encode_convolutions, self.host_layouts)
-        # StableHLO has been converted by the first pass of `spmd`, so it is skipped here.
-        return (*SpmdPass().passes(), *tile.passes()[1:])
+        # `spmd` has converted StableHLO already.
+        rest = (each for each in tile.passes() if each.name != "convert-stablehlo-to-linalg")
+        return (*SpmdPass().passes(), *rest)

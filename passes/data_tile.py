@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from .encoding.propagate_encodings import PropagateEncodingsPass
 from .encoding.set_encoding import SetEncodingPass
 from .hal.assign_devices import AssignDevicesPass
+from .hal.wrap_entry_points import WrapEntryPointsPass
 from .manager.named_pipeline import NamedPipeline, default_passes
 
 
@@ -36,10 +37,9 @@ class DataTilePass(NamedPipeline):
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "convert-elementwise-to-linalg"),
         )
+        regions = default_passes("form-dispatches", "hoist-encodings")
+        interface = WrapEntryPointsPass(inline=True)
         buffers = default_passes(
-            "form-dispatches",
-            "hoist-encodings",
-            "wrap-entry-points",
             "convert-to-stream",
             "specialize-processes",
             "specialize-encodings",
@@ -52,4 +52,5 @@ class DataTilePass(NamedPipeline):
             "materialize-encodings",
             "verify-collectives",
         )
-        return (*tensors, *(encode if self.data_tiling else ()), *buffers)
+        encoded = encode if self.data_tiling else ()
+        return (*tensors, *encoded, *regions, interface, *buffers)

@@ -22,12 +22,12 @@ from ..ir.diagnostics import OperationError
 from ..ir.graph_orders import CallGraph
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
 from ..ir.regions import walk
-from ..ir.symbols import names_in, numbered_name, references_of, root_symbol, visibility
+from ..ir.symbols import names_in, numbered_name, references_of, symbols_in, visibility
 
-MOST_OPERATIONS = 1 << 20
+MAX_OPERATIONS = 1 << 20
 """The maximum number of ops of a function after inlining."""
 
-MOST_OF_SMALL = 32
+MAX_SMALL_FUNCTION_OPS = 32
 """The maximum number of ops of a function that `inline_small_calls` inlines."""
 
 SIZE_ARGUMENT = "jax.global_constant"
@@ -51,7 +51,7 @@ class InlineCallsPass(ModulePass):
         _check_sizes(functions, graph, recursive)
         for name in sorted(recursive):
             if visibility(functions[name]) != "private":
-                copy_name = _call_copy(name, functions, op)
+                copy_name = _redirect_to_private_copy(name, functions, op)
                 recursive.add(copy_name)
                 callers_first.append(copy_name)
         inlined = {name: function for name, function in functions.items() if name not in recursive}
@@ -101,12 +101,12 @@ def inline_small_calls(module: ModuleOp) -> None:
     sizes: dict[str, int] = {}
     for name in graph.callees_first():
         function = functions[name]
-        called = (sizes.get(callee, MOST_OF_SMALL) for callee in graph.callees(name))
+        called = (sizes.get(callee, MAX_SMALL_FUNCTION_OPS) for callee in graph.callees(name))
         sizes[name] = sum(1 for _ in walk(function)) + sum(called)
-        said = _said_of_boundary(function)
-        limit = MOST_OPERATIONS if SIZE_ARGUMENT in said else MOST_OF_SMALL
+        boundary_attributes = _boundary_attribute_names(function)
+        limit = MAX_OPERATIONS if SIZE_ARGUMENT in boundary_attributes else MAX_SMALL_FUNCTION_OPS
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
-        if sizes[name] > limit or not is_flat or said - {SIZE_ARGUMENT, RESULT_NAME}:
+        if sizes[name] > limit or not is_flat or boundary_attributes - {SIZE_ARGUMENT, RESULT_NAME}:
             continue
         if visibility(function) == "private" and name not in named:
             small[name] = function
@@ -120,11 +120,8 @@ def inline_small_calls(module: ModuleOp) -> None:
 
 
 def _functions(module: ModuleOp) -> dict[str, Operation]:
-    return {
-        root_symbol(function, "sym_name"): function
-        for function in module.body.block.ops
-        if function.name in FUNCTIONS and function.regions[0].blocks
-    }
+    functions = symbols_in(module, FUNCTIONS)
+    return {name: each for name, each in functions.items() if each.regions[0].blocks}
 
 
 def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
@@ -133,7 +130,7 @@ def _erase_unused(functions: dict[str, Operation], module: ModuleOp) -> None:
         Rewriter.erase_op(functions[name], safe_erase=False)
 
 
-def _said_of_boundary(function: Operation) -> set[str]:
+def _boundary_attribute_names(function: Operation) -> set[str]:
     """Return the names of all attributes of a function's arguments and results."""
     found = [function.properties.get(name) for name in ("arg_attrs", "res_attrs")]
     lists = [cast("ArrayAttr[DictionaryAttr]", each) for each in found if each is not None]
@@ -149,15 +146,15 @@ def _check_sizes(
         inlined = (sizes[callee] for callee in graph.callees(name) if callee not in recursive)
         own = sum(1 for _ in functions[name].walk())
         sizes[name] = own if name in recursive else own + sum(inlined)
-        if sizes[name] > MOST_OPERATIONS:
+        if sizes[name] > MAX_OPERATIONS:
             raise OperationError(
                 functions[name],
                 f"becomes {sizes[name]} operations with those of the functions that it calls; "
-                f"at most {MOST_OPERATIONS} are inlined",
+                f"at most {MAX_OPERATIONS} are inlined",
             )
 
 
-def _call_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> str:
+def _redirect_to_private_copy(name: str, functions: dict[str, Operation], module: ModuleOp) -> str:
     """Redirect all calls of a function to a private copy, and return the copy's name."""
     copy_name = numbered_name(f"{name}_", names_in(module))
     function = functions[name]

@@ -127,8 +127,8 @@ ALIASES = {
 """Alternative names of passes: short ones, and former names."""
 
 
-def _loader(place: str) -> Callable[[], type[ModulePass]]:
-    module, _, own_name = place.partition(":")
+def _loader(location: str) -> Callable[[], type[ModulePass]]:
+    module, _, own_name = location.partition(":")
     words = (own_name or module.rpartition(".")[2]).split("_")
     name = "".join(word.capitalize() for word in words) + "Pass"
     return lambda: getattr(import_module(f".{module}", __package__), name)

@@ -112,21 +112,25 @@ class Function(CallableFunction[DeviceArray]):
         sharding = self.argument_sharding(argument, len(array.shape))
         return DeviceArray.put(array, self.argument_types[argument], sharding)
 
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Return the sharding of an argument of a rank; `None` for a function on one device."""
-        return self._boundary_sharding(self._boundaries, argument, rank)
+    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of an argument; `None` for a function on one device."""
+        return self._boundary_sharding(self._boundaries, argument, tensor_rank)
 
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Return the sharding of a result of a rank; `None` for a function on one device."""
-        return self._boundary_sharding(interpreter.boundaries(self.operation)[1], result, rank)
+    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of a result; `None` for a function on one device."""
+        return self._boundary_sharding(
+            interpreter.boundaries(self.operation)[1], result, tensor_rank
+        )
 
     def _boundary_sharding(
-        self, shards: Sequence[Boundary | None], index: int, rank: int
+        self, shards: Sequence[Boundary | None], index: int, tensor_rank: int
     ) -> Sharding | None:
         if self.grid is None:
             return None
         with self.program.located():
-            return global_values.boundary_sharding(self.operation, shards[index], self.grid, rank)
+            return global_values.boundary_sharding(
+                self.operation, shards[index], self.grid, tensor_rank
+            )
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function as native code and leave all results on the devices that compute them.

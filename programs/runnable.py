@@ -20,6 +20,7 @@ from ..runtime.abi.errors import ExecutionError
 from ..runtime.host.timeline import Timeline
 from ..sharding.grid import Grid
 from ..tools.diagnostics import from_operation_error, render
+from .backends import NATIVE, backend_name
 
 if TYPE_CHECKING:
     from ..codegen.compile import CompiledProgram, DeviceStatistics
@@ -67,23 +68,21 @@ class RunnableModule:
         """Recorder of when kernels, copies and collectives of native code begin and end."""
         self._texts = tuple(texts)
         self._place = _Located(self._texts)
-        self._backend = backend
+        self._backend = backend_name(backend)
         self._native: dict[object, CompiledProgram] = {}
         self.backend()
 
     def backend(self, name: str | None = None) -> Backend:
         """Return a backend by name, by default the program's. Raises ValueError if unknown."""
-        found = BACKENDS.get(name or self._backend)
-        if found is None:
-            raise ValueError(
-                f"there is no backend '{name or self._backend}'; there are {', '.join(BACKENDS)}"
-            )
-        return found
+        name = backend_name(name or self._backend)
+        if name not in BACKENDS:
+            raise ValueError(f"there is no backend '{name}'; there are {', '.join(BACKENDS)}")
+        return BACKENDS[name]
 
     def choose_backend(self, name: str) -> None:
         """Set the backend of later calls. Raises ValueError if it is unknown."""
         self.backend(name)
-        self._backend = name
+        self._backend = backend_name(name)
 
     def statistics(self) -> list[DeviceStatistics]:
         """Return the statistics of each device for the last run of native code.
@@ -91,7 +90,7 @@ class RunnableModule:
         The list is empty before the first run. With the backend `mpi` this is a collective call.
         """
         if self._backend == "mpi" and self.native().device_statistics:
-            from ..runtime.rank_calls import statistics_on_ranks
+            from ..runtime.mpi.rank_calls import statistics_on_ranks
 
             return statistics_on_ranks(self.native().device_statistics)
         return self.native().device_statistics
@@ -156,12 +155,13 @@ def _run_with_interpreter(
     )
 
 
-def _run_with_numba(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
+def _run_natively(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
     return program.native().run_partitioned(function, inputs, program.grid)
 
 
 def _run_with_mpi(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
-    from ..codegen.ranks import RankError, run_on_ranks
+    from ..codegen.ranks import run_on_ranks
+    from ..runtime.communicator import RankError
 
     try:
         return run_on_ranks(
@@ -178,7 +178,7 @@ def _run_with_mpi(program: RunnableModule, function: str, inputs: Sequence[Array
 
 BACKENDS: dict[str, Backend] = {
     "interpreter": _run_with_interpreter,
-    "numba": _run_with_numba,
+    NATIVE: _run_natively,
     "mpi": _run_with_mpi,
 }
 """The backends by name; `mpi` is for the ranks of `mpiexec -n N python -m mpi4py ...`."""

@@ -27,10 +27,10 @@ HALO, PERMUTE = "halo", "permute"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The processes that take part in a collective, in order, and this process's rank."""
+    """The processes that take part in a collective, in order, and the index of this one."""
 
     processes: tuple[int, ...]
-    rank: int
+    index: int
 
     @property
     def size(self) -> int:
@@ -45,14 +45,15 @@ class Collective:
     - `kind`: the name of a row of `sharding/collectives.py` that is not a message, `HALO` or
       `PERMUTE`;
     - `source_shape`, `result_shape`: the shapes of this process's operand and result. Before a run
-      provides dynamic sizes, `OPEN_SIZE` stands for them and the result has no shape (`of_sizes`);
+      provides dynamic sizes, `DYNAMIC_SIZE` stands for them and the result has no shape (see
+      `of_sizes`);
     - `axis`: the tensor dimension that is gathered, scattered or split;
     - `concat_axis`: for `all_to_all`, the dimension along which the pieces are concatenated;
-    - `root`: the rank of the root, for collectives that have one;
-    - `sender`, `receiver`: for `permute`, the ranks to receive from and to send to, or `None`;
+    - `root`: the index of the root in the group, for collectives that have one;
+    - `sender`, `receiver`: for `permute`, the indices to receive from and to send to, or `None`;
     - `low`, `high`: for `halo`, how much of `axis` is the halo on either side;
     - `shapes`: the operand shapes of all participants, in order; empty if all are equal;
-    - `meant`: the signature of the op, if it has one.
+    - `op_signature`: the signature of the op, if it has one.
     """
 
     kind: str
@@ -70,13 +71,13 @@ class Collective:
     high: int = 0
     reduction: ReductionKind = ReductionKind.SUM
     shapes: tuple[Shape, ...] = ()
-    meant: CollectiveSignature | None = None
+    op_signature: CollectiveSignature | None = None
 
     @property
     def signature(self) -> CollectiveSignature:
         """The signature that must be equal on all participants."""
-        if self.meant is not None:
-            return self.meant
+        if self.op_signature is not None:
+            return self.op_signature
         parameters = {
             "reduction": self.reduction,
             "axis": self.axis,
@@ -117,10 +118,12 @@ class Collective:
         row, group = self.row, self.group
         result = shape
         if row is not None:
-            brought = shapes or (shape,) * group.size
-            result = row.result_shape(brought, group.rank, self.axis, self.concat_axis)
-        meant = None if self.meant is None else self.meant.of_sizes(shape)
-        return replace(self, source_shape=shape, result_shape=result, shapes=shapes, meant=meant)
+            all_shapes = shapes or (shape,) * group.size
+            result = row.result_shape(all_shapes, group.index, self.axis, self.concat_axis)
+        op_signature = None if self.op_signature is None else self.op_signature.of_sizes(shape)
+        return replace(
+            self, source_shape=shape, result_shape=result, shapes=shapes, op_signature=op_signature
+        )
 
     @property
     def group_shapes(self) -> tuple[Shape, ...]:

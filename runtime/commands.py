@@ -13,14 +13,11 @@ from functools import cache
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
+from .abi.arrays import Bytes
 from .abi.native_code import Native
-from .native import MISMATCHED, RELEASED, WAITING
-
-Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.int64]
+from .protocol import MISMATCHED, RELEASED, WAITING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +30,7 @@ class Buffer:
 class Waits(Protocol):
     """What Python does while a native function waits for other processes."""
 
-    def look_around(self) -> None:
+    def check_for_failures(self) -> None:
         """Raise an exception if the wait cannot end."""
         ...
 
@@ -140,7 +137,7 @@ def run_commands(commands: Sequence[AnyCommand], memory: Mapping[Buffer, Bytes])
         while status := call_native(function, bindings.ctypes.data, constants.ctypes.data, 1):
             if status != WAITING or command.waits is None:
                 raise command.failure(status)
-            command.waits.look_around()
+            command.waits.check_for_failures()
 
 
 def call_by_address(function: int, argument: int) -> int:
@@ -173,7 +170,7 @@ class DeviceMemory:
     - `boundary_bytes`: inputs and results, whose memory transient buffers may share.
     """
 
-    owner: str | None
+    owner: str
     arena_bytes: int
     transient_bytes: int
     constant_bytes: int
@@ -183,16 +180,3 @@ class DeviceMemory:
     def peak_bytes(self) -> int:
         """The largest number of bytes allocated at the same time."""
         return self.arena_bytes + self.constant_bytes + self.boundary_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What a device ran: its kernels, and the bytes of its transient buffers.
-
-    - `arena_bytes`: their peak;
-    - `transient_bytes`: their sum without any reuse of memory.
-    """
-
-    commands: int
-    arena_bytes: int
-    transient_bytes: int

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
+from .abi.arrays import Bytes, Words
 from .collectives import Collective, Group, around, shard_range
-from .commands import AnyCommand, Buffer, Bytes, Command, run_commands
-from .native import native_function
-
-Words = npt.NDArray[np.int64]
+from .commands import AnyCommand, Buffer, Command, run_commands
+from .threads.shared_memory_collectives import shared_memory_function
 
 
 class RankError(RuntimeError):
@@ -27,7 +26,7 @@ class Communicator(ABC):
     All processes of a group must reach matching collectives in the same order. Their signatures are
     compared before data move. If they differ, or if processes wait for each other in a deadlock,
     all stop. Threads then raise DeviceFailed, and their caller CollectiveMismatch; ranks raise
-    RanksFailed (`mpi_supervisor.py`).
+    RanksFailed (`mpi/supervisor.py`).
     """
 
     process: int
@@ -55,7 +54,7 @@ class Communicator(ABC):
         """Exchange the operand sizes of a collective where they may differ."""
         return self.exchange(group, state, own)
 
-    def with_offer(self, command: Command, state: DeviceState) -> list[Command] | None:
+    def with_size_check(self, command: Command, state: DeviceState) -> list[Command] | None:
         """Return the command preceded by one that detects whether any device's sizes have changed.
 
         `None` if the communicator detects that in another way.
@@ -63,7 +62,7 @@ class Communicator(ABC):
         return None
 
     @abstractmethod
-    def meeting_commands(
+    def collective_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
         """Return the commands of a collective that involves other processes."""
@@ -80,7 +79,7 @@ class Communicator(ABC):
         """Return a command that waits for bytes from a process in the state's signature."""
 
     @property
-    def state(self) -> Words | None:
+    def status(self) -> Words | None:
         """The words that tell waiting native loops of a failure; `None` if there are none."""
         return None
 
@@ -105,7 +104,7 @@ class Communicator(ABC):
             count = prod(collective.source_shape) * collective.source.storage_bytes
             return [copy_command(source, result, count, operation)]
         state = DeviceState(collective.signature, operation)
-        return self.meeting_commands(collective, source, result, state)
+        return self.collective_commands(collective, source, result, state)
 
     def perform(self, collective: Collective, source: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Carry out a collective at once and return its result.
@@ -122,7 +121,7 @@ class Communicator(ABC):
 
 def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:
     """Return a command that copies bytes within a device."""
-    return Command(native_function("copy"), (result, source), (size,), origin)
+    return Command(shared_memory_function("copy"), (result, source), (size,), origin)
 
 
 def slice_command(
@@ -130,10 +129,10 @@ def slice_command(
 ) -> Command:
     """Return the command of `all_slice`: each process slices its shard from a replicated tensor."""
     outer, size, inner = around(collective.source_shape, collective.axis)
-    start, length = shard_range(size, collective.group.size, collective.group.rank)
+    start, length = shard_range(size, collective.group.size, collective.group.index)
     item = inner * collective.source.storage_bytes
     constants = (outer, length * item, length * item, size * item, 0, start * item)
-    function = native_function("copy_rows")
+    function = shared_memory_function("copy_rows")
     return Command(function, (result, source), constants, origin)
 
 

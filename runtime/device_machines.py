@@ -7,14 +7,14 @@ from functools import partial
 
 from .abi.arrays import Array
 from .communicator import Communicator
-from .device_threads import DeviceThreads
-from .host.entry import DeviceStatistics, Entry, Run, statistics_of
+from .host.entry import DeviceStatistics, EntryPoint, Run, statistics_of
 from .host.timeline import Timeline
 from .host.virtual_machine import MOST_CALLS, VirtualMachine
+from .threads.device_threads import DeviceThreads
 
-Key = tuple[Entry, Communicator | None]
+Key = tuple[EntryPoint, Communicator | None]
 
-OnFailure = Callable[[Exception, Entry, Communicator | None], object]
+OnFailure = Callable[[Exception, EntryPoint, Communicator | None], object]
 """Called with an exception that a run raised; may raise one that says more."""
 
 
@@ -45,7 +45,9 @@ class DeviceMachines:
         self._trace = trace
         self._machines: dict[Key, VirtualMachine] = {}
 
-    def machine(self, entry: Entry, communicator: Communicator | None = None) -> VirtualMachine:
+    def machine(
+        self, entry: EntryPoint, communicator: Communicator | None = None
+    ) -> VirtualMachine:
         """Return the virtual machine that runs a function on a device; created on first use."""
         key = entry, communicator
         machine = self._machines.get(key)
@@ -53,10 +55,10 @@ class DeviceMachines:
             machine = self._machines[key] = self._new_machine(entry, communicator)
         return machine
 
-    def _new_machine(self, entry: Entry, communicator: Communicator | None) -> VirtualMachine:
+    def _new_machine(self, entry: EntryPoint, communicator: Communicator | None) -> VirtualMachine:
         process, cancel, devices, trace = 0, None, 1, self._trace
         if communicator is not None:
-            process, cancel = communicator.process, communicator.state
+            process, cancel = communicator.process, communicator.status
             devices = communicator.core_sharers
             trace = None if trace is None else partial(_trace_of_process, trace, process)
         return VirtualMachine(
@@ -72,7 +74,7 @@ class DeviceMachines:
         )
 
     def run(
-        self, entry: Entry, inputs: Sequence[Array], communicator: Communicator | None = None
+        self, entry: EntryPoint, inputs: Sequence[Array], communicator: Communicator | None = None
     ) -> list[Array]:
         """Run a function on this thread: on one device, or as the process of a communicator."""
         machine = self.machine(entry, communicator)
@@ -89,7 +91,7 @@ class DeviceMachines:
         return results
 
     def run_on_threads(
-        self, entries: Sequence[Entry], inputs: Sequence[Sequence[Array]]
+        self, entries: Sequence[EntryPoint], inputs: Sequence[Sequence[Array]]
     ) -> list[list[Array]]:
         """Run a function on one thread per device; entries and inputs are given by process.
 
@@ -97,7 +99,7 @@ class DeviceMachines:
         for that.
         """
         group = self.threads.group(len(inputs))
-        runs: list[tuple[Entry, VirtualMachine]] = []
+        runs: list[tuple[EntryPoint, VirtualMachine]] = []
         for entry, communicator in zip(entries, group.communicators, strict=True):
             machine = self._machines.get((entry, communicator))
             if machine is None or machine.is_stepping:
@@ -106,17 +108,17 @@ class DeviceMachines:
                 )
             runs.append((entry, machine))
 
-        def go_on(communicator: Communicator, reason: int) -> None:
+        def resume(communicator: Communicator, reason: int) -> None:
             entry, machine = runs[communicator.process]
             try:
-                machine.go_on(reason)
+                machine.resume(reason)
             except Exception as error:
                 if self._on_failure is not None:
                     self._on_failure(error, entry, communicator)
                 raise
 
         pairs = zip(runs, inputs, strict=True)
-        group.run_calls([entry.begin(machine, own) for (entry, machine), own in pairs], go_on)
+        group.run_calls([entry.begin(machine, own) for (entry, machine), own in pairs], resume)
         results = [entry.end(machine) for entry, machine in runs]
         for process, (entry, machine) in enumerate(runs):
             size = entry.result_bytes(results[process])

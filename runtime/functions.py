@@ -104,12 +104,12 @@ class CallableFunction(ABC, Generic[Placed]):
         """
 
     @abstractmethod
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
-        """Return the sharding of an argument of a rank; `None` for a function on one device."""
+    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of an argument; `None` for a function on one device."""
 
     @abstractmethod
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
-        """Return the sharding of a result of a rank; `None` for a function on one device."""
+    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
+        """Return the sharding of a result; `None` for a function on one device."""
 
     @abstractmethod
     def rounding(self) -> list[np.dtype[Any] | None]:

@@ -11,7 +11,7 @@ from .collectives import Collective, Shape, shard_range
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class ByteSection:
     """A strided section of a row-major array, in bytes: pieces of `size` bytes in two loops.
 
     - `outer`, `inner`: the trip counts;
@@ -37,16 +37,18 @@ class Box:
         outer = self.outer == 1 or self.outer_pitch == self.size * self.inner
         return inner and outer
 
-    def packed(self) -> Box:
-        """Return the box of the same pieces stored without gaps."""
-        return Box(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
+    def packed(self) -> ByteSection:
+        """Return the section of the same pieces stored without gaps."""
+        return ByteSection(0, self.size, self.outer, self.size * self.inner, self.inner, self.size)
 
 
-Move = tuple[Box, Box]
-"""A source box in one device's memory, and the target box in another's, with the same pieces."""
+Move = tuple[ByteSection, ByteSection]
+"""A section of a source, and the section of a result with the same pieces."""
 
 
-def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int, int]) -> Box:
+def byte_section(
+    shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int, int]
+) -> ByteSection:
     """Return the section of an array that is bounded along up to two dimensions.
 
     `low` and `high` are each (dimension, start, length); for one dimension they are the same.
@@ -56,9 +58,9 @@ def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int
     outer, inner = prod(shape[:first]), prod(shape[second + 1 :]) * item
     if first == second:
         row = shape[first] * inner
-        return Box(start * inner, length * inner, outer, row)
+        return ByteSection(start * inner, length * inner, outer, row)
     middle, row = prod(shape[first + 1 : second]), shape[second] * inner
-    return Box(
+    return ByteSection(
         start * middle * row + start_2 * inner,
         length_2 * inner,
         outer,
@@ -71,23 +73,23 @@ def box(shape: Shape, item: int, low: tuple[int, int, int], high: tuple[int, int
 def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
     """Return the moves from one group member's source to another's result.
 
-    `sender` and `receiver` are ranks in the group. Raises ValueError for collectives that reduce.
+    `sender` and `receiver` are indices in the group. Raises ValueError for collectives that reduce.
     """
     shapes, item = collective.group_shapes, collective.source.storage_bytes
     axis, count, root = collective.axis, collective.group.size, collective.root
     shape = shapes[sender]
     if root is not None and root != (receiver if collective.kind == "gather" else sender):
         return ()
-    whole = Box(0, prod(shape) * item)
+    whole = ByteSection(0, prod(shape) * item)
     match collective.kind:
         case "broadcast":
             return ((whole, whole),)
         case "permute":
-            own = collective.group.rank
+            own = collective.group.index
             return ((whole, whole),) if (sender, receiver) == (collective.sender, own) else ()
         case "scatter":
             piece = (axis, *shard_range(shape[axis], count, receiver))
-            origin = box(shape, item, piece, piece)
+            origin = byte_section(shape, item, piece, piece)
             return ((origin, origin.packed()),)
         case "halo":
             return _halo_moves(collective, sender, receiver)
@@ -96,7 +98,9 @@ def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
             start = sum(each[axis] for each in shapes[:sender])
             target = (*shape[:axis], joined, *shape[axis + 1 :])
             piece, own = (axis, start, shape[axis]), (axis, 0, shape[axis])
-            return ((box(shape, item, own, own), box(target, item, piece, piece)),)
+            return (
+                (byte_section(shape, item, own, own), byte_section(target, item, piece, piece)),
+            )
         case "all_to_all":
             return (_transposed(collective, sender, receiver),)
         case _:
@@ -114,13 +118,15 @@ def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
         parts = [shard_range(each[split], count, receiver)[1] for each in shapes]
         target[split] = sum(parts)
         origin, to = (split, start, length), (split, sum(parts[:sender]), length)
-        return box(shape, item, origin, origin), box(tuple(target), item, to, to)
+        return byte_section(shape, item, origin, origin), byte_section(tuple(target), item, to, to)
     target[split] = length
     target[joined] = sum(each[joined] for each in shapes)
     place = sum(each[joined] for each in shapes[:sender])
     along, across = (split, start, length), (joined, 0, shape[joined])
     to = (joined, place, shape[joined])
-    return box(shape, item, along, across), box(tuple(target), item, (split, 0, length), to)
+    return byte_section(shape, item, along, across), byte_section(
+        tuple(target), item, (split, 0, length), to
+    )
 
 
 def _halo_moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
@@ -134,4 +140,25 @@ def _halo_moves(collective: Collective, sender: int, receiver: int) -> Sequence[
         origin, to = (axis, low, high), (axis, there[axis] - high, high)
     else:
         return ()
-    return ((box(here, item, origin, origin), box(there, item, to, to)),)
+    return ((byte_section(here, item, origin, origin), byte_section(there, item, to, to)),)
+
+
+def halo_is_too_wide(collective: Collective) -> bool:
+    """Whether a member's own part is narrower than the halo of a neighbour."""
+    low, high = collective.low, collective.high
+    own = [shape[collective.axis] - low - high for shape in collective.group_shapes]
+    # A member sends `low` to the neighbour after it, and `high` to the one before it.
+    return min(own[:-1], default=low) < low or min(own[1:], default=high) < high
+
+
+def reduced_section(collective: Collective, member: int) -> ByteSection:
+    """Return the section of a source that a member reduces for all."""
+    shape, count = collective.group_shapes[member], collective.group.size
+    item = collective.source.storage_bytes
+    if collective.kind == "reduce_scatter":
+        piece = (collective.axis, *shard_range(shape[collective.axis], count, member))
+        return byte_section(shape, item, piece, piece)
+    if collective.kind == "reduce":
+        return ByteSection(0, prod(shape) * item if member == collective.root else 0)
+    start, length = shard_range(prod(shape), count, member)
+    return ByteSection(start * item, length * item)

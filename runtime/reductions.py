@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from ..sharding.sharding import ReductionKind
-from .abi.elements import Element
 from .abi.native_code import Native
-from .native_functions import native_function_named
+from .collectives import Collective
+from .native_registry import native_function_named
 
 
-def reduction_kernel(
-    kind: ReductionKind, source: Element, target: Element, participants: int
-) -> Native:
+def reduction_kernel(collective: Collective) -> Native:
     """Return the kernel of `codegen/kernels/reductions.py`, which threads and MPI ranks share."""
+    kind, participants = collective.reduction, collective.group.size
+    source, target = collective.source, collective.result
 
     def compile() -> Native:
         # Imported here because importing the compiler takes time.

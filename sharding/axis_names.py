@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import prod
 
 _PART = re.compile(r"(.*):\((\d+)\)(\d+)")
 
 
-def names_of_parts(
+def sub_axis_names(
     names: Sequence[str], coarse: Sequence[int | None], fine: Sequence[int | None]
 ) -> list[str]:
     """Return the names of the axes of a refined grid, given names and shape of the coarse grid.
@@ -22,7 +23,7 @@ def names_of_parts(
     rest = list(fine)
     for name, extent in zip(names, coarse, strict=True):
         parts = [rest.pop(0)]
-        while extent is not None and _product(parts) < extent:
+        while extent is not None and prod(part or 1 for part in parts) < extent:
             parts.append(rest.pop(0))
         if len(parts) == 1:
             found.append(name)
@@ -62,10 +63,3 @@ def _part(name: str, extent: int) -> tuple[str, int, int]:
     """Parse an axis name: full axis, extent of its major sub-axes, own extent."""
     found = _PART.fullmatch(name)
     return (name, 1, extent) if found is None else (found[1], int(found[2]), int(found[3]))
-
-
-def _product(extents: Sequence[int | None]) -> int:
-    total = 1
-    for extent in extents:
-        total *= extent or 1
-    return total

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 ANY_SIZE = -1
 """A size in a signature that may differ between devices."""
 
-OPEN_SIZE = -2
+DYNAMIC_SIZE = -2
 """A size that is known only at run time, in signatures that are made at compile time."""
 
 SEND = "send"
@@ -77,9 +77,9 @@ class CollectiveSignature:
         return " ".join(words)
 
     def of_sizes(self, shape: tuple[int, ...]) -> CollectiveSignature:
-        """Return the signature with `OPEN_SIZE` entries replaced by the sizes in `shape`."""
+        """Return the signature with `DYNAMIC_SIZE` entries replaced by the sizes in `shape`."""
         pairs = zip(self.sizes, shape, strict=True)
-        sizes = tuple(own if size == OPEN_SIZE else size for size, own in pairs)
+        sizes = tuple(own if size == DYNAMIC_SIZE else size for size, own in pairs)
         return self if sizes == self.sizes else replace(self, sizes=sizes)
 
     def text(self) -> str:

@@ -6,11 +6,12 @@ The bytes that one collective sends are in its row (`collectives.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import dropwhile
 from math import prod
 
 from .collectives import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
 from .grid import Grid
-from .sharding import Axes, DimensionAxes, Sharding, extends
+from .sharding import Axes, DimensionAxes, Sharding, dimension_of_axis, is_finer_split
 
 UNKNOWN_EXTENT = 2
 """Stand-in for an extent that is known only at run time, where costs are compared."""
@@ -39,10 +40,10 @@ def group_size(grid: Grid, axes: Axes) -> int:
 
 def local_fraction(sharding: Sharding) -> float:
     """Return the fraction of the tensor that one process holds, without halos."""
-    return local_size(1.0, sharding.dimension_axes, known_extents(sharding.grid.shape))
+    return local_bytes(1.0, sharding.dimension_axes, known_extents(sharding.grid.shape))
 
 
-def local_size(size: float, axes: DimensionAxes, extents: Sequence[int]) -> float:
+def local_bytes(size: float, axes: DimensionAxes, extents: Sequence[int]) -> float:
     """Return the bytes on one process of a tensor of `size` bytes that is split along `axes`."""
     return size / max(1, prod(extents[axis] for split in axes for axis in split))
 
@@ -65,12 +66,11 @@ def reshard_bytes(
     return reshard_price(source, target, size, extents, sent_bytes(extents))
 
 
-def _aside(dimensions: Iterable[Axes], moved: frozenset[int]) -> set[int]:
+def _displaced(dimensions: Iterable[Axes], moved: frozenset[int]) -> set[int]:
     """Return axes that follow a moved axis in a dimension, and so must be moved temporarily."""
     found: set[int] = set()
     for axes in dimensions:
-        first = next((place for place, axis in enumerate(axes) if axis in moved), len(axes))
-        found.update(axes[first:])
+        found.update(dropwhile(lambda axis: axis not in moved, axes))
     return found - moved
 
 
@@ -88,22 +88,22 @@ def reshard_price(
     aside first: from `[[0, 1], []]` to `[[1], [0]]` axes 0 and 1 move to the other dimension, and
     axis 1 moves back. `size` is that of the whole tensor in bytes; `extents` are those of the grid.
     """
-    held = local_size(size, source, extents)
-    place = {axis: dimension for dimension, axes in enumerate(source) for axis in axes}
-    wanted = {axis: dimension for dimension, axes in enumerate(target) for axis in axes}
+    held = local_bytes(size, source, extents)
+    present = dimension_of_axis(source)
+    wanted = dimension_of_axis(target)
     total, collectives = 0.0, 0
     for axis in wanted:
-        if axis not in place:
+        if axis not in present:
             held /= extents[axis]
-    moved = [axis for axis in wanted if place.get(axis, wanted[axis]) != wanted[axis]]
-    for axis in (*moved, *sorted(_aside((*source, *target), frozenset(moved)))):
+    moved = [axis for axis in wanted if present.get(axis, wanted[axis]) != wanted[axis]]
+    for axis in (*moved, *sorted(_displaced((*source, *target), frozenset(moved)))):
         total += price(ALL_TO_ALL, held, (axis,))
         collectives += extents[axis] > 1
-    for axis in place:
+    for axis in present:
         if axis not in wanted:
             total += price(ALL_GATHER, held, (axis,))
             held *= extents[axis]
             collectives += extents[axis] > 1
-    if not collectives and not extends(target, source):
-        total += price(SEND, held, tuple(place))
+    if not collectives and not is_finer_split(target, source):
+        total += price(SEND, held, tuple(present))
     return total

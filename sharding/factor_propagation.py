@@ -15,8 +15,8 @@ from math import prod
 
 from .cost import known_extents
 from .factors import FactorKind, FactorRule, TensorFactors
-from .projection import Projection, back, fits, minor_most, project
-from .sharding import Axes, DimensionAxes, extends
+from .projection import Projection, fits, is_minor_most, project, unproject
+from .sharding import Axes, DimensionAxes, is_finer_split
 
 
 class Direction(Flag):
@@ -119,7 +119,7 @@ def _limit(axes: Axes, factor: int, rule: FactorRule, side: _Side, extents: Sequ
         return min(len(axes), len(own))
     if factor not in side.open:
         return len(own)
-    minor = minor_most(side.side.factors, factor)
+    minor = is_minor_most(side.side.factors, factor)
     size = rule.factors[factor].size
     count = len(own)
     while count < len(axes) and fits(
@@ -198,9 +198,9 @@ def propagate_step(
         if side.axes == list(side.projection.axes):
             results.append(side.side.axes)
             continue
-        grown = back(side.side.factors, side.axes, rule, extents)
-        # `back` leaves out minor factors that cannot be split; overflowing axes must be kept.
-        grows = not side.projection.overflow and extends(grown, side.side.axes)
+        grown = unproject(side.side.factors, side.axes, rule, extents)
+        # `unproject` leaves out minor factors that cannot be split; overflowing axes must be kept.
+        grows = not side.projection.overflow and is_finer_split(grown, side.side.axes)
         results.append(grown if grows else side.side.axes)
     return StepResult(tuple(results), _agreed(working, rule))
 

@@ -13,14 +13,14 @@ from itertools import pairwise
 from math import prod
 
 from .cost import known_extents
-from .factors import FactorKind, FactorRule, Shards
+from .factors import FactorKind, FactorRule, ShardRequirement, TensorFactors
 from .grid import Grid
 from .local_shape import divides
 from .sharding import Axes, DimensionAxes, Offsets, ReductionKind
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedTensor:
+class TensorState:
     """The sharding in which an operand is available, or in which a result is wanted.
 
     - `axes` is `None` for a tensor that is available in any sharding at no cost;
@@ -41,20 +41,26 @@ class PlannedTensor:
 
 
 class FactorSplits:
-    """The axes, and offsets, along which each factor of a rule can be split on a grid."""
+    """The axes, and offsets, along which each factor of a rule can be split on a grid.
+
+    `tensors` has the factors and the state of each operand, then of each result.
+    """
 
     def __init__(
         self,
         rule: FactorRule,
-        operands: Sequence[PlannedTensor],
-        results: Sequence[PlannedTensor],
+        operands: Sequence[TensorState],
+        results: Sequence[TensorState],
         grid: Grid,
     ) -> None:
-        self._rule = rule
-        self.grid = grid
+        self.rule, self.grid = rule, grid
+        self.operands, self.results = operands, results
+        self.tensors = tuple(
+            zip((*rule.operands, *rule.results), (*operands, *results), strict=True)
+        )
         self.extents = known_extents(grid.shape)
         self._evenly = _even_factors(rule)
-        self._offsets = _given_offsets(rule, (*operands, *results))
+        self._offsets = _given_offsets(rule, self.tensors)
 
     def offsets(self, factor: int, axes: Axes) -> Offsets:
         """Return the explicit offsets that a tensor has for a factor split along `axes`."""
@@ -64,7 +70,7 @@ class FactorSplits:
         """Return whether the operation can be split so, with empty shards where allowed."""
         if not axes:
             return True
-        row, parts = self._rule.factors[factor], self.grid.size(axes)
+        row, parts = self.rule.factors[factor], self.grid.size(axes)
         offsets = self.offsets(factor, axes)
         if row.kind is FactorKind.NEED_REPLICATION or row.size == 1:
             return False
@@ -72,7 +78,7 @@ class FactorSplits:
             return False
         if factor in self._evenly:
             return offsets is None and divides(row.size, parts)
-        if row.shards is Shards.FILLED:
+        if row.shards is ShardRequirement.FILLED:
             if offsets is not None:
                 return all(start < end for start, end in pairwise(offsets))
             return row.size is not None and parts is not None and 0 < parts <= row.size
@@ -83,7 +89,7 @@ class FactorSplits:
 
         Splits with explicit offsets, and those of dynamic factors, are accepted without this check.
         """
-        size = self._rule.factors[factor].size
+        size = self.rule.factors[factor].size
         parts = prod(self.extents[axis] for axis in axes)
         return self.can_split(factor, axes) and (
             size is None or parts <= size or self.offsets(factor, axes) is not None
@@ -113,13 +119,13 @@ def _even_factors(rule: FactorRule) -> frozenset[int]:
     even = {
         index
         for index, row in enumerate(rule.factors)
-        if row.shards is Shards.EVEN or ReductionKind.AVERAGE in row.reductions
+        if row.shards is ShardRequirement.EVEN or ReductionKind.AVERAGE in row.reductions
     }
     return frozenset(chained | backward | even)
 
 
 def _given_offsets(
-    rule: FactorRule, tensors: Sequence[PlannedTensor]
+    rule: FactorRule, tensors: Sequence[tuple[TensorFactors, TensorState]]
 ) -> Mapping[tuple[int, Axes], Offsets]:
     """Return the explicit offsets of the tensors, by factor and axes.
 
@@ -127,7 +133,7 @@ def _given_offsets(
     since those of a dimension that windows read are not the factor's.
     """
     found: dict[tuple[int, Axes], Offsets] = {}
-    for factors, known in zip((*rule.operands, *rule.results), tensors, strict=True):
+    for factors, known in tensors:
         if known.axes is None or not known.offsets:
             continue
         for dimension, axes, offsets in zip(factors, known.axes, known.offsets, strict=True):

@@ -28,7 +28,7 @@ class FactorKind(Enum):
     """Every device needs the whole extent, so the factor cannot be split."""
 
 
-class Shards(Enum):
+class ShardRequirement(Enum):
     """Requirement on the sizes of a factor's shards."""
 
     ANY = auto()
@@ -88,7 +88,7 @@ class Factor:
     size: int | None
     kind: FactorKind = FactorKind.PASS_THROUGH
     reductions: tuple[ReductionKind | None, ...] = ()
-    shards: Shards = Shards.ANY
+    shards: ShardRequirement = ShardRequirement.ANY
 
 
 DimensionFactors = tuple[int, ...]

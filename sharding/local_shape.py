@@ -69,7 +69,7 @@ def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | Non
     return size // parts
 
 
-def local_size(size: int | None, sharding: Sharding, dimension: int) -> int | None:
+def local_extent(size: int | None, sharding: Sharding, dimension: int) -> int | None:
     """Return the size of every shard with its halo; `None` if it varies or is unknown."""
     core = core_size(size, sharding, dimension)
     return None if core is None else core + sum(halo(sharding, dimension))
@@ -77,7 +77,7 @@ def local_size(size: int | None, sharding: Sharding, dimension: int) -> int | No
 
 def local_shape(shape: Sequence[int | None], sharding: Sharding) -> tuple[int | None, ...]:
     """Return the shape of every shard of a tensor; `None` for sizes that vary or are unknown."""
-    return tuple(local_size(size, sharding, index) for index, size in enumerate(shape))
+    return tuple(local_extent(size, sharding, index) for index, size in enumerate(shape))
 
 
 def shard_intervals(

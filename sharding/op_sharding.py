@@ -19,16 +19,26 @@ from .cost import (
     BYTES_PER_POINT,
     CollectivePrice,
     known_extents,
-    local_size,
+    local_bytes,
     reshard_bytes,
     reshard_price,
     sent_bytes,
 )
-from .factor_splits import FactorSplits, PlannedTensor
+from .factor_splits import FactorSplits, TensorState
 from .factors import FactorKind, FactorRule, TensorFactors
 from .grid import Grid
-from .projection import back, project
-from .sharding import Axes, DimensionAxes, Offsets, Partial, ReductionKind, Sharding, Split, extends
+from .projection import project, unproject_all
+from .sharding import (
+    Axes,
+    DimensionAxes,
+    Offsets,
+    Partial,
+    ReductionKind,
+    Sharding,
+    Split,
+    dimension_of_axis,
+    is_finer_split,
+)
 from .slice_exchange import window_bytes
 
 PLAN_LIMIT = 4096
@@ -72,11 +82,13 @@ class Preference:
       where they are, are also proposed for other factors, since resharding the operands may be
       cheaper than reducing the results or gathering the operands;
     - `weigh_work`: trade additional work per process for fewer bytes sent. Otherwise the work is
-      always spread over as many processes as possible.
+      always spread over as many processes as possible;
+    - `fill`: split no factor into more parts than it has elements.
     """
 
     move_axes: bool = True
     weigh_work: bool = False
+    fill: bool = True
 
 
 DEFAULT_PREFERENCE = Preference()
@@ -84,8 +96,8 @@ DEFAULT_PREFERENCE = Preference()
 
 def annotated_op_sharding(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     grid: Grid,
     reserved: frozenset[int] = frozenset(),
 ) -> FactorSharding | None:
@@ -94,12 +106,12 @@ def annotated_op_sharding(
     There is a choice if a result has no sharding, two tensors split a factor differently, a factor
     cannot be split as requested, or a split uses one of the `reserved` axes.
     """
-    extents = known_extents(grid.shape)
+    splits = FactorSplits(rule, operands, results, grid)
     found: dict[int, Axes] = {}
-    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+    for tensor, known in splits.tensors:
         if known.axes is None:
             continue
-        projection = project(tensor, known.axes, rule, extents)
+        projection = project(tensor, known.axes, rule, splits.extents)
         if projection.overflow:
             return None
         for factor, axes in enumerate(projection.axes):
@@ -112,16 +124,15 @@ def annotated_op_sharding(
     used = [axis for axes in assignment for axis in axes]
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
-    splits = FactorSplits(rule, operands, results, grid)
     if not all(splits.can_split(factor, axes) for factor, axes in enumerate(assignment)):
         return None
-    return _sharding(rule, assignment, operands, results, splits)
+    return _sharding(splits, assignment)
 
 
 def choose_op_sharding(
     rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
+    operands: Sequence[TensorState],
+    results: Sequence[TensorState],
     grid: Grid,
     preference: Preference = DEFAULT_PREFERENCE,
     reserved: frozenset[int] = frozenset(),
@@ -130,21 +141,21 @@ def choose_op_sharding(
 
     No factor is split along `reserved` axes. Raises ValueError if no assignment is possible.
     """
-    extents = known_extents(grid.shape)
-    proposals = _proposals(rule, operands, results, extents)
-    if preference.move_axes:
-        _propose_moved_axes(rule, operands, proposals, extents)
     splits = FactorSplits(rule, operands, results, grid)
+    proposals = _proposals(splits)
+    if preference.move_axes:
+        _propose_moved_axes(splits, proposals)
+    can_split = splits.can_split_nonempty if preference.fill else splits.can_split
     for factor, found in enumerate(proposals):
         for axes in tuple(found):
-            if not (reserved.isdisjoint(axes) and splits.can_split_nonempty(factor, axes)):
+            if not (reserved.isdisjoint(axes) and can_split(factor, axes)):
                 del found[axes]
     best: tuple[tuple[float, ...], FactorSharding] | None = None
     for assignment in _assignments(_within_limit(proposals)):
-        sharding = _sharding(rule, assignment, operands, results, splits)
+        sharding = _sharding(splits, assignment)
         if sharding is None:
             continue
-        key = _rank(sharding, operands, results, rule, extents, preference)
+        key = _rank(splits, sharding, preference)
         if best is None or key < best[0]:
             best = (key, sharding)
     if best is None:
@@ -152,21 +163,17 @@ def choose_op_sharding(
     return best[1]
 
 
-def _proposals(
-    rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
-    extents: Sequence[int],
-) -> list[dict[Axes, None]]:
+def _proposals(splits: FactorSplits) -> list[dict[Axes, None]]:
     """Return for each factor the axes that tensors propose, without duplicates.
 
     Proper prefixes of proposed axes are added at the end, since other factors may need the rest.
     """
+    rule = splits.rule
     proposals: list[dict[Axes, None]] = [{} for _ in rule.factors]
-    for tensor, known in zip((*rule.operands, *rule.results), (*operands, *results), strict=True):
+    for tensor, known in splits.tensors:
         if known.axes is None:
             continue
-        for factor, axes in enumerate(project(tensor, known.axes, rule, extents).axes):
+        for factor, axes in enumerate(project(tensor, known.axes, rule, splits.extents).axes):
             if axes and rule.factors[factor].kind is not FactorKind.NEED_REPLICATION:
                 proposals[factor].setdefault(axes)
     for found in proposals:
@@ -176,20 +183,16 @@ def _proposals(
     return proposals
 
 
-def _propose_moved_axes(
-    rule: FactorRule,
-    operands: Sequence[PlannedTensor],
-    proposals: Sequence[dict[Axes, None]],
-    extents: Sequence[int],
-) -> None:
+def _propose_moved_axes(splits: FactorSplits, proposals: Sequence[dict[Axes, None]]) -> None:
     """Append proposals that move axes to pass-through factors; see `Preference.move_axes`."""
+    rule = splits.rule
     moving: dict[Axes, None] = {}
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind in (FactorKind.REDUCTION, FactorKind.PERMUTATION):
             moving |= found
-    for tensor, known in zip(rule.operands, operands, strict=True):
+    for tensor, known in zip(rule.operands, splits.operands, strict=True):
         if known.axes is not None:
-            moving |= _stuck(rule, tensor, known.axes, extents)
+            moving |= _unusable_axes(rule, tensor, known.axes, splits.extents)
     for factor, found in zip(rule.factors, proposals, strict=True):
         if factor.kind is FactorKind.PASS_THROUGH:
             for axes in moving:
@@ -198,7 +201,7 @@ def _propose_moved_axes(
                         found.setdefault((*before, *axes))
 
 
-def _stuck(
+def _unusable_axes(
     rule: FactorRule, tensor: TensorFactors, axes: DimensionAxes, extents: Sequence[int]
 ) -> dict[Axes, None]:
     """Return the axes of an operand that cannot split the operation where they are."""
@@ -234,51 +237,42 @@ def _assignments(proposals: Sequence[Sequence[Axes]]) -> Iterator[tuple[Axes, ..
     return extend([], frozenset())
 
 
-def _sharding(
-    rule: FactorRule,
-    assignment: tuple[Axes, ...],
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
-    splits: FactorSplits,
-) -> FactorSharding | None:
+def _sharding(splits: FactorSplits, assignment: tuple[Axes, ...]) -> FactorSharding | None:
     """Compute the shardings and costs of an assignment; `None` if a tensor cannot be split so."""
-    extents = splits.extents
-    placed: list[DimensionAxes] = []
-    for tensor in (*rule.operands, *rule.results):
-        axes = back(tensor, assignment, rule, extents)
-        present = {factor for dimension in tensor for factor in dimension}
-        if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
-            return None
-        placed.append(axes)
-    needed, made = tuple(placed[: len(rule.operands)]), tuple(placed[len(rule.operands) :])
+    rule, extents = splits.rule, splits.extents
+    tensor_axes = unproject_all(assignment, rule, extents)
+    if tensor_axes is None:
+        return None
+    needed, made = tensor_axes
     sent = 0.0
-    for index, (known, axes) in enumerate(zip(operands, needed, strict=True)):
+    for index, (known, axes) in enumerate(zip(splits.operands, needed, strict=True)):
         if known.axes is not None and known.axes != axes and axes not in known.copies:
             size = _operand_bytes(rule, index, known)
             sent += reshard_bytes(known.axes, axes, size, extents) / known.sharers
     fetched = 0.0
     for window in rule.windows:
         (factor,) = rule.operands[window.operand][window.dimension]
-        size, parts = rule.factors[factor].size, prod(extents[a] for a in assignment[factor])
-        if size is not None and parts > 1:
-            whole = _operand_bytes(rule, window.operand, operands[window.operand])
-            share = parts * local_size(whole, needed[window.operand], extents)
-            fetched += window_bytes(window, size, parts, share)
+        parts = prod(extents[axis] for axis in assignment[factor])
+        whole = _operand_bytes(rule, window.operand, splits.operands[window.operand])
+        held = local_bytes(whole, needed[window.operand], extents)
+        fetched += window_bytes(window, rule.factors[factor].size, parts, held)
     sent += fetched
-    reduced = _reduced_axes(rule, assignment)
+    reduced = reduced_axes(rule, assignment)
     before, price = sent, sent_bytes(extents)
-    for index, (tensor, known, axes) in enumerate(zip(rule.results, results, made, strict=True)):
+    for index, (tensor, known, axes) in enumerate(
+        zip(rule.results, splits.results, made, strict=True)
+    ):
         size = tensor_bytes(tensor, known.width, rule)
         sent += result_price(rule, assignment, index, axes, known.axes, size, extents, price)
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
-                sent += local_size(size, axes, extents) * BROADCAST.sent(parts)
+                sent += local_bytes(size, axes, extents) * BROADCAST.sent(parts)
     offsets = tuple(splits.offsets(factor, axes) for factor, axes in enumerate(assignment))
     return FactorSharding(assignment, needed, made, reduced, offsets, sent, before, fetched)
 
 
-def _operand_bytes(rule: FactorRule, index: int, known: PlannedTensor) -> float:
+def _operand_bytes(rule: FactorRule, index: int, known: TensorState) -> float:
     """Return the size of a whole operand; along a window its extent differs from the factor's."""
     size = tensor_bytes(rule.operands[index], known.width, rule)
     for window in rule.windows:
@@ -308,13 +302,13 @@ def result_price(
 
     `size` is that of the whole result in bytes. If `wanted` is `None`, only the reduction counts.
     """
-    held = local_size(size, made, extents)
+    held = local_bytes(size, made, extents)
     if wanted is None:
-        return finishing_price(rule, assignment, index, held, frozenset(), extents, price)
-    splits = {axis: dimension for dimension, axes in enumerate(wanted) for axis in axes}
-    found = finishing_price(rule, assignment, index, held, frozenset(splits), extents, price)
+        return reduction_price(rule, assignment, index, held, frozenset(), extents, price)
+    splits = dimension_of_axis(wanted)
+    found = reduction_price(rule, assignment, index, held, frozenset(splits), extents, price)
     reached = [list(axes) for axes in made]
-    for axis in _reduced_axes(rule, assignment):
+    for axis in reduced_axes(rule, assignment):
         if axis in splits:
             reached[splits[axis]].append(axis)
     source = tuple(map(tuple, reached))
@@ -323,7 +317,8 @@ def result_price(
     return found + reshard_price(source, wanted, size, extents, price)
 
 
-def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
+    """Return the axes along which reductions are split."""
     return tuple(
         axis
         for factor, axes in zip(rule.factors, assignment, strict=True)
@@ -332,19 +327,7 @@ def _reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
     )
 
 
-def finishing_bytes(
-    rule: FactorRule,
-    assignment: Sequence[Axes],
-    index: int,
-    held: float,
-    scattered: frozenset[int],
-    extents: Sequence[int],
-) -> float:
-    """Return the bytes that each process sends to reduce a result; see `finishing_price`."""
-    return finishing_price(rule, assignment, index, held, scattered, extents, sent_bytes(extents))
-
-
-def finishing_price(
+def reduction_price(
     rule: FactorRule,
     assignment: Sequence[Axes],
     index: int,
@@ -374,22 +357,18 @@ def finishing_price(
 
 
 def _rank(
-    sharding: FactorSharding,
-    operands: Sequence[PlannedTensor],
-    results: Sequence[PlannedTensor],
-    rule: FactorRule,
-    extents: Sequence[int],
-    preference: Preference,
+    splits: FactorSplits, sharding: FactorSharding, preference: Preference
 ) -> tuple[float, ...]:
     """Return the sort key of a sharding; the smallest is best."""
+    rule, extents = splits.rule, splits.extents
     broken = sum(
         known.explicit and known.axes is not None and known.axes != axes
-        for known, axes in zip(operands, sharding.operands, strict=True)
+        for known, axes in zip(splits.operands, sharding.operands, strict=True)
     )
     # A result that only has to be sliced further, or scattered by its reduction, is as requested.
     broken += sum(
-        known.explicit and known.axes is not None and not extends(known.axes, axes)
-        for known, axes in zip(results, sharding.results, strict=True)
+        known.explicit and known.axes is not None and not is_finer_split(known.axes, axes)
+        for known, axes in zip(splits.results, sharding.results, strict=True)
     )
     parts = prod(
         extents[axis]
@@ -398,12 +377,9 @@ def _rank(
         for axis in axes
     )
     memory = sum(
-        local_size(tensor_bytes(tensor, known.width, rule), axes, extents)
-        for tensor, known, axes in zip(
-            (*rule.operands, *rule.results),
-            (*operands, *results),
-            (*sharding.operands, *sharding.results),
-            strict=True,
+        local_bytes(tensor_bytes(tensor, known.width, rule), axes, extents)
+        for (tensor, known), axes in zip(
+            splits.tensors, (*sharding.operands, *sharding.results), strict=True
         )
     )
     first: float = -parts

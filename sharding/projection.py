@@ -58,7 +58,7 @@ def project(
     return Projection(tuple(by_factor), tuple(overflow))
 
 
-def back(
+def unproject(
     tensor: TensorFactors,
     factor_axes: Sequence[Axes | None],
     rule: FactorRule,
@@ -81,7 +81,33 @@ def back(
     return tuple(result)
 
 
-def minor_most(tensor: TensorFactors, factor: int) -> bool:
+def unproject_all(
+    assignment: Sequence[Axes], rule: FactorRule, extents: Sequence[int]
+) -> tuple[tuple[DimensionAxes, ...], tuple[DimensionAxes, ...]] | None:
+    """Return the axes of all operands and of all results, given the axes of the factors.
+
+    Returns `None` if one of the tensors cannot be split so.
+    """
+    found: list[DimensionAxes] = []
+    for tensor in (*rule.operands, *rule.results):
+        axes = unproject(tensor, assignment, rule, extents)
+        present = {factor for dimension in tensor for factor in dimension}
+        if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
+            return None
+        found.append(axes)
+    count = len(rule.operands)
+    return tuple(found[:count]), tuple(found[count:])
+
+
+def operand_axes(
+    rule: FactorRule, result_axes: DimensionAxes, extents: Sequence[int]
+) -> list[DimensionAxes]:
+    """Return how operands are split like the first result, given the axes of its dimensions."""
+    factor_axes = project(rule.results[0], result_axes, rule, extents).axes
+    return [unproject(operand, factor_axes, rule, extents) for operand in rule.operands]
+
+
+def is_minor_most(tensor: TensorFactors, factor: int) -> bool:
     """Return whether a factor is the last of its dimension, where uneven shards are possible."""
     return all(factors[-1] == factor for factors in tensor if factor in factors)
 

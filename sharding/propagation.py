@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
 from .factors import FactorKind, FactorRule
-from .sharding import DimensionAxes, extends
+from .sharding import DimensionAxes, is_finer_split
 
 
 class Stage(IntEnum):
@@ -173,16 +173,11 @@ class Propagation:
             known = self._classes[key] = classify(node.rule, node.operands)
         return known
 
-    def run(
-        self,
-        stages: Iterable[Stage] = tuple(Stage),
-        passes: Sequence[Direction] = (Direction.BOTH,),
-    ) -> None:
+    def run(self, passes: Sequence[Direction] = (Direction.BOTH,)) -> None:
         """Propagate to a fixpoint, priority by priority and stage by stage.
 
         `passes` restricts directions: each entry is run to its own fixpoint, in order.
         """
-        stages = tuple(stages)
         priorities = sorted({0, *(own for node in self._tensors for own in node.priorities)})
         later = {
             index: (node.axes, node.open_dimensions)
@@ -210,7 +205,7 @@ class Propagation:
             touched = {op for index in fresh for op in self._at[index]}
             for direction in passes:
                 self._direction = direction.value
-                for stage in stages:
+                for stage in Stage:
                     for aggressive in (False, True):
                         self._fixpoint(touched | self._pending, stage, aggressive, direction)
                         touched = set[int]()
@@ -268,7 +263,7 @@ class Propagation:
             before = tensor.axes
             # A tensor may be at two slots with different factors: take only axes that extend its
             # own.
-            if axes != before and extends(axes, before):
+            if axes != before and is_finer_split(axes, before):
                 tensor.axes = axes
                 changed.append(slot)
                 if self._explain:

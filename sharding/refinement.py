@@ -25,7 +25,7 @@ class Refinement:
     parts: tuple[Axes, ...]
 
     @staticmethod
-    def cut(grid: Grid, cuts: Sequence[Iterable[int]], name: str | None = None) -> Refinement:
+    def cut(grid: Grid, cuts: Sequence[Iterable[int]]) -> Refinement:
         """Divide axes so that the products of their leading sub-axes are the numbers in `cuts`.
 
         Axis `a` of extent 8 with `cuts[a] = [2]` becomes two axes of extents 2 and 4. Raises
@@ -47,7 +47,7 @@ class Refinement:
                     raise ValueError(f"{high} is not a multiple of {low} in cuts of axis {axis}")
             parts.append(tuple(range(len(shape), len(shape) + len(breaks) - 1)))
             shape += [high // low for low, high in pairwise(breaks)]
-        return Refinement(grid, Grid(name or grid.name, tuple(shape)), tuple(parts))
+        return Refinement(grid, Grid(grid.name, tuple(shape)), tuple(parts))
 
     @property
     def is_trivial(self) -> bool:

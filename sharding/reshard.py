@@ -42,7 +42,7 @@ STEP_COST = 1e-6
 In units of the whole tensor; too small to outweigh a byte.
 """
 
-MOST_PARTS = 5
+MOST_REFINED_AXES = 5
 """Maximum number of axes of a finer grid; the number of states grows as their factorial."""
 
 MOVABLE_AXES = 3
@@ -102,18 +102,18 @@ def _cheapest(
 
     A single collective is no cheaper in parts, so finer grids are tried only for two or more.
     """
-    plain = _planned(shape, source, target)
+    plain = _cheapest_on_grid(shape, source, target)
     if sum(not isinstance(planned.step, AllSlice) for planned in plain) < 2:
         return plain
-    finer = _common_parts(source, target)
+    finer = _common_refinement(source, target)
     if finer is None:
         return plain
-    cut = _planned(shape, finer.refine_sharding(source), finer.refine_sharding(target))
-    saved = Plan(tuple(plain)).sent_fraction() - Plan(tuple(cut)).sent_fraction()
-    return cut if saved > STEP_COST else plain
+    refined = _cheapest_on_grid(shape, finer.refine_sharding(source), finer.refine_sharding(target))
+    saved = sum(map(sent_fraction, plain)) - sum(map(sent_fraction, refined))
+    return refined if saved > STEP_COST else plain
 
 
-def _planned(
+def _cheapest_on_grid(
     shape: tuple[int | None, ...], source: Sharding, target: Sharding
 ) -> Sequence[PlannedStep]:
     """Return the cheapest steps between shardings without halos, on their own grid."""
@@ -126,12 +126,12 @@ def _planned(
     return list(_merged(steps))
 
 
-def _common_parts(source: Sharding, target: Sharding) -> Refinement | None:
+def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
     """Return the finer grid on which axes of different extents have sub-axes of equal extent.
 
     Exchanging an axis of 4 for an axis of 2 is possible on a grid where the axis of 4 is 2 x 2: a
     permutation swaps 2 for 2, and an all-to-all moves the rest. Returns `None` if there is nothing
-    to divide, or there would be more than `MOST_PARTS` axes to search over.
+    to divide, or there would be more than `MOST_REFINED_AXES` axes to search over.
     """
     involved = source.used_axes | target.used_axes
     if not source.grid.is_static or source.offsets or target.offsets:
@@ -147,7 +147,7 @@ def _common_parts(source: Sharding, target: Sharding) -> Refinement | None:
     ]
     finer = Refinement.cut(source.grid, cuts)
     parts = sum(len(finer.parts[axis]) for axis in involved)
-    return None if finer.is_trivial or parts > MOST_PARTS else finer
+    return None if finer.is_trivial or parts > MOST_REFINED_AXES else finer
 
 
 def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:

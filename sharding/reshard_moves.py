@@ -59,7 +59,7 @@ class Moves:
         self._kept = kept
         self._axes = axes
         self._uneven = uneven
-        self._equal: dict[tuple[int, Axes], bool] = {}
+        self._evenness: dict[tuple[int, Split], bool] = {}
         self._locals: dict[State, float] = {}
         self._steps: dict[State, list[Move]] = {}
 
@@ -82,14 +82,11 @@ class Moves:
 
     def even(self, dimension: int, split: Split) -> bool:
         """Return whether the shards of a dimension have equal sizes; a cached `is_even`."""
-        axes, offsets = split
-        if offsets is not None:
-            return False
-        known = self._equal.get((dimension, axes))
-        if known is None:
-            known = is_even(split, self._sizes[dimension], self._extents, self._known)
-            self._equal[dimension, axes] = known
-        return known
+        found = self._evenness.get((dimension, split))
+        if found is None:
+            found = is_even(split, self._sizes[dimension], self._extents, self._known)
+            self._evenness[dimension, split] = found
+        return found
 
     def of(self, state: State) -> list[Move]:
         """Return every move from a state."""

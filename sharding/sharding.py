@@ -26,13 +26,18 @@ Split = tuple[Axes, Offsets]
 """How one dimension is split: axes and offsets."""
 
 
-def extends(longer: DimensionAxes, shorter: DimensionAxes) -> bool:
-    """Return whether `longer` can be reached from `shorter` by slicing alone.
+def is_finer_split(fine: DimensionAxes, coarse: DimensionAxes) -> bool:
+    """Return whether `fine` can be reached from `coarse` by slicing alone.
 
-    This holds if every dimension of `longer` is split along the axes of `shorter` and possibly
-    along further minor axes.
+    This holds if every dimension of `fine` is split along the axes of `coarse` and possibly along
+    further minor axes.
     """
-    return all(a[: len(b)] == b for a, b in zip(longer, shorter, strict=True))
+    return all(a[: len(b)] == b for a, b in zip(fine, coarse, strict=True))
+
+
+def dimension_of_axis(axes: DimensionAxes) -> dict[int, int]:
+    """Return for each axis the dimension that it splits."""
+    return {axis: dimension for dimension, split in enumerate(axes) for axis in split}
 
 
 class ReductionKind(StrEnum):

@@ -19,16 +19,19 @@ from .local_shape import default_offsets
 Interval = tuple[int, int]
 """A half-open interval [start, end) of element indices."""
 
+MOST_PROCESSES = 64
+"""Maximum number of processes for which pieces are planned; pieces grow as its square."""
+
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PieceCopy:
     """For every process, the copy of one piece into its section; entries are indexed by process."""
 
-    first: tuple[int, ...]
+    source_offsets: tuple[int, ...]
     """Where the piece begins in the source: the process's shard, or the data that it received."""
     lengths: tuple[int, ...]
     """The number of elements; 0 for no piece."""
-    places: tuple[int, ...]
+    section_offsets: tuple[int, ...]
     """Where the piece begins in the section."""
 
 
@@ -40,9 +43,9 @@ class Round:
     """How many elements each process sends."""
     receivers: tuple[int, ...]
     senders: tuple[int, ...]
-    sent: tuple[int, ...]
+    send_offsets: tuple[int, ...]
     """Where the data to send begin in each process's shard."""
-    part: Part
+    copy: PieceCopy
     """Which of the received elements belong to the section, and where they go."""
 
 
@@ -50,7 +53,7 @@ class Round:
 class SliceExchange:
     """How all processes obtain their sections."""
 
-    own: tuple[Part, ...]
+    own: tuple[PieceCopy, ...]
     """Pieces that processes copy from their own shards."""
     rounds: tuple[Round, ...]
 
@@ -66,7 +69,7 @@ class _Piece:
     receiver: int
     first: int
     end: int
-    place: int
+    section_offset: int
     """Where the piece begins in the receiver's section."""
 
     @property
@@ -80,7 +83,7 @@ def plan_slice_exchange(
     """Plan how processes that own the intervals `owned` obtain the intervals `wanted`.
 
     Returns `None` if a piece is longer than the smallest shard, since all processes send the same
-    number of elements.
+    number of elements, or if there are more than `MOST_PROCESSES`.
     """
     return plan_joined_exchange(owned, [[each] for each in wanted])
 
@@ -92,31 +95,33 @@ def plan_joined_exchange(
 
     Returns `None` as `plan_slice_exchange` does.
     """
+    if len(owned) > MOST_PROCESSES:
+        return None
     own: list[list[_Piece]] = []
     pieces: list[_Piece] = []
     for receiver, intervals in enumerate(wanted):
         own.append([])
-        place = 0
+        section_offset = 0
         for first, end in intervals:
             for sender, (start, stop) in enumerate(owned):
                 low, high = max(first, start), min(end, stop)
                 if low < high:
-                    piece = _Piece(sender, receiver, low, high, place + low - first)
+                    piece = _Piece(sender, receiver, low, high, section_offset + low - first)
                     (own[receiver] if sender == receiver else pieces).append(piece)
-            place += max(end - first, 0)
+            section_offset += max(end - first, 0)
     smallest = min(stop - start for start, stop in owned)
     if any(piece.length > smallest for piece in pieces):
         return None
-    held = tuple(_held(each, owned) for each in zip_longest(*own))
-    return SliceExchange(held, tuple(_round(each, owned) for each in _rounds(pieces)))
+    copies = tuple(_own_copy(each, owned) for each in zip_longest(*own))
+    return SliceExchange(copies, tuple(_round(each, owned) for each in _rounds(pieces)))
 
 
-def _held(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> Part:
-    """Return the copies from each process's own shard; a process without one gets length 0."""
-    return Part(
+def _own_copy(pieces: Sequence[_Piece | None], owned: Sequence[Interval]) -> PieceCopy:
+    """Return a copy from each process's own shard; a process without a piece gets length 0."""
+    return PieceCopy(
         tuple(0 if p is None else p.first - owned[p.sender][0] for p in pieces),
         tuple(0 if p is None else p.length for p in pieces),
-        tuple(0 if p is None else p.place for p in pieces),
+        tuple(0 if p is None else p.section_offset for p in pieces),
     )
 
 
@@ -144,7 +149,6 @@ def _rounds(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
 def _round(pieces: Sequence[_Piece], owned: Sequence[Interval]) -> Round:
     width = max(piece.length for piece in pieces)
     count = len(owned)
-    by_receiver = {piece.receiver: piece for piece in pieces}
     senders = {piece.receiver: piece.sender for piece in pieces}
     # Idle processes complete the permutation: preferably each sends to itself.
     idle = set(range(count)) - set(senders.values())
@@ -157,32 +161,29 @@ def _round(pieces: Sequence[_Piece], owned: Sequence[Interval]) -> Round:
         if process not in senders:
             senders[process] = rest.pop(0)
     receivers = {sender: receiver for receiver, sender in senders.items()}
-    sent = [0] * count
-    first, lengths, places = [0] * count, [0] * count, [0] * count
-    for receiver, piece in by_receiver.items():
+    send_offsets, source_offsets = [0] * count, [0] * count
+    lengths, section_offsets = [0] * count, [0] * count
+    for piece in pieces:
         start, stop = owned[piece.sender]
         begin = min(piece.first - start, stop - start - width)
-        sent[piece.sender] = begin
-        first[receiver] = piece.first - start - begin
-        lengths[receiver] = piece.length
-        places[receiver] = piece.place
+        send_offsets[piece.sender] = begin
+        source_offsets[piece.receiver] = piece.first - start - begin
+        lengths[piece.receiver] = piece.length
+        section_offsets[piece.receiver] = piece.section_offset
     return Round(
         width,
         tuple(receivers[process] for process in range(count)),
         tuple(senders[process] for process in range(count)),
-        tuple(sent),
-        Part(tuple(first), tuple(lengths), tuple(places)),
+        tuple(send_offsets),
+        PieceCopy(tuple(source_offsets), tuple(lengths), tuple(section_offsets)),
     )
 
 
 HaloWidths = tuple[int, int]
 """How many elements of its lower and of its upper neighbour a process needs."""
 
-MOST_PARTS = 64
-"""Maximum number of processes for which pieces are planned; pieces grow as its square."""
 
-
-def best_way(
+def cheapest_exchange(
     owned: Sequence[Interval], wanted: Sequence[Interval]
 ) -> tuple[HaloWidths | SliceExchange | None, int]:
     """Return the cheapest exchange, and how many elements each process sends in it.
@@ -200,7 +201,7 @@ def best_way(
     if max(low, high) <= smallest and low + high <= least:
         # Of two processes, each is the other's neighbour on one side only.
         found, least = (low, high), low + high if len(owned) > 2 else max(low, high)
-    exchange = plan_slice_exchange(owned, wanted) if least and len(owned) <= MOST_PARTS else None
+    exchange = plan_slice_exchange(owned, wanted) if least else None
     if exchange is None:
         return found, least
     # One round that sends as much as an all-gather needs less memory.
@@ -209,17 +210,19 @@ def best_way(
 
 
 @lru_cache(maxsize=4096)
-def _elements(window: Window, size: int, parts: int) -> int:
+def _sent_elements(window: Window, size: int, parts: int) -> int:
     owned = list(pairwise(default_offsets(window.extent, parts)))
     wanted = [window.read(start, end) for start, end in pairwise(default_offsets(size, parts))]
-    return best_way(owned, wanted)[1]
+    return cheapest_exchange(owned, wanted)[1]
 
 
-def window_bytes(window: Window, size: int, parts: int, whole: float) -> float:
+def window_bytes(window: Window, size: int | None, parts: int, held: float) -> float:
     """Return the bytes that each process sends so that all have the elements their windows read.
 
     `size` is the extent of the factor along which the operand is read, and `parts` the number of
-    its shards. `whole` is the size in bytes of the operand, or of the process's share of it along
-    the other dimensions if those are split.
+    its shards. `held` is the size in bytes of a process's shard of the operand. If the size is
+    unknown, nothing is counted.
     """
-    return whole * _elements(window, size, parts) / max(1, window.extent)
+    if size is None or parts <= 1:
+        return 0.0
+    return parts * held * _sent_elements(window, size, parts) / max(1, window.extent)

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .attribute_text import entries_text, larger_counts, parse_count, parse_entries
 from .contractions import LHS, RESULT, RHS
-from .element_types import ElementKind, ElementType, element_type
+from .element_types import ElementKind, element_type
 from .packed_layouts import Swizzle, SwizzleDimension
 from .targets import Architecture, CpuTarget
+from .tile_tables import ElementTypes
 from .tiles import Tile
-
-Types = tuple[ElementType, ElementType, ElementType]
-"""Element types of the left, right and result matrices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class CpuInstruction:
     m: int
     n: int
     k: int
-    types: Types
+    types: ElementTypes
     registers: int
     vector_length: int = 0
 
@@ -105,22 +104,19 @@ class CpuInstruction:
 
     def swizzle(self, operand: int) -> Swizzle:
         """Return the element order of a matrix: row-major, except for the result of 16x16."""
+        inside = SwizzleDimension.internal
         if operand == RESULT and self.m == self.n == 16:
-            return Swizzle(((_inside(4),) * 2,) * 2, (1, 2, 0, 3))
+            return Swizzle(((inside(4),) * 2,) * 2, (1, 2, 0, 3))
         rows, columns = {LHS: (self.m, self.k), RHS: (self.n, self.k), RESULT: (self.m, self.n)}[
             operand
         ]
-        return Swizzle(((_inside(rows),), (_inside(columns),)), (0, 1))
-
-
-def _inside(size: int) -> SwizzleDimension:
-    return SwizzleDimension("Internal", size, "One")
+        return Swizzle(((inside(rows),), (inside(columns),)), (0, 1))
 
 
 GENERIC = "MMA_GENERIC_SCALAR_1x1x1_REG"
 
 
-def generic_instruction(registers: int, types: Types) -> CpuInstruction:
+def generic_instruction(registers: int, types: ElementTypes) -> CpuInstruction:
     """Return the scalar product of any number types in a given number of registers."""
     return CpuInstruction(f"{GENERIC}{registers}", 1, 1, 1, types, registers)
 
@@ -151,7 +147,7 @@ def _both(row: InstructionRow, length: int) -> Iterator[CpuInstruction]:
         yield _instruction(row, length, swapped=True)
 
 
-def instructions_of(target: CpuTarget, types: Types) -> Iterator[CpuInstruction]:
+def instructions_of(target: CpuTarget, types: ElementTypes) -> Iterator[CpuInstruction]:
     """Yield a CPU's instructions for products of the given types, the generic instruction last."""
     rows, length = (), 0
     if target.architecture in (Architecture.X86_64, Architecture.X86_32):
@@ -181,25 +177,22 @@ class TiledCpuInstruction:
     def __str__(self) -> str:
         """Return the text in `#iree_cpu.data_tiled_mma_layout`; counts of 1 are omitted."""
         one = self.instruction
-        counts = ((count, getattr(self, count)) for count in _COUNTS)
-        told = [f"{count} = {value}" for count, value in counts if value > 1]
+        entries: list[tuple[str, object]] = [("intrinsic", one.name)]
+        entries += larger_counts(self, _COUNTS)
         if one.is_generic:
-            told += [f"{key} = {type_}" for key, type_ in zip(_TYPES, one.types, strict=True)]
+            entries += zip(_TYPES, one.types, strict=True)
         if one.vector_length:
-            told.append(f"vlen = {one.vector_length}")
-        return ", ".join([f"intrinsic = {one.name}", *told])
+            entries.append(("vlen", one.vector_length))
+        return entries_text(entries)
 
     @staticmethod
     def parse(text: str) -> TiledCpuInstruction | None:
         """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
-        entries: dict[str, str] = {}
-        for entry in text.split(", "):
-            key, _, value = entry.partition(" = ")
-            entries[key] = value
+        entries = parse_entries(text)
         name = entries.pop("intrinsic", "")
-        length = _number(entries.pop("vlen", "0"))
+        length = parse_count(entries.pop("vlen", "0"))
         types = [entries.pop(key, None) for key in _TYPES]
-        counts = [_number(entries.pop(count, "1")) for count in _COUNTS]
+        counts = [parse_count(entries.pop(count, "1")) for count in _COUNTS]
         one = None if length is None else _named(name, length, types)
         m, n, k = counts
         if one is None or entries or not m or not n or not k:
@@ -218,13 +211,8 @@ class TiledCpuInstruction:
         swizzle = self.instruction.swizzle(operand)
         for group, count in ((1, columns), (0, rows)):
             if count > 1:
-                swizzle = swizzle.widened(group, SwizzleDimension("CrossIntrinsic", count))
+                swizzle = swizzle.widened(group, SwizzleDimension.cross_intrinsic(count))
         return swizzle
-
-
-def _number(text: str) -> int | None:
-    found = re.fullmatch(r"0|[1-9]\d{0,5}", text)
-    return None if found is None else int(found[0])
 
 
 def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | None:
@@ -243,7 +231,7 @@ def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | 
 
 @lru_cache
 def tiled_cpu_instruction(
-    target: CpuTarget, types: Types, m: int | None, n: int | None
+    target: CpuTarget, types: ElementTypes, m: int | None, n: int | None
 ) -> TiledCpuInstruction | None:
     """Return the tile for products of given types and sizes; `None` if no instruction fits.
 

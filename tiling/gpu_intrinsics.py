@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from .attribute_text import entries_text, larger_counts, parse_count, parse_entries
 from .contractions import LHS, RESULT
 from .element_types import ElementType, element_type
 from .packed_layouts import Swizzle, SwizzleDimension
@@ -27,18 +28,9 @@ _NAME = re.compile(r"(MFMA|WMMAR3|WMMAR4|WMMA)_(\w+?)_(\d+)x(\d+)x(\d+)_([^_]+)(
 _ELEMENT = re.compile(r"(BF|F|I)(\d+)(.*)")
 
 
-def _lanes(size: int, symbol: int = 1) -> SwizzleDimension:
-    return SwizzleDimension("CrossThread", size, symbol)
-
-
-def _inside(size: int) -> SwizzleDimension:
-    """Return a factor of adjacent elements that one lane holds."""
-    return SwizzleDimension("Internal", size, "One")
-
-
-def _unrolled(size: int) -> SwizzleDimension:
-    """Return a factor of instructions that one lane issues one after another."""
-    return SwizzleDimension("CrossIntrinsic", size)
+_inside = SwizzleDimension.internal
+_lanes = SwizzleDimension.cross_thread
+_unrolled = SwizzleDimension.cross_intrinsic
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,26 +138,20 @@ class TiledInstruction:
 
     def __str__(self) -> str:
         """Return the text in `#iree_gpu.data_tiled_mma_layout`; counts of 1 are omitted."""
-        counts = ((count, getattr(self, count)) for count in _COUNTS)
-        told = [f"{count} = {value}" for count, value in counts if value > 1]
-        return ", ".join([f"intrinsic = {self.instruction.name}", *told, _INTERLEAVED])
+        entries = [("intrinsic", self.instruction.name), *larger_counts(self, _COUNTS)]
+        return f"{entries_text(entries)}, {_INTERLEAVED}"
 
     @staticmethod
     def parse(text: str) -> TiledInstruction | None:
         """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
-        counts = dict.fromkeys(_COUNTS, 1)
-        one: Instruction | None = None
-        for entry in text.replace(_INTERLEAVED, "").rstrip(", ").split(", "):
-            key, _, value = entry.partition(" = ")
-            if key == "intrinsic":
-                one = instruction(value)
-            elif key in counts and re.fullmatch(r"[1-9]\d{0,3}", value):
-                counts[key] = int(value)
-            else:
-                return None
-        if one is None or (counts["intrinsics_k"] > 1 and _INTERLEAVED not in text):
+        entries = parse_entries(text.replace(_INTERLEAVED, "").rstrip(", "))
+        one = instruction(entries.pop("intrinsic", ""))
+        counts = {name: parse_count(entries.pop(name, "1")) for name in _COUNTS}
+        known = {name: count for name, count in counts.items() if count}
+        is_interleaved = _INTERLEAVED in text or counts["intrinsics_k"] == 1
+        if one is None or entries or len(known) < len(counts) or not is_interleaved:
             return None
-        return TiledInstruction(one, **counts)
+        return TiledInstruction(one, **known)
 
     @property
     def tile(self) -> Tile:

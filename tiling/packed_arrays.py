@@ -37,9 +37,8 @@ def pack(array: Array, layout: PackedLayout, padding: Any = 0) -> Array:
     if layout.swizzle is None:
         return packed
     outer = packed.shape[: len(outer_axes)]
-    factors = [factor.size for group in layout.swizzle.expand_shape for factor in group]
     order = [len(outer) + position for position in layout.swizzle.permutation]
-    return packed.reshape(*outer, *factors).transpose([*range(len(outer)), *order])
+    return packed.reshape(*outer, *layout.swizzle.sizes()).transpose([*range(len(outer)), *order])
 
 
 def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
@@ -65,8 +64,7 @@ def packed_extents(shape: Sequence[int], layout: PackedLayout) -> tuple[int, ...
     outer = [split[axis] for axis in outer_axes]
     if layout.swizzle is None:
         return (*outer, *(split[axis] for axis in tile_axes))
-    factors = [factor.size for group in layout.swizzle.expand_shape for factor in group]
-    return (*outer, *(factors[position] for position in layout.swizzle.permutation))
+    return (*outer, *layout.swizzle.memory_sizes())
 
 
 def _split_shape(

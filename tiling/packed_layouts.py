@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
+from typing import Self
 
 DYNAMIC_TILE = -(1 << 63)
 """A tile size known at run time only (MLIR's `ShapedType::kDynamic`)."""
@@ -33,6 +34,21 @@ class SwizzleDimension:
     kind: str
     size: int
     symbol: int | str | None = None
+
+    @classmethod
+    def internal(cls, size: int) -> Self:
+        """Return a factor of adjacent elements that one lane holds."""
+        return cls("Internal", size, "One")
+
+    @classmethod
+    def cross_thread(cls, size: int, symbol: int = 1) -> Self:
+        """Return a factor of lanes."""
+        return cls("CrossThread", size, symbol)
+
+    @classmethod
+    def cross_intrinsic(cls, size: int) -> Self:
+        """Return a factor of instructions that one lane issues one after another."""
+        return cls("CrossIntrinsic", size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from .cpu_intrinsics import TiledCpuInstruction, tiled_cpu_instruction
 from .gpu_layouts import gpu_layout
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import CpuTarget, GpuTarget, Target
-from .tile_tables import tile_family
+from .tile_tables import ElementTypes, tile_family
 from .tiled_layouts import instruction_layout, tiled_layout
-from .tiles import choose_tile, fitting_tile, narrow_side
+from .tiles import Tile, choose_tile, fitting_tile, narrow_side
 
 _TILED = (Role.M, Role.N, Role.K)
 
@@ -29,19 +29,35 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
     if isinstance(target, CpuTarget) and target.inner_tiled:
         tiled = cpu_instruction_for(target, operand, roles)
         return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
-    left, right, result = operand.element_types
-    types = (left, right, result)
     if has_several(roles, _TILED):
-        family = tile_family(target, types, tile_at_run_time=False)
-        tile = fitting_tile(family, *(operand.size(role, roles) for role in _TILED))
-        swap = tile is not None and tile.n < tile.m
+        tile, swap = _limited_tile(target, operand, roles)
     else:
-        narrow = narrow_side(operand, roles)
-        at_run_time = narrow is None and Role.BATCH not in roles.values()
-        family = tile_family(target, types, tile_at_run_time=at_run_time)
-        tile = choose_tile(family, narrow)
-        swap = narrow is not None and narrow.side is Role.N
+        tile, swap = _padded_tile(target, operand, roles)
     return IDENTITY if tile is None else tiled_layout(operand, roles, tile, swap_result=swap)
+
+
+def _limited_tile(
+    target: Target, operand: ContractionOperand, roles: dict[int, Role]
+) -> tuple[Tile | None, bool]:
+    """Return the largest tile within the sizes of the tiled loops, and whether M and N swap."""
+    family = tile_family(target, _types(operand), tile_at_run_time=False)
+    tile = fitting_tile(family, *(operand.size(role, roles) for role in _TILED))
+    return tile, tile is not None and tile.n < tile.m
+
+
+def _padded_tile(
+    target: Target, operand: ContractionOperand, roles: dict[int, Role]
+) -> tuple[Tile | None, bool]:
+    """Return the tile with the least padding along the narrow side, and whether M and N swap."""
+    narrow = narrow_side(operand, roles)
+    at_run_time = narrow is None and Role.BATCH not in roles.values()
+    family = tile_family(target, _types(operand), tile_at_run_time=at_run_time)
+    return choose_tile(family, narrow), narrow is not None and narrow.side is Role.N
+
+
+def _types(operand: ContractionOperand) -> ElementTypes:
+    left, right, result = operand.element_types
+    return left, right, result
 
 
 def cpu_instruction_for(
@@ -54,6 +70,5 @@ def cpu_instruction_for(
     """
     if not operand.iteration_sizes or has_several(roles, _TILED):
         return None
-    left, right, result = operand.element_types
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
-    return tiled_cpu_instruction(target, (left, right, result), *sizes)
+    return tiled_cpu_instruction(target, _types(operand), *sizes)

@@ -11,10 +11,11 @@ from ...interpreter.storage import ranked
 from ...ir.attribute_access import attribute, operation_name, required
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
-from ...runtime.abi.values import shape_text, static_shape
+from ...runtime.abi.arrays import shape_text
+from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
-from ...runtime.host.program import Numbers
+from ...runtime.host.program import RegisterValues
 from .function_lowering import FunctionLowering
 from .resources import bind_tensor, in_place, read_tensor, write_tensor
 from .rules import lowers
@@ -46,7 +47,7 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
     element, encoding, *sizes = [lowering.number(each) for each in op.operands[1:]]
     shape = view.tensor.shape
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         rank = len(shape)
         array = np.lib.stride_tricks.as_strided(
             np.empty(1, view.tensor.dtype), tuple(numbers[:rank]), (0,) * rank
@@ -69,7 +70,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     size, owner = lowering.number(op.operands[-1]), lowering.program.device(op)
     shape = mixed_list(static_shape(tensor) or (), dims)
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         rank = len(given.shape)
         if numbers[:rank] != numbers[rank:]:
             raise OperationError(

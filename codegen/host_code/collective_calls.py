@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from ...interpreter.frames import Device, Frame
 from ...interpreter.registry import find_entry
 from ...ir.diagnostics import OperationError
+from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import Element
-from ...runtime.abi.values import Value
 from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import MEET, RECEIVE, SEND, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature
@@ -66,7 +66,7 @@ class CollectiveCall:
     def __init__(self, device: Device, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
         """Prepare a call without steps.
 
-        - `shape`: the local operand's shape, with `OPEN_SIZE` where it is known only at run time;
+        - `shape`: the local operand's shape, with `DYNAMIC_SIZE` where dynamic;
         - `numbers`: the values of index operands.
         """
         self.device = device
@@ -91,8 +91,10 @@ class CollectiveCall:
         `more` are fields of `Collective`.
         """
         source, result = elements
-        what = Collective(kind, group, self.shape, source, (), result, **more, meant=signature)
-        self.steps.append(ExchangeStep(MEET, what))
+        collective = Collective(
+            kind, group, self.shape, source, (), result, **more, op_signature=signature
+        )
+        self.steps.append(ExchangeStep(MEET, collective))
 
     def send(self, signature: CollectiveSignature) -> None:
         """Add a message to another process."""

@@ -103,7 +103,7 @@ def _shift(call: CollectiveCall, op: Operation) -> None:
         raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
     extents = [grid.shape[each] or 0 for each in axes]
     place = axes.index(axis)
-    here = [int(each) for each in np.unravel_index(group.rank, extents)]
+    here = [int(each) for each in np.unravel_index(group.index, extents)]
 
     def at(distance: int) -> int | None:
         there = list(here)

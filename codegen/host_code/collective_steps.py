@@ -17,9 +17,9 @@ from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.collectives import Shape
 from ...runtime.host.exchanges import Exchange, ExchangeFailed
-from ...runtime.host.program import Numbers
+from ...runtime.host.program import RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
-from ...sharding.collective_matching import OPEN_SIZE
+from ...sharding.collective_matching import DYNAMIC_SIZE
 from .collective_calls import ALONE, CollectiveCall, KnownNumbers
 from .collective_rules import COLLECTIVE_RULES
 from .executable_steps import dispatched_tensor
@@ -111,11 +111,11 @@ class _Collective:
         shapes = [type_shape(each.type, op) or () for each in (*op.operands, *op.results)]
         self._is_static = all(size >= 0 for shape in shapes for size in shape)
 
-    def call(self, machine: VirtualMachine, numbers: Numbers) -> Numbers:
+    def call(self, machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         """Perform the exchange; return the words of the result."""
         if machine.communicator is None:
             raise OperationError(self._op, ALONE)
-        open_sizes = sum(size == OPEN_SIZE for size in self._shape)
+        open_sizes = sum(size == DYNAMIC_SIZE for size in self._shape)
         rest = iter(numbers[1 + open_sizes :])
         known = {
             operand: content if isinstance(content, int) else next(rest)
@@ -152,9 +152,9 @@ class _Collective:
         call = CollectiveCall(device, self._shape, numbers)
         COLLECTIVE_RULES[self._op.name](call, self._op)
         result = type_shape(self._op.results[0].type, self._op) or ()
-        open_results = tuple(each for each, size in enumerate(result) if size < 0)
+        dynamic_results = tuple(each for each, size in enumerate(result) if size < 0)
         item = self._tensor.dtype.itemsize
-        return Exchange(self._shape, item, tuple(call.steps), open_results, self._is_static)
+        return Exchange(self._shape, item, tuple(call.steps), dynamic_results, self._is_static)
 
     def _device(self, process: int) -> Device:
         return Device(self._symbols, self._grid, process)
@@ -167,8 +167,8 @@ class _Collective:
 
     @property
     def _shape(self) -> Shape:
-        """The shape of the local operand, `OPEN_SIZE` where dynamic."""
-        return tuple(each if isinstance(each, int) else OPEN_SIZE for each in self._tensor.shape)
+        """The shape of the local operand, `DYNAMIC_SIZE` where dynamic."""
+        return tuple(each if isinstance(each, int) else DYNAMIC_SIZE for each in self._tensor.shape)
 
     @property
     def _indices(self) -> list[tuple[SSAValue, HostValue]]:

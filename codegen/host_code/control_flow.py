@@ -89,7 +89,7 @@ def lower_choice(lowering: FunctionLowering, region: Region, results: Sequence[R
     done = lowering.builder.label() if len(region.blocks) > 1 else None
     lowering.lower_region(region, (), leave)
     if done is not None:
-        lowering.builder.place(done)
+        lowering.builder.bind_label(done)
 
 
 @lowers("scf.if")
@@ -102,11 +102,11 @@ def _if(lowering: FunctionLowering, op: Operation) -> None:
     with lowering.branch():
         lower_choice(lowering, op.regions[0], results)
         builder.jump(end)
-    builder.place(otherwise)
+    builder.bind_label(otherwise)
     if op.regions[1].blocks:
         with lowering.branch():
             lower_choice(lowering, op.regions[1], results)
-    builder.place(end)
+    builder.bind_label(end)
     bind_results(lowering, op, results)
 
 
@@ -123,10 +123,10 @@ def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
         with lowering.branch():
             lower_choice(lowering, region, results)
             builder.jump(end)
-        builder.place(following)
+        builder.bind_label(following)
     with lowering.branch():
         lower_choice(lowering, op.regions[0], results)
-    builder.place(end)
+    builder.bind_label(end)
     bind_results(lowering, op, results)
 
 
@@ -174,13 +174,13 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
 
     following: Label | None = builder.label() if len(op.regions[0].blocks) > 1 else None
     with lowering.branch():
-        builder.place(top)
+        builder.bind_label(top)
         lowering.lower_region(op.regions[0], [index, *carried], leave)
         if following is not None:
-            builder.place(following)
+            builder.bind_label(following)
         builder.source = op
         builder.emit("loop", index, builder.hold(high), builder.hold(step), top)
-    builder.place(end)
+    builder.bind_label(end)
     bind_results(lowering, op, carried)
 
 
@@ -213,13 +213,13 @@ def _while(lowering: FunctionLowering, op: Operation) -> None:
 
     proceed: Label | None = builder.label() if len(before.blocks) > 1 else None
     with lowering.branch():
-        builder.place(top)
+        builder.bind_label(top)
         lowering.lower_region(before, carried, decide)
     if proceed is not None:
-        builder.place(proceed)
+        builder.bind_label(proceed)
     with lowering.branch():
         lowering.lower_region(after, passed, repeat)
-    builder.place(end)
+    builder.bind_label(end)
     bind_results(lowering, op, passed)
 
 
@@ -324,7 +324,7 @@ def _cond_br(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> No
     otherwise = builder.label()
     builder.jump_unless(lowering.number(condition), otherwise)
     graph.go(op, op.successors[0], taken)
-    builder.place(otherwise)
+    builder.bind_label(otherwise)
     graph.go(op, op.successors[1], other)
 
 
@@ -340,7 +340,7 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
         following = builder.label()
         builder.jump_unless(builder.compare("eq", value, case), following)
         graph.go(op, op.successors[position + 1], cases[first : first + size])
-        builder.place(following)
+        builder.bind_label(following)
         first += size
     graph.go(op, op.successors[0], default)
 

@@ -23,7 +23,7 @@ from ...ir.attribute_access import integer, operand_groups, operation_name
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
-from ...runtime.host.program import Numbers, Register
+from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from .function_lowering import FunctionLowering
 from .products import counted_loop
@@ -253,7 +253,7 @@ def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
     bound, value = _bound(lowering, op, 1), lowering.tensor(op.operands[0])
     part = _part(lowering, op, bound, 3)
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         given, sizes = numbers[: len(value.shape)], numbers[len(value.shape) :]
         if prod(given) != prod(sizes):
             check_stored_shape(op, tuple(given), tuple(sizes))

@@ -133,7 +133,7 @@ class FunctionLowering(ValueLowering):
             self._lower_block(entry, liveness[entry], leave, graph)
         for block in others:
             with self.builder.scope():
-                self.builder.place(graph.labels[block])
+                self.builder.bind_label(graph.labels[block])
                 self.owned = {v for v in liveness[block].live_in if v in self.values}
                 self._bind_arguments(block, graph.registers[block])
                 self._lower_block(block, liveness[block], leave, graph)

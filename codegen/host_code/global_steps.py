@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from ...interpreter.storage import Resource
-from ...runtime.abi.values import Array, Value, is_number
+from ...runtime.abi.arrays import Array, Value, is_number
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import Constant, Register
 from .function_lowering import FunctionLowering

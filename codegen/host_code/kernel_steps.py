@@ -127,9 +127,9 @@ def _product(
         dispatch(lowering, kernel, bound, step.operation, None, work)
         builder.jump(end)
     with lowering.branch():
-        builder.place(large)
+        builder.bind_label(large)
         by_panels()
-    builder.place(end)
+    builder.bind_label(end)
 
 
 def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:

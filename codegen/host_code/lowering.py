@@ -12,7 +12,7 @@ from ...interpreter.frames import Program
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
-from ...runtime.host.entry import Entry, PassedResult
+from ...runtime.host.entry import EntryPoint, PassedResult
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction
 from ...sharding.grid import Grid
@@ -25,7 +25,7 @@ from .values import element_dtype, register_count, type_shape
 load_rules()
 
 
-class HostEntry(Entry):
+class HostEntry(EntryPoint):
     """A public function of a module: its host program, and how arguments and results are passed."""
 
     def __init__(

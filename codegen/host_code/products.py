@@ -47,10 +47,10 @@ def counted_loop(
     top, end = builder.label(), builder.label()
     builder.jump_unless(builder.compare("slt", index, stop), end)
     with builder.scope():
-        builder.place(top)
+        builder.bind_label(top)
         yield index
         builder.emit("loop", index, builder.hold(stop), builder.hold(step), top)
-    builder.place(end)
+    builder.bind_label(end)
 
 
 def run_product(

@@ -19,7 +19,7 @@ from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name, symbol
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Array, Value
+from ...runtime.abi.arrays import Array, Value
 from ...runtime.host.program import (
     ArrayAddress,
     Constant,
@@ -27,8 +27,8 @@ from ...runtime.host.program import (
     HostKernel,
     HostProgram,
     LinkedProgram,
-    Numbers,
     PythonCall,
+    RegisterValues,
 )
 from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
@@ -217,12 +217,12 @@ class ProgramLowering:
 
     # Tables -----------------------------------------------------------------------------------
 
-    def failure(self, failure: Callable[[Numbers], Exception]) -> int:
+    def failure(self, failure: Callable[[RegisterValues], Exception]) -> int:
         """Register an error; return its number. `failure` makes it from the operands of `fail`."""
         self.program.failures.append(failure)
         return len(self.program.failures) - 1
 
-    def accepts(self, check: int, numbers: Numbers) -> bool:
+    def accepts(self, check: int, numbers: RegisterValues) -> bool:
         """Return whether a registered check accepts numbers."""
         try:
             self.program.checks[check](numbers)
@@ -230,13 +230,15 @@ class ProgramLowering:
             return False
         return True
 
-    def check(self, check: Callable[[Numbers], None], rules: SizeRules | None = None) -> int:
+    def check(self, check: Callable[[RegisterValues], None], rules: SizeRules | None = None) -> int:
         """Register a check of sizes; return its number. Sizes that fulfil `rules` pass it."""
         self.program.checks.append(check)
         self.program.known_sizes.append(KnownSizes(rules))
         return len(self.program.checks) - 1
 
-    def python(self, name: str, function: Callable[[Any, Numbers], Numbers], *more: Any) -> int:
+    def python(
+        self, name: str, function: Callable[[Any, RegisterValues], RegisterValues], *more: Any
+    ) -> int:
         """Register a Python function; return its number. `more` are fields of `PythonCall`."""
         self.program.python.append(PythonCall(name, function, *more))
         return len(self.program.python) - 1

@@ -23,10 +23,11 @@ from ...interpreter.spmd import run_lockstep
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
-from ...runtime.abi.values import Value, holds_numbers
+from ...runtime.abi.arrays import Value
+from ...runtime.abi.values import holds_numbers
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import view
-from ...runtime.host.program import Numbers, Register
+from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
@@ -42,10 +43,10 @@ def _python(lowering: FunctionLowering, op: Operation) -> None:
     name = operation_name(op)
     entry = find_entry(name)
     if entry is None or name.startswith(NEVER):
-        raise NotLowered(op, "is an operation that the numba backend does not compile")
+        raise NotLowered(op, "is an operation that the native backend does not compile")
     if not op.results:
         if name not in WITHOUT_EFFECT:
-            raise NotLowered(op, "is an operation that the numba backend does not compile")
+            raise NotLowered(op, "is an operation that the native backend does not compile")
         return
     values = list(dict.fromkeys((*op.operands, *captured(op))))
     contents = [lowering.value(value) for value in values]
@@ -60,7 +61,7 @@ def call_python(
     lowering: FunctionLowering,
     op: Operation,
     instruction: str,
-    call: Callable[[Any, Numbers], Numbers],
+    call: Callable[[Any, RegisterValues], RegisterValues],
     contents: Sequence[HostValue],
     recorded: Callable[[int], Any] | None = None,
 ) -> None:
@@ -119,7 +120,7 @@ def _interpreted(
         element_dtype(result.type, op)
     checks = [result_check(result.type) for result in op.results]
 
-    def call(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+    def call(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         rest = iter(numbers)
         frame = Frame(Device(symbols, grid, machine.process))
         for value, content in zip(values, contents, strict=True):

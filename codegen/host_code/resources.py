@@ -26,7 +26,7 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import view
-from ...runtime.host.program import Numbers, Register
+from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
@@ -58,7 +58,7 @@ def _expect(
 ) -> None:
     """Fail at run time if a tensor does not fit into its bytes."""
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         needed = stored_bytes(op, bound.type, numbers[:-1])
         check_bytes(op, needed, numbers[-1], bound.type)
 
@@ -118,7 +118,7 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
     result = lowering.allocate(bound.shape, dtype_of(bound.type))
     if spare or not _relay(lowering, op, bound, result, is_pack=False):
 
-        def decode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+        def decode(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
             source, target, *sizes = numbers
             shape = filled(bound.shape, sizes)
             resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
@@ -148,7 +148,7 @@ def write_tensor(
     if _relay(lowering, op, bound, value, is_pack=True):
         return
 
-    def encode(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+    def encode(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         target, source, *sizes = numbers
         shape = filled(bound.shape, sizes)
         array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
@@ -174,7 +174,7 @@ def _python(
     lowering: FunctionLowering,
     op: Operation,
     name: str,
-    function: Callable[[VirtualMachine, Numbers], Numbers],
+    function: Callable[[VirtualMachine, RegisterValues], RegisterValues],
     bound: BoundTensor,
     tensor: HostTensor,
 ) -> None:
@@ -216,7 +216,7 @@ def check_part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, pa
     """Fail at run time if a slice is out of bounds."""
     rank = len(bound.shape)
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         lists = (numbers[first : first + rank] for first in (rank, 2 * rank, 3 * rank))
         slice_of(op, numbers[:rank], *lists)
 
@@ -234,7 +234,7 @@ def copy_part(
 ) -> None:
     """Copy between a slice of a row-major tensor and a tensor of the slice's size, in Python."""
 
-    def copy(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+    def copy(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         address, other, *words = numbers
         shape = filled(whole.shape, words)
         slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])

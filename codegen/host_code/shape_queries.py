@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Array, Value
+from ...runtime.abi.arrays import Array, Value
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.program import Numbers
+from ...runtime.host.program import RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from .shape_rules import ShapeResolver
 from .size_rules import sufficient_rules
@@ -56,7 +56,7 @@ class ShapeQuery:
         self._numbers.append((value, len(numbers)))
         self.words += numbers
 
-    def result_shapes(self, numbers: Numbers) -> list[Sizes]:
+    def result_shapes(self, numbers: RegisterValues) -> list[Sizes]:
         """Return the shapes of the results. Raises OperationError if they do not match types."""
         rest = iter(numbers)
         known = {value: _take(rest, rank) for value, rank in self._shapes}
@@ -75,7 +75,7 @@ class ShapeQuery:
             resolver.infer(self.operation)
         return [resolver.shape(result) for result in self.operation.results]
 
-    def check(self, numbers: Numbers) -> None:
+    def check(self, numbers: RegisterValues) -> None:
         """Raise OperationError if the sizes are wrong."""
         self.result_shapes(numbers)
 
@@ -89,7 +89,7 @@ class ShapeQuery:
         numbers = [Word(count + number) for number in range(len(self._numbers))]
         return sufficient_rules(self.operation, shapes, numbers)
 
-    def failure(self, numbers: Numbers) -> OperationError:
+    def failure(self, numbers: RegisterValues) -> OperationError:
         """Return the error in sizes that are wrong. Raises ValueError if they are right."""
         try:
             self.result_shapes(numbers)

@@ -19,7 +19,7 @@ from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpa
 from ...interpreter.loops import check_indices
 from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import Value
+from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
@@ -87,7 +87,7 @@ class ShapeResolver:
             shapes = self.shapes(tensors) or [()]
             check_alike(operation, shapes)
             return [shapes[0]] * len(operation.results)
-        raise OperationError(operation, "has a result whose shape the numba backend cannot tell")
+        raise OperationError(operation, "has a result whose shape the native backend cannot tell")
 
     def numbers(self, values: Sequence[SSAValue]) -> list[int]:
         """Return the values of indices."""

@@ -22,7 +22,7 @@ from ...runtime.abi.values import integer_width, scalar_dtype
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.entry import scalar_of, word_of
 from ...runtime.host.pool import RECEIVED, account
-from ...runtime.host.program import Numbers, Register
+from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
@@ -49,7 +49,7 @@ def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: 
         return
     names = lowering.program.devices
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         (owner,) = numbers
         if owner not in (0, here):
             raise OperationError(
@@ -92,7 +92,7 @@ def part_of(
     The part shares the reference of the whole.
     """
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         first, last, size = numbers
         if not 0 <= first <= last <= size:
             raise OperationError(op, f"touches bytes {first} to {last} of {size}")
@@ -160,7 +160,7 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
     reach(lowering, op, source, here)
     size = lowering.number(op.operands[-1])
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         if numbers[0] != numbers[1]:
             raise OperationError(op, f"takes a resource of {numbers[0]} bytes for {numbers[1]}")
 
@@ -178,7 +178,7 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
     reach(lowering, op, source, lowering.program.device(op))
     part = part_of(lowering, op, source, start, end)
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         if numbers[0] != numbers[1]:
             raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
 
@@ -219,7 +219,7 @@ def _write_pattern(
     if isinstance(value, int):
         pattern = int.from_bytes(data.tobytes(), "little", signed=True)
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         if numbers[0] % data.size:
             raise OperationError(
                 op,
@@ -246,7 +246,7 @@ def _copy(lowering: FunctionLowering, op: Operation) -> None:
     start, end = (lowering.number(each) for each in op.operands[2:4])
     source_start, source_end, length = (lowering.number(each) for each in op.operands[6:9])
 
-    def check(numbers: Numbers) -> None:
+    def check(numbers: RegisterValues) -> None:
         taken, to, wanted = numbers
         if not taken == to == wanted:
             raise OperationError(op, f"copies {taken} bytes to {to}, not {wanted}")
@@ -335,7 +335,7 @@ def replaced_unless(
         builder.emit("release", block)
         builder.move(address, copied.address)
         builder.move(block, copied.address)
-    builder.place(end)
+    builder.bind_label(end)
     return address, block
 
 

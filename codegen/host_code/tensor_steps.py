@@ -10,7 +10,7 @@ from ...ir.attribute_access import integers, operand_groups
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.values import holds_numbers, index_message, static_shape
 from ...runtime.host.builder import IndexOrInt
-from ...runtime.host.program import Label, Numbers, Register
+from ...runtime.host.program import Label, Register, RegisterValues
 from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
 from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
@@ -80,7 +80,7 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
     dimension = lowering.number(op.operands[1])
     rank = len(shape)
 
-    def message(numbers: Numbers) -> str:
+    def message(numbers: RegisterValues) -> str:
         return index_message(numbers[0], 0, rank)
 
     if isinstance(dimension, int):
@@ -119,7 +119,7 @@ def element_address(
         raise NotLowered(op, f"gives {len(indices)} indices, and the rank is {len(tensor.shape)}")
     sizes, rank = tensor.shape, len(indices)
 
-    def message(numbers: Numbers) -> str:
+    def message(numbers: RegisterValues) -> str:
         pairs = enumerate(zip(numbers[:rank], numbers[rank:], strict=True))
         axis, (index, size) = next(p for p in pairs if not 0 <= p[1][0] < p[1][1])
         return index_message(index, axis, size)

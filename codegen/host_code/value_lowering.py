@@ -17,10 +17,10 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...ir.locations import maker_of
-from ...runtime.abi.values import Array
+from ...runtime.abi.arrays import Array
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
-from ...runtime.host.program import HostFunction, Label, Numbers, Register
+from ...runtime.host.program import HostFunction, Label, Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules
 from ..kernels.static_values import constant_attribute
 from .elements import load_element
@@ -186,7 +186,7 @@ class ValueLowering:
         op, dtype = maker_of(value), content.dtype
         index = value.index if isinstance(value, OpResult) else 0
 
-        def check(numbers: Numbers) -> None:
+        def check(numbers: RegisterValues) -> None:
             check_result(op, index, expected, tuple(numbers), dtype)
 
         self.check(op, content.shape, check, fixed_sizes(expected.shape))
@@ -245,7 +245,7 @@ class ValueLowering:
         registers = [self.builder.register() for shape in shapes for size in shape if size < 0]
         known = [word if isinstance(word, int) else None for word in query.words]
 
-        def ask(machine: object, numbers: Numbers) -> Numbers:
+        def ask(machine: object, numbers: RegisterValues) -> RegisterValues:
             rest = iter(numbers)
             found = query.result_shapes([next(rest) if word is None else word for word in known])
             return [
@@ -267,7 +267,7 @@ class ValueLowering:
         known = [word if isinstance(word, int) else None for word in query.words]
         dynamic = [word for word in query.words if isinstance(word, Register)]
 
-        def failure(numbers: Numbers) -> OperationError:
+        def failure(numbers: RegisterValues) -> OperationError:
             rest = iter(numbers)
             return query.failure([next(rest) if word is None else word for word in known])
 
@@ -279,14 +279,20 @@ class ValueLowering:
     # Errors -----------------------------------------------------------------------------------
 
     def fail(
-        self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
+        self,
+        op: Operation,
+        message: Callable[[RegisterValues], str],
+        values: Sequence[IndexOrInt] = (),
     ) -> None:
         """Emit a failure whose message is made from the values."""
         number = self.program.failure(lambda numbers: OperationError(op, message(numbers)))
         self.builder.emit("fail", number, self.builder.hold_all(values))
 
     def failing(
-        self, op: Operation, message: Callable[[Numbers], str], values: Sequence[IndexOrInt] = ()
+        self,
+        op: Operation,
+        message: Callable[[RegisterValues], str],
+        values: Sequence[IndexOrInt] = (),
     ) -> Label:
         """Return a label whose code fails with an error."""
         return self.builder.later(lambda: self.fail(op, message, values))
@@ -295,7 +301,7 @@ class ValueLowering:
         self,
         op: Operation,
         values: Sequence[IndexOrInt],
-        check: Callable[[Numbers], None],
+        check: Callable[[RegisterValues], None],
         rules: SizeRules | None = None,
     ) -> None:
         """Check numbers: at compile time if all are known, otherwise each time they change.
@@ -314,7 +320,7 @@ class ValueLowering:
                 self.builder.emit("fail", number, ())
             return
 
-        def filled(numbers: Numbers) -> None:
+        def filled(numbers: RegisterValues) -> None:
             rest = iter(numbers)
             check([next(rest) if value is None else value for value in known])
 
@@ -330,7 +336,7 @@ class ValueLowering:
         self.builder.emit("jump_if", self.builder.all_of(fits), right)
         with self.builder.scope():
             self.builder.emit("check", number, dynamic)
-        self.builder.place(right)
+        self.builder.bind_label(right)
 
 
 def _order(value: HostValue) -> int:

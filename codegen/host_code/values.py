@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...interpreter.entry_points import BUFFER_VIEW, shown_type
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.values import UnsupportedType, dtype_of, element_type, static_shape
+from ...runtime.abi.arrays import UnsupportedType
+from ...runtime.abi.values import dtype_of, element_type, static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import Register
 

@@ -57,7 +57,7 @@ def write_element(writer: KernelWriter, value: SSAValue, indices: Indices) -> Te
         return _write_elementwise(writer, operation, number, indices)
     view = structured_view(operation)
     if view is None:
-        raise OperationError(operation, "is an operation that the numba backend does not compile")
+        raise OperationError(operation, "is an operation that the native backend does not compile")
     return _write_structured(writer, view, number, indices)
 
 

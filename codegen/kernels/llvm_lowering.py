@@ -21,11 +21,17 @@ from .ast_builder import FLOAT_NAMES
 _WORD = ir.IntType(64)
 _BOOL = ir.IntType(1)
 
-_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_")
+_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
 """Primitives that are long dependence chains: vectorised loops interleave several of them."""
 
 _INTERLEAVED = 4
 """The number of vectors that such a loop computes at once."""
+
+_MOST_COPIES = 32
+"""The most loops of a function that are duplicated to unswitch a condition: one copy a branch."""
+
+_SHORT = range(8, 65)
+"""Trip counts of loops that LLVM would unroll although they fill vectors."""
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -88,21 +94,13 @@ class FunctionLowering:
         self._result: Any = kind.return_type
         self._meaning = meaning
         self._called: dict[str, Any] = {}
+        self._copies = 0
         self._arguments = {
             each.arg: value for each, value in zip(function.args.args, target.args, strict=True)
         }
         self._values: dict[str, Any] = {}
         self._places: dict[str, Any] = {}
-        self._assignments = Counter(
-            [
-                *self._arguments,
-                *(
-                    each.id
-                    for each in ast.walk(function)
-                    if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-                ),
-            ]
-        )
+        self._assignments = _stores([function]) + Counter(self._arguments.keys())
 
     def lower(self) -> None:
         """Lower the whole function."""
@@ -169,6 +167,47 @@ class FunctionLowering:
         self._builder.store(self._converted(value, place.type.pointee), place)
 
     def _loop(self, variable: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
+        is_open = self._copies < _MOST_COPIES and not _has_loop(body)
+        choice = self._fixed_choice(variable, body) if is_open else None
+        if choice is None:
+            self._plain_loop(variable, bounds, body)
+            return
+        self._copies += 1
+        tests, chosen = choice
+        self._body(tests)
+        rest = [each for each in body if each not in tests]
+        at = rest.index(chosen)
+        sides = [[*rest[:at], *side, *rest[at + 1 :]] for side in (chosen.body, chosen.orelse)]
+        turns = ast.Call(ast.Name("range"), list(bounds), [])
+        then, otherwise = ([ast.For(ast.Name(variable), turns, side, [])] for side in sides)
+        self._branch(chosen.test, then, otherwise)
+
+    def _fixed_choice(
+        self, variable: str, body: Sequence[ast.stmt]
+    ) -> tuple[list[ast.stmt], ast.If] | None:
+        """An `if` of a loop that is decided before it, and the statements that decide it.
+
+        Then there is a loop for either side: it may fill vectors.
+        """
+        varying = {variable, *_stores(body)}
+        tests: list[ast.stmt] = []
+        for each in body:
+            names = {node.id for node in ast.walk(each) if isinstance(node, ast.Name)}
+            match each:
+                case ast.If(ast.Name(name), _, [_, *_]) if name not in varying:
+                    return tests, each
+                case ast.Assign([ast.Name(name)], value) if (
+                    _is_test(value) and self._assignments[name] == 1 and names & varying == {name}
+                ):
+                    tests.append(each)
+                    varying.remove(name)
+                case _:
+                    pass
+        return None
+
+    def _plain_loop(
+        self, variable: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]
+    ) -> None:
         builder = self._builder
         values = [self._value(each, _WORD) for each in bounds]
         if len(values) == 1:
@@ -188,8 +227,27 @@ class FunctionLowering:
             index.add_incoming(following, builder.block)
             back = builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
             if _has_long_chain(body):
-                back.set_metadata("llvm.loop", _interleaving(builder.module))
+                count = ir.Constant(ir.IntType(32), _INTERLEAVED)
+                hint = _loop_hint(builder.module, "llvm.loop.interleave.count", count)
+                back.set_metadata("llvm.loop", hint)
+            elif self._is_short_row(bounds, body):
+                hint = _loop_hint(builder.module, "llvm.loop.unroll.disable")
+                back.set_metadata("llvm.loop", hint)
         builder.position_at_end(after)
+
+    def _is_short_row(self, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> bool:
+        """Whether an innermost loop computes a few elements, each alone.
+
+        Were it unrolled, LLVM would make vectors of the turns of the loop around it, whose elements
+        do not lie side by side.
+        """
+        match bounds:
+            case [ast.Constant(int(start)), ast.Constant(int(stop))] if stop - start in _SHORT:
+                return not _has_loop(body) and all(
+                    count == self._assignments[name] for name, count in _stores(body).items()
+                )
+            case _:
+                return False
 
     def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
         builder = self._builder
@@ -375,23 +433,47 @@ def _name(expression: ast.expr) -> str:
     return expression.id
 
 
-def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
-    """Return whether an innermost loop calls one of the `_LONG` primitives."""
-    found = [node for each in body for node in ast.walk(each)]
-    return not any(isinstance(node, ast.For) for node in found) and any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id.startswith(_LONG)
-        for node in found
+def _stores(body: Sequence[ast.stmt]) -> Counter[str]:
+    """Count the assignments to each variable."""
+    return Counter(
+        node.id
+        for each in body
+        for node in ast.walk(each)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
 
 
-def _interleaving(module: Any) -> Any:
+def _is_test(value: ast.expr) -> bool:
+    """Return whether an expression only compares and adds."""
+    match value:
+        case ast.Call(ast.Name(name)):
+            return name.startswith(("cmp", "andi_i1", "ori_i1"))
+        case ast.BinOp(_, ast.Add() | ast.Sub() | ast.Mult()):
+            return True
+        case _:
+            return False
+
+
+def _has_loop(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
+
+
+def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
+    """Return whether an innermost loop calls one of the `_LONG` primitives."""
+    return not _has_loop(body) and any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.startswith(_LONG)
+        for each in body
+        for node in ast.walk(each)
+    )
+
+
+def _loop_hint(module: Any, name: str, *values: Any) -> Any:
     """Return the metadata of a loop; its first operand is itself, as LLVM requires."""
-    hint = ir.MetaDataString(module, "llvm.loop.interleave.count")
-    count = module.add_metadata([hint, ir.Constant(ir.IntType(32), _INTERLEAVED)])
-    loop = module.add_metadata([count, ir.Constant(_WORD, len(module.metadata))])
-    loop.operands = (loop, count)
+    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
+    loop = module.add_metadata([hint, ir.Constant(_WORD, len(module.metadata))])
+    loop.operands = (loop, hint)
     return loop
 
 

@@ -66,7 +66,7 @@ def write_kernel(
         return write_packed_product(operation, tile, is_inline)
     view = structured_view(operation)
     if view is None:
-        raise OperationError(operation, "is an operation that the numba backend does not compile")
+        raise OperationError(operation, "is an operation that the native backend does not compile")
     view = read_through(view, is_inline)
     tiles = register_tiles(writer, view, loop_sizes(writer, view))
     return writer.finish((tiles or ReductionLoops(writer, view)).write())

@@ -95,22 +95,28 @@ class ReductionLoops:
 
     def _row_loop(self) -> int | None:
         """Return the loop along the results' last dimension if it should be innermost."""
-        last: set[int | None] = set()
         if not self.reductions:
             return None
-        for output_map in self.view.output_maps:
-            expression = output_map.results[-1] if output_map.results else None
-            is_loop = isinstance(expression, AffineDimExpr)
-            last.add(expression.position if is_loop else None)
+        last = {self._last_index(each) for each in self.view.output_maps}
         row = last.pop()
-        if last or row is None or row in self.reductions or self.sizes[row] == 1:
+        if last or not isinstance(row, AffineDimExpr) or row.position in self.reductions:
             return None
-        along_row = 1 + sum(1 for each in self.view.input_maps if _moves_last(each, row))
+        maps = self.view.input_maps
+        most = max((len(each.used_dims()) for each in maps), default=0)
+        # Small operands, such as a number for each row, stay in the cache in any order.
+        ends = [self._last_index(each) for each in maps if len(each.used_dims()) == most]
+        along_row = 1 + sum(1 for each in ends if _moves_by_one(each, row.position))
         along_reduction = max(
-            sum(1 for each in self.view.input_maps if _moves_last(each, loop))
-            for loop in self.reductions
+            sum(1 for each in ends if _moves_by_one(each, loop)) for loop in self.reductions
         )
-        return row if along_row > along_reduction else None
+        return row.position if along_row > along_reduction else None
+
+    def _last_index(self, affine_map: AffineMap) -> AffineExpr | None:
+        """Return the last index of a map that is not along a dimension of size 1."""
+        for each in reversed(affine_map.results):
+            if not isinstance(each, AffineDimExpr) or self.sizes[each.position] != 1:
+                return each
+        return None
 
     def _elements(self, loops: Indices) -> list[Term]:
         """Return the elements of the inputs that the body uses, at a point of the loops."""
@@ -358,20 +364,12 @@ class ReductionLoops:
         self._store(positions, combined)
 
 
-def _moves_last(affine_map: AffineMap, loop: int) -> bool:
-    """Return whether the last index of a map advances by one with a loop."""
-    if not affine_map.results:
-        return False
-    return _coefficient_is_one(affine_map.results[-1], loop)
-
-
-def _coefficient_is_one(expression: AffineExpr, loop: int) -> bool:
+def _moves_by_one(expression: AffineExpr | None, loop: int) -> bool:
+    """Return whether an index advances by one with a loop."""
     if isinstance(expression, AffineDimExpr):
         return expression.position == loop
     if isinstance(expression, AffineBinaryOpExpr) and expression.kind.name == "Add":
-        return _coefficient_is_one(expression.lhs, loop) or _coefficient_is_one(
-            expression.rhs, loop
-        )
+        return _moves_by_one(expression.lhs, loop) or _moves_by_one(expression.rhs, loop)
     return False
 
 

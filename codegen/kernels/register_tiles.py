@@ -392,11 +392,16 @@ class RegisterTiles:
 
     def _splat(self, operand: Operand, point: Sequence[Term], lanes: int) -> Term:
         """Return one number of an operand, or a pair of adjacent ones, in all lanes."""
-        if self.paired is not None:
-            indices = self.writer.apply_map(operand.map, tuple(self._terms(point)[0]))
-            position = self.code.linear(indices, self.writer.shape(operand.value))
-            return self.writer.load_pair(operand.value, position, operand.loaded, lanes)
-        return self.code.call(f"vsplat_{self.total.name}_{lanes}", self._number(operand, point))
+        writer, element = self.writer, operand.loaded
+        is_widened = operand.is_stored and element.is_narrow_float
+        if self.paired is None and not is_widened:
+            return self.code.call(f"vsplat_{self.total.name}_{lanes}", self._number(operand, point))
+        at = point if self.paired is None else self._terms(point)[0]
+        indices = writer.apply_map(operand.map, tuple(at))
+        position = self.code.linear(indices, writer.shape(operand.value))
+        if self.paired is None:
+            return writer.load_splat(operand.value, position, element, self.total, lanes)
+        return writer.load_pair(operand.value, position, element, lanes)
 
     def _number(self, operand: Operand, point: Sequence[Term]) -> Term:
         """Return one number of an operand, converted to the element of the sums."""

@@ -153,6 +153,14 @@ class KernelWriter:
         primitive = f"vload_{element.name}_{total.name}_{lanes}_{binding}"
         return self.code.call(primitive, f"b{binding}", position)
 
+    def load_splat(
+        self, value: SSAValue, position: Term, element: Element, total: Element, lanes: int
+    ) -> Term:
+        """An element of a stored tensor, widened to one of `total`, in all lanes of a vector."""
+        binding = self._binding(value)
+        primitive = f"vloadsplat_{element.name}_{total.name}_{lanes}_{binding}"
+        return self.code.call(primitive, f"b{binding}", position)
+
     def load_pair(self, value: SSAValue, position: Term, element: Element, lanes: int) -> Term:
         """Return two adjacent elements as 16-bit integers, repeated in all lanes of a vector."""
         binding = self._binding(value)
@@ -265,7 +273,7 @@ class KernelWriter:
         if name == "cf.assert":
             self._assert(operation)
             return ()
-        raise OperationError(operation, "is an operation that the numba backend does not compile")
+        raise OperationError(operation, "is an operation that the native backend does not compile")
 
     def _extract(self, operation: Operation) -> Term:
         """Return an element at computed indices; the kernel fails if they are out of bounds."""

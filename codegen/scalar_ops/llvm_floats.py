@@ -51,6 +51,17 @@ def llvm_float(name: str) -> Emit:
     return rounded(emit)
 
 
+def llvm_choice(name: str) -> Emit:
+    """An intrinsic of LLVM that gives one of its operands, or NaN: there is nothing to round, and a
+    reduction by it fills vectors."""
+
+    def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+        del element
+        return intrinsic(builder, f"llvm.{name}", *values)
+
+    return emit
+
+
 def libm(builder: Builder, name: str, values: Sequence[Value]) -> Value:
     """Call a function of the C mathematics library, which every process has loaded."""
     kind = values[0].type

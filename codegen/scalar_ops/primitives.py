@@ -296,6 +296,23 @@ def _pair_load(names: Sequence[str]) -> Primitive:
     return Primitive((_WORD, _WORD), emit)
 
 
+def _splat_load(names: Sequence[str]) -> Primitive:
+    """`vloadsplat_element_total_lanes_binding(base, index)`: one element, widened, in all lanes."""
+    element, total = map(element_by_name, names[:2])
+    lanes, binding = map(int, names[2:])
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, index = values
+        place = vector_address(builder, base, index, element, 1)
+        instruction = builder.load(place, align=element.storage_bytes)
+        _annotate(builder.module, instruction, binding)
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+        stored = builder.shuffle_vector(instruction, instruction, everywhere)
+        return widened(builder, stored, element, total)
+
+    return Primitive((_WORD, _WORD), emit)
+
+
 def _vector_dot(names: Sequence[str]) -> Primitive:
     """Return `vdot_lanes(left, right, total)` for pairs of 16-bit terms."""
     words = ir.VectorType(ir.IntType(32), int(names[0]))
@@ -309,6 +326,7 @@ def _vector_dot(names: Sequence[str]) -> Primitive:
 _VECTORS = {
     "vwords": _vector_words,
     "vloadpair": _pair_load,
+    "vloadsplat": _splat_load,
     "vdot": _vector_dot,
     "vload": _vector_load,
     "vstore": _vector_store,

@@ -134,7 +134,7 @@ def write_scalar_operation(
         return (code.call(f"{of_operand}_{_operand_element(operation).name}", *operands),)
     special = _SPECIAL.get(name)
     if special is None:
-        raise OperationError(operation, "is an operation that the numba backend does not compile")
+        raise OperationError(operation, "is an operation that the native backend does not compile")
     return special(code, operation, operands)
 
 

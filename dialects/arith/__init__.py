@@ -1,1 +1,1 @@
-"""The operations of `arith` that xDSL lacks or has for scalars only."""
+"""Ops of `arith` that xDSL lacks, or parses for scalars only."""

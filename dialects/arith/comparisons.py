@@ -25,7 +25,7 @@ from ...ir.attribute_access import with_element
 from ...ir.verification import check
 
 _PREDICATES = {"arith.cmpf": 16, "arith.cmpi": 10}
-"""How many predicates there are, by operation."""
+"""The number of predicates of each op."""
 
 
 @check(*_PREDICATES)
@@ -42,13 +42,13 @@ _NONE = arith.FastMathFlagsAttr("none")
 
 
 class _ComparisonOp(IRDLOperation):
-    """Base of the comparisons, which give i1 or a tensor or vector of it."""
+    """Base of the comparisons; the result is i1, or a tensor or vector of i1."""
 
     PREDICATES: ClassVar[tuple[str, ...]]
     SCALAR: ClassVar[type[Operation]]
-    """xDSL's class, which holds comparisons of scalars."""
+    """xDSL's class, which is used for scalars."""
     FAST_MATH: ClassVar[bool] = False
-    """Whether there is a property `fastmath`."""
+    """Whether the op has a property `fastmath`."""
 
     predicate = prop_def(IntegerAttr)
     lhs = operand_def()
@@ -57,7 +57,7 @@ class _ComparisonOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    # By hand: a comparison of scalars becomes an operation of xDSL's class.
+    # Custom parser: a comparison of scalars becomes an op of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         position = parser.pos
@@ -116,7 +116,7 @@ class _ComparisonOp(IRDLOperation):
 
 @irdl_op_definition
 class CmpiOp(_ComparisonOp):
-    """A comparison of integers."""
+    """Compare integers elementwise."""
 
     name = "arith.cmpi"
 
@@ -126,7 +126,10 @@ class CmpiOp(_ComparisonOp):
 
 @irdl_op_definition
 class CmpfOp(_ComparisonOp):
-    """A comparison of floats, ordered (`olt`) or true of NaNs (`ult`)."""
+    """Compare floats elementwise.
+
+    A predicate is ordered (`olt`), false for NaN, or unordered (`ult`), true for NaN.
+    """
 
     name = "arith.cmpf"
 
@@ -139,7 +142,10 @@ class CmpfOp(_ComparisonOp):
 
 @irdl_op_definition
 class SelectOp(IRDLOperation):
-    """One of two values, or of corresponding elements of two tensors or vectors."""
+    """Select one of two values, or elementwise from two tensors or vectors.
+
+    The condition is i1, or has the shape of the values.
+    """
 
     name = "arith.select"
 
@@ -150,7 +156,7 @@ class SelectOp(IRDLOperation):
 
     traits = traits_def(Pure())
 
-    # By hand: a choice of scalars becomes an operation of xDSL's class.
+    # Custom parser: a selection of scalars becomes an op of xDSL's class.
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
         unresolved = parser.parse_comma_separated_list(

@@ -1,6 +1,6 @@
-"""The operations of arith that xDSL lacks, or has for scalars only.
+"""The arith ops that xDSL lacks, or parses for scalars only.
 
-xDSL 0.74 reads `arith.extsi` and its kin on scalars alone.
+xDSL 0.74 parses `arith.extsi` and the like only for scalars.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .flags import OPTIONAL_FAST_MATH, OVERFLOW, Rounding
 
 @dataclass(frozen=True, slots=True)
 class ConversionRule:
-    """Which elements a conversion takes and gives, and how their widths are ordered."""
+    """The element types that a conversion takes and returns, and how their widths compare."""
 
     source: tuple[type[Attribute], ...]
     result: tuple[type[Attribute], ...]
     width: int = 0
-    """1 if the result must be wider, -1 if narrower."""
+    """1 if the result must be wider, -1 if narrower, 0 for any width."""
 
     def allows(self, source: Attribute, result: Attribute) -> bool:
         if not isinstance(source, self.source) or not isinstance(result, self.result):
@@ -59,11 +59,11 @@ RULES = {
     "arith.trunci": ConversionRule(_INTEGER, _INTEGER, -1),
     "arith.uitofp": ConversionRule(_INTEGER, _FLOAT),
 }
-"""The conversions whose elements follow a simple rule."""
+"""The conversions whose element types follow such a rule."""
 
 
 class ConversionOp(SyntaxOperation):
-    """Base of the conversions from one element type to another, shape by shape."""
+    """Base of the elementwise conversions to another element type."""
 
     input = operand_def()
     result = result_def()
@@ -73,10 +73,11 @@ class ConversionOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $input attr-dict : type($input) to type($result)"
 
     def allows(self, source: Attribute, result: Attribute) -> bool:
-        """Whether an element of `source` can become one of `result`."""
+        """Return whether elements of type `source` can be converted to `result`."""
         return RULES[self.name].allows(source, result)
 
     def verify_(self) -> None:
+        super().verify_()
         source, result = self.input.type, self.result.type
         elements = element_type(source), element_type(result)
         if with_element(source, elements[1]) != result or not self.allows(*elements):
@@ -87,14 +88,14 @@ class ConversionOp(SyntaxOperation):
 
 @irdl_op_definition
 class _RuledConversionOp(ConversionOp):
-    """The prototype of the conversions of `RULES`."""
+    """The class from which the ops of `RULES` are derived."""
 
     name = "arith.conversion"
 
 
 @irdl_op_definition
 class ExtFOp(ConversionOp):
-    """The same number in a wider type."""
+    """Extend a float to a wider type."""
 
     name = "arith.extf"
 
@@ -109,7 +110,7 @@ class ExtFOp(ConversionOp):
 
 @irdl_op_definition
 class TruncFOp(ConversionOp):
-    """The nearest number of a narrower type, or as the rounding mode says."""
+    """Truncate a float to a narrower type, to the nearest value or by `roundingmode`."""
 
     name = "arith.truncf"
 
@@ -123,14 +124,10 @@ class TruncFOp(ConversionOp):
         " attr-dict : type($input) to type($result)",
     )
 
-    def verify_(self) -> None:
-        SyntaxOperation.verify_(self)
-        super().verify_()
-
 
 @irdl_op_definition
 class TruncIOp(ConversionOp):
-    """The low bits of an integer."""
+    """Truncate an integer to its low bits."""
 
     name = "arith.trunci"
 
@@ -153,21 +150,21 @@ class _IndexConversionOp(ConversionOp):
 
 @irdl_op_definition
 class IndexCastOp(_IndexConversionOp):
-    """A conversion between index and integer, of values with sign."""
+    """Convert between index and signed integer."""
 
     name = "arith.index_cast"
 
 
 @irdl_op_definition
 class IndexCastUIOp(_IndexConversionOp):
-    """A conversion between index and integer, of values without sign."""
+    """Convert between index and unsigned integer."""
 
     name = "arith.index_castui"
 
 
 @irdl_op_definition
 class BitcastOp(ConversionOp):
-    """The same bits as another type of the same width."""
+    """Reinterpret bits as another type of the same width."""
 
     name = "arith.bitcast"
 
@@ -176,7 +173,7 @@ class BitcastOp(ConversionOp):
 
 
 class _ScalingOp(SyntaxOperation):
-    """Base of the conversions of floats with a scale of their own."""
+    """Base of the float conversions with a scale operand."""
 
     input = operand_def()
     scale = operand_def()
@@ -203,14 +200,14 @@ class _ScalingOp(SyntaxOperation):
 
 @irdl_op_definition
 class ScalingExtFOp(_ScalingOp):
-    """The input times the scale, which is a power of two, in a wider type."""
+    """Extend the input to a wider type and multiply it by the scale, a power of two."""
 
     name = "arith.scaling_extf"
 
 
 @irdl_op_definition
 class ScalingTruncFOp(_ScalingOp):
-    """The input divided by the scale, which is a power of two, in a narrower type."""
+    """Divide the input by the scale, a power of two, and truncate it to a narrower type."""
 
     name = "arith.scaling_truncf"
 
@@ -229,7 +226,7 @@ class ScalingTruncFOp(_ScalingOp):
 
 @irdl_op_definition
 class RemFOp(arith.FloatingPointLikeBinaryOperation):
-    """The remainder of a division, with the dividend's sign."""
+    """Compute the remainder of a float division, with the sign of the dividend."""
 
     name = "arith.remf"
 

@@ -1,4 +1,4 @@
-"""What may stand behind the operands of arithmetic: `overflow<nsw>`, `fastmath<fast>`, `upward`."""
+"""Directives for the flags after operands: `overflow<nsw>`, `fastmath<fast>`, `upward`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty
 
 ROUNDING_MODES = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
-"""MLIR's rounding modes; the number of each is its value in `roundingmode`."""
+"""MLIR's rounding modes; the position of each is its value in `roundingmode`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flags(PrintsProperty):
-    """` fastmath<fast>`, or nothing, which means `none`, or that the property is absent."""
+    """` fastmath<fast>`, or no text.
+
+    Without text the property is `none`, or absent if `means_none` is false.
+    """
 
     name: str
     keyword: str
@@ -47,7 +50,7 @@ OPTIONAL_FAST_MATH = Flags("fastmath", "fastmath", FastMathFlagsAttr, means_none
 
 
 class Rounding:
-    """` upward` or another rounding mode, or nothing, which is to the nearest."""
+    """` upward` or another rounding mode; no text means to nearest."""
 
     printed_attributes = ("roundingmode",)
 
@@ -69,7 +72,7 @@ class Rounding:
 
 
 def rounding_mode(operation: Operation) -> str:
-    """The rounding mode that an operation asks for; empty if it asks for none that is known."""
+    """Return the rounding mode of an op; empty if it has none or an unknown one."""
     found = operation.properties.get("roundingmode")
     for number, mode in enumerate(ROUNDING_MODES):
         if found == IntegerAttr(number, i32):
@@ -78,5 +81,5 @@ def rounding_mode(operation: Operation) -> str:
 
 
 def rounds_to_nearest_even(operation: Operation) -> bool:
-    """Whether an operation rounds as hardware does when nothing else is asked for."""
+    """Return whether an op rounds to nearest even, the default of hardware."""
     return rounding_mode(operation) in ("", "to_nearest_even")

@@ -1,1 +1,1 @@
-"""CHLO: functions above StableHLO, which it is lowered to."""
+"""The CHLO dialect: client-level functions that are lowered to StableHLO."""

@@ -1,22 +1,24 @@
-"""The operations and attributes of CHLO."""
+"""The ops and attributes of CHLO."""
 
 from __future__ import annotations
 
+import sys
+
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, flag, integer
-from ...ir.dialect_extension import variant
+from ...ir.dialect_extension import dialect_of, variant
 from ...ir.syntax.assembly_format import Parsed
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
-from ..stablehlo.attributes import StructAttribute, read_integers, word_attribute
+from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
-from .scan import ScanOp
+from . import scan
 
 UNARY = (
     "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma "
@@ -45,11 +47,11 @@ class RaggedDotAttr(StructAttribute):
             *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
             *("lhs_ragged_dimensions", "rhs_group_dimensions"),
         ),
-        read_integers,
+        parse_integers,
     )
 
 
-def _read_top_k(parser: Parser, parsed: Parsed) -> None:
+def _parse_top_k(parser: Parser, parsed: Parsed) -> None:
     with parser.in_parens():
         parsed.operands["operand"] = [parser.parse_unresolved_operand()]
         while parser.parse_optional_punctuation(","):
@@ -64,7 +66,7 @@ def _read_top_k(parser: Parser, parsed: Parsed) -> None:
                 parser.raise_error("expected k or is_stable", position)
 
 
-def _write_top_k(printer: Printer, operation: Operation) -> None:
+def _print_top_k(printer: Printer, operation: Operation) -> None:
     with printer.in_parens():
         printer.print_ssa_value(operation.operands[0])
         printer.print_string(f", k = {integer(operation, 'k')}")
@@ -72,7 +74,7 @@ def _write_top_k(printer: Printer, operation: Operation) -> None:
             printer.print_string(f", is_stable = {str(flag(operation, 'is_stable')).lower()}")
 
 
-def _read_pair(parser: Parser, parsed: Parsed) -> None:
+def _parse_pair(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     parsed.types["operand"] = [parser.parse_type()]
     parser.parse_punctuation("->")
@@ -82,14 +84,14 @@ def _read_pair(parser: Parser, parsed: Parsed) -> None:
     parsed.types["values"], parsed.types["indices"] = [types[0]], [types[1]]
 
 
-def _write_pair(printer: Printer, operation: Operation) -> None:
+def _print_pair(printer: Printer, operation: Operation) -> None:
     printer.print_attribute(operation.operands[0].type)
     printer.print_string(" -> ")
     with printer.in_parens():
         printer.print_list(operation.result_types, printer.print_attribute)
 
 
-OPERATIONS: list[type[Operation]] = [
+ROWS: list[type[Operation]] = [
     variant(ConstantOp, "chlo.constant"),
     *(
         define(
@@ -131,20 +133,15 @@ OPERATIONS: list[type[Operation]] = [
         "chlo.top_k",
         "operand -> values indices | k is_stable?",
         (
-            Custom(_read_top_k, _write_top_k, ("k", "is_stable")),
+            Custom(_parse_top_k, _print_top_k, ("k", "is_stable")),
             " attr-dict : ",
-            Custom(_read_pair, _write_pair),
+            Custom(_parse_pair, _print_pair),
         ),
     ),
     define(
         "chlo.ragged_dot",
         "lhs rhs group_sizes -> result | ragged_dot_dimension_numbers precision_config?",
     ),
-    ScanOp,
 ]
 
-Chlo = Dialect(
-    "chlo",
-    OPERATIONS,
-    [ComparisonDirectionAttr, ComparisonTypeAttr, PrecisionAttr, RaggedDotAttr],
-)
+Chlo = dialect_of("chlo", sys.modules[__name__], scan)

@@ -1,4 +1,4 @@
-"""`chlo.scan`: a body applied along a dimension, which carries values."""
+"""`chlo.scan`: a body that is applied along a dimension and carries values."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ _OPTIONS = ("is_associative", "is_reverse", "scan_dim_size")
 
 @irdl_op_definition
 class ScanOp(IRDLOperation):
-    """Slices of `inputs` along a dimension, one after the other, and carried values go through the
-    body, which gives slices of `outputs` and new carried values; `carries` are the last ones.
+    """Apply the body to the slices of `inputs` along a dimension, one after the other.
+
+    The body takes slices and carried values, which begin as `inits`; it returns slices of `outputs`
+    and the next carried values. `carries` are the last ones. The verifier compares the types of
+    slices and carried values inside and outside.
     """
 
     name = "chlo.scan"
@@ -56,10 +59,10 @@ class ScanOp(IRDLOperation):
 
     @property
     def extent(self) -> int:
-        """How many slices there are, negative where that is not known."""
-        place = integer(self, "dimension")
+        """The number of slices; negative if it is dynamic."""
+        dimension = integer(self, "dimension")
         arrays = (*self.inputs, *self.outputs)
-        sizes = [cast("TensorType[Any]", each.type).get_shape()[place] for each in arrays]
+        sizes = [cast("TensorType[Any]", each.type).get_shape()[dimension] for each in arrays]
         return max([integer(self, "scan_dim_size", -1), *sizes])
 
     @classmethod
@@ -133,21 +136,21 @@ class ScanOp(IRDLOperation):
         _agree("carried values", [each.type for each in self.inits], carried)
 
     def _slice(self, type_: Attribute) -> Attribute:
-        """The type of a slice. Raises VerifyException for a tensor without the dimension."""
+        """Return the type of a slice. Raises VerifyException for a tensor without the dimension."""
         tensor = cast("TensorType[Any]", type_)
         sizes = list(tensor.get_shape())
-        place = integer(self, "dimension")
-        if not 0 <= place < len(sizes):
-            raise VerifyException(f"expected {type_} to have the dimension {place}")
-        if not shapes_agree((sizes.pop(place),), (self.extent,)):
+        dimension = integer(self, "dimension")
+        if not 0 <= dimension < len(sizes):
+            raise VerifyException(f"expected {type_} to have the dimension {dimension}")
+        if not shapes_agree((sizes.pop(dimension),), (self.extent,)):
             raise VerifyException(
-                f"expected {type_} to have {self.extent} elements in dimension {place}"
+                f"expected {type_} to have {self.extent} elements in dimension {dimension}"
             )
         return TensorType(tensor.element_type, sizes)
 
 
 def _agree(what: str, found: Sequence[Attribute], expected: Sequence[Attribute]) -> None:
-    """Raises VerifyException where types differ in more than sizes that are not known."""
+    """Check that types are equal up to dynamic sizes. Raises VerifyException."""
 
     def agree(one: Any, other: Any) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""Channels, collectives, functions and parameters of the `flow` dialect: what lies outside."""
+"""Channels, collectives, external functions and parameters of the `flow` dialect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import plain_type
@@ -21,19 +20,19 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     tied_operands,
 )
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import PURE, Rows
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function, verify_callee
 from ..util.types import BufferType
 from .dispatches import DISPATCH_TYPE
 
-ChannelType = plain_type("flow.channel", "A group of devices that talk to each other.")
+ChannelType = plain_type("flow.channel", "A group of devices that take part in collectives.")
 
 
 @irdl_op_definition
 class FuncOp(Function):
-    """A function outside of the program that takes and gives tensors."""
+    """Declare an external function that takes and returns tensors."""
 
     name = "flow.func"
 
@@ -83,7 +82,7 @@ TARGET = f" -> tied($target) shaped($target_dims, $target, $result){END}"
 TYPES = "type($target), type($source), type($channel)"
 ELEMENT = KeywordIndex("element_type", COLLECTIVE_ELEMENTS)
 REDUCTION = (" ", KeywordIndex("reduction_op", COLLECTIVE_REDUCTIONS, first=1), ",")
-"""The number 0 stands for no reduction."""
+"""The value 0 of the property means no reduction."""
 TIED = Implied("tied_operands", tied_operands([0]))
 SOURCES = "target:tensor target_dims* source:tensor channel:channel"
 PROPERTIES = "element_type:int tied_operands:array?"
@@ -100,20 +99,20 @@ ROWS = (
         "channel.default",
         "-> result:channel | group:str?",
         f"( $group)? : type($result){END}",
-        traits=(Pure(),),
+        traits=PURE,
     ),
     row(
         "channel.split",
         "channel:channel color key -> result:channel",
         f" $channel, $color, $key : type($channel) -> type($result){END}",
-        traits=(Pure(),),
+        traits=PURE,
     ),
     *(
         row(
             f"channel.{what}",
             "channel:channel -> result",
             f" $channel : type($result){END}",
-            traits=(Pure(),),
+            traits=PURE,
         )
         for what in ("rank", "count")
     ),

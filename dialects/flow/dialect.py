@@ -1,12 +1,11 @@
-"""The `flow` dialect: tensors that move between devices, and dispatches on them."""
+"""The `flow` dialect: tensors that are transferred between devices, and dispatches on them."""
 
 from __future__ import annotations
 
 import sys
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IndexType, NoneAttr, StringAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -33,7 +32,7 @@ TensorTransferOp = row(
     "tensor.transfer",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) to $target attr-dict-with-keyword",
-    doc="The same tensor on another device.",
+    doc="Transfer a tensor to another device.",
 )
 
 
@@ -41,12 +40,12 @@ TensorBarrierOp = row(
     "tensor.barrier",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) on $target attr-dict-with-keyword",
-    doc="The same tensor, pinned to a device.",
+    doc="Pin a tensor to a device.",
 )
 
 
 class TensorConversion(SyntaxOperation):
-    """A tensor of another type, with the sizes of dynamic dimensions on both sides."""
+    """Base of ops that convert a tensor to another type, with the dynamic sizes of both."""
 
     operand = operand_def(TensorType)
     operand_dims = var_operand_def(IndexType())
@@ -63,7 +62,10 @@ class TensorConversion(SyntaxOperation):
 
 @irdl_op_definition
 class TensorEncodeOp(TensorConversion):
-    """The same elements in another encoding, or without one."""
+    """Convert a tensor to another encoding, or to none.
+
+    The verifier asks that the types differ only in the encoding.
+    """
 
     name = "flow.tensor.encode"
 
@@ -78,7 +80,10 @@ class TensorEncodeOp(TensorConversion):
 
 @irdl_op_definition
 class TensorReshapeOp(TensorConversion):
-    """The same elements in another shape."""
+    """Reshape a tensor.
+
+    The verifier rejects tensors with an encoding.
+    """
 
     name = "flow.tensor.reshape"
 
@@ -91,13 +96,9 @@ class TensorReshapeOp(TensorConversion):
 
 @irdl_attr_definition
 class NamedParameterAttr(NamedParameter):
-    """Constant contents of a tensor that are kept outside of the program."""
+    """Constant contents of a tensor that are stored outside of the program."""
 
     name = "flow.parameter.named"
-    scope: StringAttr | NoneAttr
-    key: StringAttr
-    config: DictionaryAttr | NoneAttr
-    type: Attribute
 
 
 Flow = dialect_of(

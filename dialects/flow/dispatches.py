@@ -1,4 +1,4 @@
-"""Dispatches of the `flow` dialect: regions, workgroups, executables and calls of them."""
+"""Dispatches of the `flow` dialect: regions, workgroups, executables and dispatch ops."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, TiedResultTypes, ValueForm
 from ...ir.syntax.rows import Rows
-from ...ir.syntax.symbol_directives import EntryPoints, Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableEnd, ExecutableExport
+from ...ir.syntax.symbol_directives import EntryPoints
+from ..stream.executables import Executable, ExecutableEnd, ExecutableExport, executable_syntax
 
 row = Rows("flow", {})
 DISPATCH_TYPE = TiedFunctionType(
@@ -41,7 +41,7 @@ ReturnOp = row(
     "arguments:any*",
     " attr-dict( $arguments : type($arguments))?",
     traits=(IsTerminator(),),
-    doc="Ends a region of a dispatch, with values or without.",
+    doc="Terminate a region of a dispatch and return its values, if any.",
 )
 
 
@@ -52,27 +52,26 @@ class ExecutableEndOp(ExecutableEnd):
 
 @irdl_op_definition
 class ExecutableOp(Executable):
-    """A module of kernels of the `flow` dialect."""
+    """A module of kernels with their exports."""
 
     name = "flow.executable"
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
-    )
+    SYNTAX: ClassVar[Syntax] = executable_syntax(ExecutableEndOp)
 
 
 @irdl_op_definition
 class ExecutableExportOp(ExecutableExport):
-    """A kernel of the `flow` dialect."""
+    """Export a function of the executable's module as a kernel that can be dispatched."""
 
     name = "flow.executable.export"
 
 
 @irdl_op_definition
 class DispatchOp(SyntaxOperation):
-    """Run a kernel of an executable."""
+    """Dispatch a kernel of an executable.
+
+    `workload` determines the number of workgroups. Results are new tensors, or tied to operands.
+    """
 
     name = "flow.dispatch"
     workload = var_operand_def(IndexType())
@@ -96,13 +95,13 @@ DispatchTieShapeOp = row(
     "dispatch.tie_shape",
     "operand:any dynamic_dims* -> result:any",
     " $operand attr-dict : shaped($dynamic_dims, $operand, $result)",
-    doc="A dispatch tensor together with the sizes of its dynamic dimensions.",
+    doc="Tie a dispatch tensor to the sizes of its dynamic dimensions.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WorkgroupBody:
-    """` = (%a: T, %b: U) {...}`: the kernel of a dispatch that is still in place."""
+    """` = (%a: T, %b: U) {...}`: the inline kernel of a dispatch."""
 
     name: str
 
@@ -127,7 +126,10 @@ class WorkgroupBody:
 
 @irdl_op_definition
 class DispatchWorkgroupsOp(SyntaxOperation):
-    """A kernel in the place where it is dispatched."""
+    """Dispatch an inline kernel.
+
+    The kernel is the region `workgroup_body`, which is isolated from above.
+    """
 
     name = "flow.dispatch.workgroups"
     workload = var_operand_def(IndexType())
@@ -152,7 +154,10 @@ class DispatchWorkgroupsOp(SyntaxOperation):
 
 @irdl_op_definition
 class DispatchRegionOp(SyntaxOperation):
-    """Operations that will be one dispatch."""
+    """Group ops that will form one dispatch.
+
+    The region may use outer values; it returns the results, whose types the verifier compares.
+    """
 
     name = "flow.dispatch.region"
     workload = var_operand_def(IndexType())

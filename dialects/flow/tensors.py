@@ -1,4 +1,4 @@
-"""Operations of the `flow` dialect that make, cut and change whole tensors."""
+"""Ops of the `flow` dialect that create, slice and convert whole tensors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
-from ...ir.syntax.rows import Rows
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.syntax.typed_values import ConstantValue, type_carried_by
 from ..iree_encoding.interfaces import Tensor
 
 row = Rows("flow", {"tensor": TensorType})
-PURE = (Pure(),)
 
 
 @dataclass(frozen=True, slots=True)
 class ElementType:
-    """No text: a value is of the type of a tensor's elements."""
+    """No text: the type of an operand or result is the element type of a tensor."""
 
     element: str
     tensor: str
@@ -35,7 +33,7 @@ class ElementType:
         parsed.types[self.element] = [cast(Tensor, type_).element_type]
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        """Nothing is to be printed."""
+        """Print nothing."""
 
     def verify(self, operation: Operation) -> None:
         names = (self.element, self.tensor)
@@ -58,7 +56,7 @@ TensorConstantOp = row(
     ),
     traits=PURE,
     verify=_verify_constant,
-    doc="A tensor of constant contents.",
+    doc="Return a tensor with constant contents.",
 )
 
 
@@ -66,7 +64,7 @@ TensorEmptyOp = row(
     "tensor.empty",
     "result_dims* -> result:tensor",
     " : shaped($result_dims, $result) attr-dict-with-keyword",
-    doc="Contents that nobody reads.",
+    doc="Return a tensor with undefined contents.",
 )
 
 
@@ -74,7 +72,7 @@ TensorAllocaOp = row(
     "tensor.alloca",
     "result_dims* -> result:tensor",
     " : shaped($result_dims, $result) attr-dict-with-keyword",
-    doc="Storage for a tensor.",
+    doc="Allocate storage for a tensor.",
 )
 
 
@@ -86,7 +84,7 @@ TensorSplatOp = row(
         ElementType("value", "result"),
     ),
     traits=PURE,
-    doc="A tensor with the same value everywhere.",
+    doc="Return a tensor in which all elements have one value.",
 )
 
 
@@ -95,7 +93,7 @@ TensorCloneOp = row(
     "operand:tensor argument_dims* -> result:tensor",
     " $operand : shaped($argument_dims, $operand, $result) attr-dict-with-keyword",
     traits=PURE,
-    doc="A copy.",
+    doc="Clone a tensor.",
 )
 
 
@@ -104,7 +102,7 @@ TensorTieShapeOp = row(
     "operand:tensor dynamic_dims* -> result:tensor",
     " $operand attr-dict : shaped($dynamic_dims, $operand, $result)",
     traits=PURE,
-    doc="The same tensor, with what its dynamic sizes are.",
+    doc="Tie a tensor to the sizes of its dynamic dimensions.",
 )
 
 
@@ -114,7 +112,7 @@ TensorSliceOp = row(
     " $source[$start_indices for $lengths] : shaped($source_dims, $source)"
     " -> shaped($result_dims, $result) attr-dict-with-keyword",
     traits=PURE,
-    doc="A copy of a part.",
+    doc="Copy a slice of a tensor, given by start indices and lengths.",
 )
 
 
@@ -124,7 +122,7 @@ TensorUpdateOp = row(
     " $update, $target[$start_indices] : shaped($update_dims, $update)"
     " -> tied($target) shaped($target_dims, $target, $result) attr-dict-with-keyword",
     traits=PURE,
-    doc="The same tensor with another one written to a part of it.",
+    doc="Write a tensor into a slice of another; the result is tied to the target.",
 )
 
 
@@ -135,7 +133,7 @@ TensorLoadOp = row(
         " $source([$indices])? : shaped($source_dims, $source) attr-dict-with-keyword",
         ElementType("result", "source"),
     ),
-    doc="One element.",
+    doc="Load one element of a tensor.",
 )
 
 
@@ -147,7 +145,7 @@ TensorStoreOp = row(
         " attr-dict-with-keyword",
         ElementType("value", "target"),
     ),
-    doc="The same tensor with one element written.",
+    doc="Store one element of a tensor and return the tensor.",
 )
 
 
@@ -157,5 +155,5 @@ TensorBitCastOp = row(
     " $source : shaped($source_dims, $source) -> shaped($result_dims, $result)"
     " attr-dict-with-keyword",
     traits=PURE,
-    doc="The same bytes as a tensor of another type.",
+    doc="Reinterpret the bytes of a tensor as another type.",
 )

@@ -1,8 +1,9 @@
-"""Affinities of the `hal` dialect: devices and queues, their targets, and the targets' solvers."""
+"""Affinities of the `hal` dialect, their executable targets, and the targets' encoding solvers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -49,7 +50,8 @@ from .targets import (
 )
 
 
-class OneDevice(ParametrizedAttribute, AffinityAttribute):
+@dataclass(frozen=True, init=False)
+class SingleDeviceAffinity(ParametrizedAttribute, AffinityAttribute):
     """`<@device>`, or `<@device, [queue, ...]>`."""
 
     device: SymbolRefAttr
@@ -82,26 +84,22 @@ class OneDevice(ParametrizedAttribute, AffinityAttribute):
 
 
 @irdl_attr_definition
-class DeviceAffinityAttr(OneDevice):
-    """Runs on a device that the module defines."""
+class DeviceAffinityAttr(SingleDeviceAffinity):
+    """An affinity to a device that the module defines."""
 
     name = "hal.device.affinity"
-    device: SymbolRefAttr
-    queues: ArrayAttr[IntegerAttr] | NoneAttr
 
 
 @irdl_attr_definition
-class DevicePromiseAttr(OneDevice):
-    """Runs on a device that may be defined later."""
+class DevicePromiseAttr(SingleDeviceAffinity):
+    """An affinity to a device that may be defined later."""
 
     name = "hal.device.promise"
-    device: SymbolRefAttr
-    queues: ArrayAttr[IntegerAttr] | NoneAttr
 
 
 @irdl_attr_definition
 class DeviceOptimalAttr(OneParameter, AffinityAttribute):
-    """`<[affinity, ...]>`: wherever suits all of these best."""
+    """`<[affinity, ...]>`: the affinity that suits all of these best."""
 
     name = "hal.device.optimal"
     affinities: ArrayAttr[Attribute]
@@ -118,7 +116,7 @@ class DeviceOptimalAttr(OneParameter, AffinityAttribute):
 
 @irdl_attr_definition
 class DeviceLinkAttr(FormattedAttribute):
-    """`(@a -> @b = {...})`: what is known of the way from one device to another."""
+    """`(@a -> @b = {...})`: properties of the connection from one device to another."""
 
     name = "hal.device.link"
     source: SymbolRefAttr
@@ -129,7 +127,7 @@ class DeviceLinkAttr(FormattedAttribute):
 
 @irdl_attr_definition
 class DeviceTopologyAttr(ParametrizedAttribute):
-    """`<links = [...]>`: the ways between devices."""
+    """`<links = [...]>`: the connections between devices."""
 
     name = "hal.device.topology"
     links: ArrayAttr[DeviceLinkAttr]
@@ -152,12 +150,12 @@ class DeviceTopologyAttr(ParametrizedAttribute):
         printer.print_string("]>")
 
 
-SOLVER_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
-"""Where an executable target names its solver: today, in 2024, and in between."""
+SOLVER_LOOKUP_KEYS = ("iree.encoding.resolver", "encoding_solver", "encoding")
+"""Keys under which an executable target names its solver: IREE 3.13, 2024, and in between."""
 
 
 class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
-    """Asks the device globals of a module."""
+    """Resolves affinities with the device globals of a module."""
 
     def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
         devices = DeviceTargets(module)
@@ -178,7 +176,7 @@ class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
 
 
 class DeviceTargets:
-    """The device globals of a module, and what can run on each."""
+    """The device globals of a module and the executable targets of each."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
@@ -189,11 +187,15 @@ class DeviceTargets:
                 self._globals[getattr(name, "data", "")] = operation
 
     def names(self) -> tuple[str, ...]:
-        """The symbols of all devices, in order."""
+        """Return the symbols of all devices in module order."""
         return tuple(self._globals)
 
     def of_affinity(self, affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
-        """All targets that an affinity may mean, each once."""
+        """Return all targets that an affinity may resolve to, each once.
+
+        Raises OperationError at `operation` if the affinity cannot be resolved, TargetsUnknownError
+        if the targets of a device are not known.
+        """
         if not isinstance(affinity, AffinityAttribute):
             raise OperationError(operation, f"has an affinity of an unknown kind: {affinity}")
         found: dict[TargetSolver, None] = {}
@@ -240,7 +242,8 @@ class DeviceTargets:
             case DeviceFallbackAttr(device=SymbolRefAttr() as other):
                 yield from self._of_device(other.root_reference.data, operation, seen)
             case DeviceTargetAttr() | DeviceAliasAttr() | DeviceOrdinalAttr() | None:
-                # Also if this is but one of several choices: it may be the one that there is.
+                # This is an error even for one choice of several: it may be the one available at
+                # run time.
                 notes = [Note(f"device @{seen[-1]} is defined here", device)]
                 raise TargetsUnknownError(
                     operation,
@@ -253,7 +256,7 @@ class DeviceTargets:
 
 
 class _UnusableSolver(EncodingSolverInterface):
-    """What stands for a solver that cannot be asked; `text` says why."""
+    """Stands for a solver that cannot be used; `text` says why."""
 
     text: StringAttr
 
@@ -267,7 +270,7 @@ class _UnusableSolver(EncodingSolverInterface):
 
 @irdl_attr_definition
 class _IgnoredSolverAttr(ParametrizedAttribute, _UnusableSolver):
-    """What a target names as its solver and is none: tensors are laid out as if it named none."""
+    """Stands for an attribute that is named as a solver but is none; uses the identity layout."""
 
     name = "hal.ignored_solver"
     text: StringAttr
@@ -281,7 +284,7 @@ class _IgnoredSolverAttr(ParametrizedAttribute, _UnusableSolver):
 
 @irdl_attr_definition
 class _FailedSolverAttr(ParametrizedAttribute, _UnusableSolver):
-    """A solver that fails on its target's dictionary: an error where a layout is asked for."""
+    """Stands for a solver that its target's dictionary cannot configure; all queries fail."""
 
     name = "hal.failed_solver"
     text: StringAttr
@@ -294,9 +297,9 @@ class _FailedSolverAttr(ParametrizedAttribute, _UnusableSolver):
 
 
 def solver_of(target: ExecutableTargetAttr) -> EncodingSolverInterface:
-    """The solver that a target names, configured; the identity's if it names none."""
+    """Return the configured solver of a target; the identity resolver if it names none."""
     entries = target.entries
-    for key in SOLVER_KEYS:
+    for key in SOLVER_LOOKUP_KEYS:
         solver = entries.data.get(key)
         if solver is None:
             continue

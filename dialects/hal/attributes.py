@@ -1,4 +1,4 @@
-"""Attributes of the `hal` dialect that single operations have: collectives, and objects to link."""
+"""Small attributes of the `hal` dialect: collectives, calling conventions, object files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ class CollectiveAttr(Collective):
         *COLLECTIVE_ELEMENTS,
         *("f8E5M2", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ"),
     )
-    kind: StringAttr
-    reduction: StringAttr | NoneAttr
-    element: StringAttr
 
 
 @irdl_attr_definition
 class AbiConventionAttr(KeywordAttribute[str]):
-    """How a function that callers see waits for its arguments and tells of its results."""
+    """How an exported function waits for its arguments and signals its results."""
 
     name = "hal.abi.convention"
     WORDS = ("synchronous", "coarse_fences")
@@ -39,7 +36,7 @@ class AbiConventionAttr(KeywordAttribute[str]):
 
 @irdl_attr_definition
 class DescriptorTypeAttr(KeywordAttribute[str]):
-    """What kind of binding a memref is in."""
+    """The kind of binding that a memref is in."""
 
     name = "hal.descriptor_type"
     WORDS = ("storage_buffer", "uniform_buffer")
@@ -47,7 +44,7 @@ class DescriptorTypeAttr(KeywordAttribute[str]):
 
 @irdl_attr_definition
 class ExecutableObjectAttr(ParametrizedAttribute):
-    """`<{path = "file.o", data = dense<...>}>`: code that is linked to an executable."""
+    """`<{path = "file.o", data = dense<...>}>`: an object file that is linked to an executable."""
 
     name = "hal.executable.object"
     path: StringAttr | NoneAttr
@@ -82,7 +79,7 @@ class ExecutableObjectAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class ExecutableObjectsAttr(ParametrizedAttribute):
-    """`<{#target = [object, ...], ...}>`: objects by the target that they are for."""
+    """`<{#target = [object, ...], ...}>`: object files by executable target."""
 
     name = "hal.executable.objects"
     targets: ArrayAttr[Attribute]

@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import DIRECTIVES, Directive, Parsed, PrintsProperty
 
 Flags = Mapping[str, int]
-"""Names and the bits that they stand for; a name may stand for several."""
+"""The bits of each flag by name; a flag may consist of several bits."""
 
 FLAGS: dict[str, tuple[Flags, IntegerType]] = {
     "access-flags": (
@@ -79,7 +79,7 @@ FLAGS: dict[str, tuple[Flags, IntegerType]] = {
         i32,
     ),
 }
-"""What `word($property)` in a format may hold, and the property's type."""
+"""The flags that the directive `kind($property)` accepts, and the type of the property."""
 
 
 @dataclass(eq=False)
@@ -108,7 +108,7 @@ class FlagSet(PrintsProperty):
             printer.print_string_literal("|".join(names) or "None")
 
     def fits(self, operation: Operation) -> bool:
-        """Whether the property is a set of these flags, of the type that a reader gives it."""
+        """Return whether the property consists of these flags and has the type that is parsed."""
         found = operation.get_attr_or_prop(self.name)
         flags, type_ = FLAGS[self.kind]
         bits = 0
@@ -127,7 +127,7 @@ class FlagSet(PrintsProperty):
 
 
 def _flag_set(kind: str, definition: OpDef, name: str) -> Directive:
-    """What `kind($name)` in a format means."""
+    """Return the directive for `kind($name)` in a format."""
     del definition
     return FlagSet(name, kind)
 

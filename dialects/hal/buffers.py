@@ -1,4 +1,4 @@
-"""Types and operations of the `hal` dialect at the edge of a program: what callers pass."""
+"""Types and ops of the `hal` dialect at the boundary of a program: imports and exports."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from xdsl.printer import Printer
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import OneOf
+from ...ir.syntax.rows import PURE, OneOf
 from ..stream.affinity import AffinityOpInterface
-from .objects import PLACED, PURE, row
+from ..stream.rows import PLACED
+from .objects import row
 from .types import BufferType, BufferViewType, FenceType
 
 _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
@@ -35,7 +36,7 @@ _WORD = re.compile(r"[a-zA-Z_][\w$.]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Keyword(PrintsProperty):
-    """A word out of a list, kept as a string property; left out, the property is absent."""
+    """A keyword stored as a string property; for the default keyword the property is absent."""
 
     name: str
     default: str
@@ -56,7 +57,7 @@ class Keyword(PrintsProperty):
         return word.data != self.default and _WORD.fullmatch(word.data) is not None
 
 
-HELD = OneOf((BufferType(), BufferViewType()))
+BUFFER_OR_VIEW = OneOf((BufferType(), BufferViewType()))
 
 
 ElementTypeOp = row(
@@ -64,7 +65,7 @@ ElementTypeOp = row(
     "-> result:i32 | type:attr",
     "<type($type)> attr-dict : type($result)",
     traits=PURE,
-    doc="The number that stands for an element type at run time.",
+    doc="Return the integer that encodes an element type at run time.",
 )
 
 
@@ -77,7 +78,7 @@ EncodingTypeOp = row(
         "> attr-dict : type($result)",
     ),
     traits=PURE,
-    doc="The number that stands for an order of elements at run time.",
+    doc="Return the integer that encodes an order of elements at run time.",
 )
 
 
@@ -86,7 +87,7 @@ BufferViewDimOp = row(
     "buffer_view:view -> result | index:int",
     "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword",
     traits=PURE,
-    doc="The size of one dimension of a buffer view.",
+    doc="Return the size of one dimension of a buffer view.",
 )
 
 
@@ -95,18 +96,18 @@ BufferViewAssertOp = row(
     "buffer_view:view element_type:i32 encoding_type:i32 shape* | message:str",
     (
         "<$buffer_view : type($buffer_view)> message($message) shape([$shape]) type(",
-        # A format of its own, since `type($element_type)` is the type of an operand.
+        # `type($element_type)` would mean the type of an operand, so the format is split here.
         "$element_type) encoding($encoding_type) attr-dict-with-keyword",
     ),
-    doc="Fail unless a buffer view has a shape and an element type.",
+    doc="Fail unless a buffer view has the given shape and element type.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ImportType(PrintsProperty):
-    """The type that a tensor is imported as or exported from: often that of the value itself.
+    """The type that a tensor is imported from or exported as, often the type of the value itself.
 
-    Written ` as T` before the types where it differs from the value's.
+    It is written first; ` as T` with the type of the value follows if that differs.
     """
 
     name: str
@@ -132,14 +133,18 @@ class ImportType(PrintsProperty):
 
 @irdl_op_definition
 class TensorImportOp(SyntaxOperation):
-    """The tensor in a buffer that a caller passed."""
+    """Import a buffer or buffer view that a caller passes as a tensor.
+
+    `target_encoding` is the type of the tensor in the buffer. With `wait_fence` the contents are
+    available when the fence is signalled; `consume` passes ownership to the program.
+    """
 
     name = "hal.tensor.import"
-    source = operand_def(HELD)
+    source = operand_def(BUFFER_OR_VIEW)
     target_encoding = prop_def(Attribute)
     target_dims = var_operand_def(IndexType())
     wait_fence = opt_operand_def(FenceType())
-    target_storage = opt_operand_def(HELD)
+    target_storage = opt_operand_def(BUFFER_OR_VIEW)
     consume = opt_prop_def(UnitAttr)
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
@@ -157,7 +162,10 @@ class TensorImportOp(SyntaxOperation):
 
 @irdl_op_definition
 class TensorExportOp(SyntaxOperation):
-    """A tensor as a buffer for the caller."""
+    """Export a tensor as a buffer or buffer view for the caller.
+
+    `source_encoding` is the type that the tensor has in the buffer.
+    """
 
     name = "hal.tensor.export"
     source = operand_def(TensorType)
@@ -165,7 +173,7 @@ class TensorExportOp(SyntaxOperation):
     source_dims = var_operand_def(IndexType())
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
-    target = result_def(HELD)
+    target = result_def(BUFFER_OR_VIEW)
     traits = traits_def(AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
@@ -191,7 +199,7 @@ TensorAliasOp = row(
     "( on($affinity))?( wait($wait_fence) =>)? $source : shaped($source_dims, $source, $result)"
     " to $storage : type($storage) attr-dict",
     traits=PLACED,
-    doc="A tensor whose contents are stored in a buffer of the caller.",
+    doc="Place the contents of a tensor in a buffer of the caller.",
 )
 
 
@@ -201,5 +209,5 @@ TensorTransientsOp = row(
     "( on($affinity))? $source : shaped($source_dims, $source, $result)"
     " from $storage : type($storage) attr-dict",
     traits=PLACED,
-    doc="A tensor; what is needed to compute it is stored in a buffer of the caller.",
+    doc="Place transient storage for computing a tensor in a buffer of the caller.",
 )

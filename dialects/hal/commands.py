@@ -1,4 +1,4 @@
-"""Commands of the `hal` dialect: what is recorded into a command buffer, and what queues run."""
+"""Ops that record commands into command buffers, and ops of device queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ BINDINGS = Repeated(
     ("binding_buffers", "binding_offsets", "binding_lengths"),
     delimiter=Parser.Delimiter.SQUARE,
 )
-"""`[(%buffer : !hal.buffer)[%offset, %length], ...]`; an index is a place in a binding table."""
+"""`[(%buffer : !hal.buffer)[%offset, %length], ...]`.
+
+An index in place of a buffer is a slot of the binding table.
+"""
 
 COMMAND = "<$command_buffer : type($command_buffer)>"
 SOURCE = " source($source_buffer : type($source_buffer))[$source_offset]"

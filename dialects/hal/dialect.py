@@ -1,4 +1,4 @@
-"""The `hal` dialect: devices, what runs on them, and what callers pass."""
+"""The `hal` dialect: devices, the commands that run on them, and the interface to callers."""
 
 from __future__ import annotations
 

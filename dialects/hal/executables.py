@@ -1,4 +1,4 @@
-"""Executables of the `hal` dialect: kernels for several targets, and how they are found."""
+"""Executables of the `hal` dialect: kernels compiled for several targets, and their look-up."""
 
 from __future__ import annotations
 
@@ -47,18 +47,19 @@ from ...ir.syntax.assembly_format import (
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from ...ir.syntax.rows import PURE
 from ...ir.syntax.symbol_directives import Visibility
-from ..stream.executables import Executable, ExecutableBody, ExecutableEnd
+from ..stream.executables import Executable, ExecutableEnd, executable_syntax
 from .attributes import ExecutableObjectsAttr
 from .interface import PipelineLayoutAttr
-from .objects import ON_DEVICE, PURE, RESULT, row
+from .objects import ON_DEVICE, RESULT, row
 from .targets import DeviceType, ExecutableTargetAttr
 
 INDEX = IndexType()
 DEVICE_TYPE = DeviceType()
 
 
-# Executables and what they are made of
+# Executables and their parts
 
 
 @irdl_op_definition
@@ -78,47 +79,44 @@ class ExecutableSourceEndOp(ExecutableEnd):
 
 @irdl_op_definition
 class ExecutableOp(Executable):
-    """Kernels in one variant or more, of which a device takes the first that fits."""
+    """An executable with one or more variants; a device loads the first that it supports."""
 
     name = "hal.executable"
     lazy = opt_prop_def(UnitAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        "( lazy$lazy)? @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableEndOp, "( lazy$lazy)? @$sym_name attr-dict-with-keyword "
     )
 
 
 @irdl_op_definition
 class ExecutableVariantOp(Executable):
-    """The kernels of an executable for one target."""
+    """The kernels of an executable for one target.
+
+    `objects` lists object files that are linked to it.
+    """
 
     name = "hal.executable.variant"
     target = prop_def(ExecutableTargetAttr)
     objects = opt_prop_def(ArrayAttr[Attribute])
     sources = opt_prop_def(DictionaryAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableVariantEndOp,
         " @$sym_name target(stripped($target))( objects($objects))?( sources($sources))?"
         " attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableVariantEndOp),
     )
 
 
 @irdl_op_definition
 class ExecutableSourceOp(Executable):
-    """Kernels that are written for targets that are not chosen yet."""
+    """The kernels of an executable before targets are chosen."""
 
     name = "hal.executable.source"
     objects = opt_prop_def(ExecutableObjectsAttr)
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name",
-        "struct($objects) attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableSourceEndOp),
+    SYNTAX: ClassVar[Syntax] = executable_syntax(
+        ExecutableSourceEndOp, " @$sym_name", "struct($objects) attr-dict-with-keyword "
     )
 
 
@@ -131,24 +129,24 @@ ExecutableBinaryOp = row(
         "struct($format, $data, $mime_type) attr-dict-with-keyword",
     ),
     traits=(SymbolOpInterface(),),
-    doc="Compiled kernels for one target.",
+    doc="The compiled kernels of an executable for one target.",
 )
 
 
 def parse_arguments(parser: Parser) -> list[Parser.Argument]:
-    """`(%a: T, ...)`: the arguments of a region that follows."""
+    """Parse `(%a: T, ...)`, the arguments of the region that follows."""
     return parser.parse_comma_separated_list(
         parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=True)
     )
 
 
 def print_arguments(printer: Printer, region: Region) -> None:
-    """The inverse of `parse_arguments`."""
+    """Print the arguments of a region: the inverse of `parse_arguments`."""
     with printer.in_parens():
         printer.print_list(region.block.args, printer.print_block_argument)
 
 
-class Condition:
+class ConditionRegion:
     """` condition(%device: !hal.device, ...) -> i1 {...} fallback(@other)`, or nothing."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("condition_fallback",)
@@ -156,7 +154,7 @@ class Condition:
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if parser.parse_optional_keyword("condition") is None:
             return
-        parsed.regions["condition"] = parse_truth(parser)
+        parsed.regions["condition"] = parse_condition_region(parser)
         parser.parse_keyword("fallback")
         with parser.in_parens():
             parsed.attributes["condition_fallback"] = SymbolRefAttr(parser.parse_symbol_name())
@@ -166,7 +164,7 @@ class Condition:
         fallback = operation.get_attr_or_prop("condition_fallback")
         if region.blocks and fallback is not None:
             printer.print_string(" condition")
-            print_truth(printer, region)
+            print_condition_region(printer, region)
             printer.print_string(" fallback(")
             printer.print_attribute(fallback)
             printer.print_string(")")
@@ -176,19 +174,19 @@ class Condition:
         if there != (operation.get_attr_or_prop("condition_fallback") is not None):
             raise VerifyException("expects a condition and a fallback, or neither")
         if there:
-            verify_truth(cast(ExecutableExportOp, operation).condition)
+            verify_condition_region(cast(ExecutableExportOp, operation).condition)
             fallback = symbol(operation, "condition_fallback")
             if find_symbol(operation, fallback) is None:
                 raise VerifyException(f"undefined fallback entry point: @{fallback}")
 
 
-def verify_truth(region: Region) -> None:
-    """Verify that a region gives a truth value. Raises VerifyException."""
+def verify_condition_region(region: Region) -> None:
+    """Check that a region returns a single i1. Raises VerifyException."""
     verify_returned(region, [i1], "target condition region must return a single i1 result")
 
 
-def parse_truth(parser: Parser) -> Region:
-    """`(%a: T, ...) -> i1 {...}`."""
+def parse_condition_region(parser: Parser) -> Region:
+    """Parse a region with arguments that returns an i1: `(%a: T, ...) -> i1 {...}`."""
     arguments = parse_arguments(parser)
     parser.parse_punctuation("->")
     position = parser.pos
@@ -197,8 +195,8 @@ def parse_truth(parser: Parser) -> Region:
     return parser.parse_region(arguments)
 
 
-def print_truth(printer: Printer, region: Region) -> None:
-    """The inverse of `parse_truth`."""
+def print_condition_region(printer: Printer, region: Region) -> None:
+    """Print a region that returns an i1: the inverse of `parse_condition_region`."""
     print_arguments(printer, region)
     printer.print_string(" -> i1 ")
     printer.print_region(region, print_entry_block_args=False)
@@ -206,7 +204,11 @@ def print_truth(printer: Printer, region: Region) -> None:
 
 @irdl_op_definition
 class ExecutableExportOp(SyntaxOperation):
-    """A kernel that can be dispatched, what it is given, and how many workgroups it needs."""
+    """Export a kernel with its pipeline layout and the workgroup count of a workload.
+
+    The verifier asks for a condition region and a `condition_fallback`, or neither; a condition
+    returns an i1.
+    """
 
     name = "hal.executable.export"
     sym_visibility = opt_prop_def(StringAttr)
@@ -225,7 +227,7 @@ class ExecutableExportOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         Visibility(),
         " @$sym_name( ordinal(index($ordinal)))? layout($layout)",
-        Condition(),
+        ConditionRegion(),
         WorkgroupCountRegion("workgroup_count", "count", DEVICE_TYPE),
         "struct($workgroup_size, $subgroup_size, $workgroup_local_memory, $source_locs)"
         " attr-dict-with-keyword",
@@ -234,7 +236,7 @@ class ExecutableExportOp(SyntaxOperation):
 
 @dataclass(eq=False)
 class FunctionBody:
-    """`(%a: T) -> (R, S)`, what stands `between`, and a region: a function without a name."""
+    """`(%a: T) -> (R, S)`, the pieces `between`, and a region: a function without a name."""
 
     between: Pieces = ()
 
@@ -283,7 +285,7 @@ class FunctionBody:
 
 
 class Keys:
-    """` as "key"` or ` as ("key", "other")`: the names of constants."""
+    """` as "key"` or ` as ("key", "other")`: the keys of constants."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("keys",)
 
@@ -307,7 +309,7 @@ class Keys:
 
 
 def _verify_condition(condition: Operation) -> None:
-    """Verify that a condition is one: of a device, and a truth value."""
+    """Check that a condition takes a device and returns an i1. Raises VerifyException."""
     function_type = cast(FunctionType, condition.properties["function_type"])
     if function_type.inputs.data != (DEVICE_TYPE,):
         raise VerifyException(f"expected one argument, {DEVICE_TYPE}")
@@ -321,13 +323,16 @@ ExecutableConditionOp = row(
     (FunctionBody(), " attr-dict-with-keyword"),
     traits=(IsolatedFromAbove(),),
     verify=_verify_condition,
-    doc="Whether a variant fits a device.",
+    doc="Decide whether a device supports the enclosing variant.",
 )
 
 
 @irdl_op_definition
 class ExecutableConstantBlockOp(SyntaxOperation):
-    """Constants that are known once the device is."""
+    """Compute constants of an executable when it is loaded on a device.
+
+    The body takes the device or nothing, and returns one value for each key.
+    """
 
     name = "hal.executable.constant.block"
     function_type = prop_def(FunctionType)
@@ -346,7 +351,7 @@ class ExecutableConstantBlockOp(SyntaxOperation):
             raise VerifyException(f"{results} constants, but {len(self.keys)} keys")
 
 
-# Kernels from outside
+# Kernels from object files
 
 
 class ExternalTargets:
@@ -361,7 +366,7 @@ class ExternalTargets:
         def parse_one() -> None:
             columns["targets"].append(parser.parse_attribute())
             conditional = parser.parse_optional_keyword("if") is not None
-            regions.append(parse_truth(parser) if conditional else Region())
+            regions.append(parse_condition_region(parser) if conditional else Region())
             parser.parse_keyword("ordinal")
             with parser.in_parens():
                 ordinal = parser.parse_integer(allow_boolean=False, allow_negative=False)
@@ -382,7 +387,7 @@ class ExternalTargets:
             printer.print_attribute(target)
             if region.blocks:
                 printer.print_string(" if")
-                print_truth(printer, region)
+                print_condition_region(printer, region)
             printer.print_string(f" ordinal({ordinal.value.data}) = ")
             printer.print_attribute(objects)
 
@@ -408,12 +413,17 @@ class ExternalTargets:
         if len(counts) > 1:
             raise VerifyException("expects as many conditions, ordinals and objects as targets")
         for region in extern.target_regions:
-            verify_truth(region)
+            verify_condition_region(region)
 
 
 @irdl_op_definition
 class DispatchExternOp(SyntaxOperation):
-    """Run a kernel that is linked from objects."""
+    """Dispatch a kernel that is linked from object files.
+
+    `targets`, `target_objects` and `target_ordinals` give the files for each target and the ordinal
+    of the kernel in them; a target may have a condition region. The verifier asks for equally many
+    of each.
+    """
 
     name = "hal.dispatch.extern"
     export_name = prop_def(StringAttr)

@@ -1,4 +1,4 @@
-"""What kernels see in the `hal` dialect: the bindings and constants of their pipeline layout."""
+"""Ops and attributes by which kernels access the bindings and constants of their layout."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ...ir.syntax.rows import SIGNLESS_SCALAR
 
 @irdl_attr_definition
 class PipelineBindingAttr(FormattedAttribute):
-    """`<storage_buffer, "ReadOnly|Indirect">`: how a kernel is given a buffer."""
+    """`<storage_buffer, "ReadOnly|Indirect">`: the kind of one binding and its flags."""
 
     name = "hal.pipeline.binding"
     kind: StringAttr
@@ -39,7 +39,7 @@ class PipelineBindingAttr(FormattedAttribute):
 
 @irdl_attr_definition
 class PipelineLayoutAttr(FieldsAttribute):
-    """`<constants = 2, bindings = [...]>`: everything that a kernel is given."""
+    """`<constants = 2, bindings = [...]>`: the constants and bindings that a kernel takes."""
 
     name = "hal.pipeline.layout"
     constants: IntegerAttr | NoneAttr
@@ -55,7 +55,10 @@ class PipelineLayoutAttr(FieldsAttribute):
 
 @irdl_op_definition
 class InterfaceBindingSubspanOp(SyntaxOperation):
-    """A buffer that the kernel is bound to, from a byte offset on."""
+    """Return the contents of a binding, starting at a byte offset, as a shaped value.
+
+    The verifier asks that the binding exists in the pipeline layout.
+    """
 
     name = "hal.interface.binding.subspan"
     layout = prop_def(PipelineLayoutAttr)
@@ -84,7 +87,10 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
 
 @irdl_op_definition
 class InterfaceConstantLoadOp(SyntaxOperation):
-    """A number that the kernel is given."""
+    """Load a push constant of the kernel.
+
+    The verifier asks that the ordinal exists in the pipeline layout.
+    """
 
     name = "hal.interface.constant.load"
     layout = prop_def(PipelineLayoutAttr)

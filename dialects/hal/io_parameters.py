@@ -1,4 +1,4 @@
-"""The `io_parameters` dialect: contents kept outside of the program, in the order of queues."""
+"""The `io_parameters` dialect: queue-ordered access to parameters outside of the program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RANGES = "{0}_buffer:buffer {0}_buffer_offsets* {0}_buffer_lengths*"
 
 
 def _range(side: str) -> Pieces:
-    """`%buffer[%offset for %length]`."""
+    """Return the pieces of `%buffer[%offset for %length]`."""
     buffer = f"{side}_buffer"
     offset, length = Operand(f"{buffer}_offsets"), Operand(f"{buffer}_lengths")
     return (Operand(buffer), "[", offset, " for ", length, "]")

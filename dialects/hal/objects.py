@@ -1,16 +1,17 @@
-"""Operations on what a program holds of the machine: devices, their memory, and points of time."""
+"""Ops on the runtime objects of a program: allocators, buffers, channels, devices and fences."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.parser import Parser
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import OneOf, Rows
-from ..stream.affinity import AffinityOpInterface
+from ...ir.syntax.rows import PURE, OneOf, Rows
+from ..stream.rows import PLACED
+from ..stream.types import KNOWN_LIFETIMES
 from ..util.types import BufferType as HostBufferType
 from . import bitfields  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .attributes import CollectiveAttr
@@ -62,9 +63,6 @@ DEVICES = Repeated(
 )
 """`[(%device, %queue : !hal.device, i64), ...]`."""
 
-LIFETIMES = ("external", "staging", "transient", "variable", "constant")
-PURE = (Pure(),)
-PLACED = (AffinityOpInterface(),)
 RESULT = " : type($result) attr-dict-with-keyword"
 DEVICE = "<$device : type($device)>"
 ON_DEVICE = " device($device : type($device))"
@@ -108,7 +106,7 @@ ROWS = (
         "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:int",
         (
             "( for($affinity))? lifetime(",
-            KeywordIndex("lifetime", LIFETIMES, first=1),
+            KeywordIndex("lifetime", KNOWN_LIFETIMES, first=1),
             ") : type($memory_types), type($buffer_usage) attr-dict-with-keyword",
         ),
         traits=PLACED,

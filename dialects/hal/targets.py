@@ -1,4 +1,4 @@
-"""Attributes of the `hal` dialect for what code is compiled for, and for the devices it runs on."""
+"""Attributes of the `hal` dialect for executable targets and for devices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEVICE = DeviceType()
 
 @irdl_attr_definition
 class ExecutableTargetAttr(FormattedAttribute):
-    """`<"backend", "format", {configuration}>`: what an executable is compiled for."""
+    """`<"backend", "format", {configuration}>`: the target that an executable is compiled for."""
 
     name = "hal.executable.target"
     backend: StringAttr
@@ -40,18 +40,18 @@ class ExecutableTargetAttr(FormattedAttribute):
 
     @property
     def entries(self) -> DictionaryAttr:
-        """The configuration, empty if there is none."""
+        """The configuration; an empty dictionary if there is none."""
         if isinstance(self.configuration, NoneAttr):
             return DictionaryAttr({})
         return self.configuration
 
 
 class DeviceAttribute(FormattedAttribute):
-    """What a global of type `!hal.device` may be initialised with; ` : !hal.device` follows it."""
+    """Base of the initial values of globals of type `!hal.device`; printed with that type."""
 
     @property
     def type(self) -> Attribute:
-        """The type that the text of the attribute ends with."""
+        """The type at the end of the attribute's text."""
         return DEVICE
 
     @classmethod
@@ -66,7 +66,7 @@ class DeviceAttribute(FormattedAttribute):
 
 
 def _end_device(parser: AttrParser) -> None:
-    """The type after a device attribute, which says nothing new."""
+    """Parse the optional type after a device attribute, which is always `!hal.device`."""
     if parser.parse_optional_punctuation(":") is not None:
         position = parser.pos
         if parser.parse_type() != DEVICE:
@@ -80,7 +80,7 @@ def _print_device_end(printer: Printer) -> None:
 
 @irdl_attr_definition
 class DeviceTargetAttr(DeviceAttribute):
-    """`<"id", {configuration}, [targets]>`: a device, and the targets that run on it."""
+    """`<"id", {configuration}, [targets]>`: a device, and the executable targets that it runs."""
 
     name = "hal.device.target"
     identifier: StringAttr
@@ -124,7 +124,7 @@ class DeviceTargetAttr(DeviceAttribute):
 
 @irdl_attr_definition
 class DeviceAliasAttr(DeviceAttribute):
-    """`<"id"[ordinal], {configuration}>`: the name of a device target that is filled in later."""
+    """`<"id"[ordinal], {configuration}>`: the name of a device target that is resolved later."""
 
     name = "hal.device.alias"
     identifier: StringAttr
@@ -135,7 +135,7 @@ class DeviceAliasAttr(DeviceAttribute):
 
 @irdl_attr_definition
 class DeviceOrdinalAttr(DeviceAttribute):
-    """`<3>`: the device in this place of those that the program is started with."""
+    """`<3>`: the device with this ordinal among the devices that the program is started with."""
 
     name = "hal.device.ordinal"
     ordinal: IntegerAttr
@@ -144,7 +144,7 @@ class DeviceOrdinalAttr(DeviceAttribute):
 
 @irdl_attr_definition
 class DeviceFallbackAttr(DeviceAttribute):
-    """`<@d>`: the same device as another global's."""
+    """`<@d>`: the device of another global."""
 
     name = "hal.device.fallback"
     device: SymbolRefAttr
@@ -153,7 +153,7 @@ class DeviceFallbackAttr(DeviceAttribute):
 
 @irdl_attr_definition
 class DeviceSelectAttr(DeviceAttribute):
-    """`<[first, second]>`: the first of these devices that there is when the program runs."""
+    """`<[first, second]>`: the first of these devices that is available at run time."""
 
     name = "hal.device.select"
     devices: ArrayAttr[Attribute]

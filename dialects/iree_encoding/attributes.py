@@ -1,7 +1,8 @@
-"""Attributes of the `iree_encoding` dialect that describe operands and resolved layouts.
+"""The attribute `#iree_encoding.encoding`: which operand of which op a tensor is.
 
-`encoding` is one attribute in two spellings. In 2024 it has `round_dims_to`, `bcast_map` and, once
-specialised, `targets`; today it has `iteration_sizes`, and a specialised tensor has `layout`.
+One class reads both spellings. That of 2024 has `round_dims_to`, `bcast_map` and, once specialised,
+`targets`. The current one has `iteration_sizes`, and the encoding of a specialised tensor is a
+`layout` attribute.
 """
 
 from __future__ import annotations
@@ -59,7 +60,12 @@ def _parse_operation_type(parser: AttrParser) -> StringAttr:
 
 @irdl_attr_definition
 class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
-    """Which operand of which operation a tensor is, and perhaps the targets it is laid out for."""
+    """The operand, op and element types that a tensor is encoded for.
+
+    `op_type` is `matmul`, `scaled_matmul` or `conv`. `user_indexing_maps` are the indexing maps of
+    the op; an array of maps is composed. In the spelling of 2024 a specialised encoding lists
+    solvers in `targets`.
+    """
 
     name = "iree_encoding.encoding"
     operand_index: IntegerAttr
@@ -106,7 +112,7 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
 
     @property
     def spelling(self) -> Spelling | None:
-        """The family that the keys in use belong to, if they tell."""
+        """The spelling that the keys in use imply; `None` if both spellings have them."""
         if any(
             not isinstance(value, NoneAttr)
             for value in (self.bcast_map, self.round_dims_to, self.targets)
@@ -117,7 +123,10 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return "today"
 
     def map_slots(self) -> tuple[tuple[AffineMap, ...], ...]:
-        """For each operand the maps to compose, that of the operation first."""
+        """Return the maps to compose for each operand, the op's own indexing map first.
+
+        Raises VerifyException if an entry is no map.
+        """
         if isinstance(self.user_indexing_maps, NoneAttr):
             return ()
         slots: list[tuple[AffineMap, ...]] = []
@@ -148,7 +157,7 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         )
 
     def without_targets(self) -> EncodingAttr:
-        """The encoding as it was before it was specialised."""
+        """Return the encoding before it was specialised."""
         return self.new([*self.parameters[:-1], NoneAttr()])
 
     def resolve(
@@ -187,7 +196,7 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return replace(operand, iteration_sizes=sizes)
 
     def _tensor_map(self, slots: tuple[tuple[AffineMap, ...], ...]) -> AffineMap:
-        """Which loops this tensor is indexed by, broadcast or not."""
+        """Return the map from loops to this tensor's dimensions, with the broadcast applied."""
         index = self.operand_index.value.data
         composed = _compose(slots[index], index)
         if isinstance(self.bcast_map, AffineMapAttr):
@@ -207,9 +216,10 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return ConvolutionOperand(index, types, linear)
 
     def _sizes(self, operand: ContractionOperand, loops: int) -> tuple[int | None, ...]:
-        """The extent of each loop as far as known.
+        """Return the known extent of each loop.
 
-        `round_dims_to` of 2024 stands for the sizes of M, N and K: a narrow side is smaller there.
+        With `round_dims_to` of 2024 they are its values for M, N and K: a narrow dimension has a
+        smaller one.
         """
         if isinstance(self.iteration_sizes, ArrayAttr):
             return known_sizes(self.iteration_sizes)
@@ -220,7 +230,11 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return tuple(by_role.get(roles.get(loop, Role.BATCH)) for loop in range(loops))
 
     def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
-        """What 2024 allocated whatever the target: M, N and K rounded up to `round_dims_to`."""
+        """Return the size that 2024 allocated for any target.
+
+        M, N and K are rounded up to `round_dims_to`. Returns `None` if the encoding has none or is
+        not of a contraction.
+        """
         operand = self.contraction_operand()
         roles = None if operand is None else operand.roles()
         if isinstance(self.round_dims_to, NoneAttr) or operand is None or roles is None:
@@ -233,7 +247,7 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
         return StorageFormula(tuple(extents), element_of(tensor).storage_bits)
 
     def _rounding(self) -> dict[Role, int]:
-        """What `round_dims_to` says of M, N and K."""
+        """Return the values of `round_dims_to` for M, N and K."""
         if isinstance(self.round_dims_to, NoneAttr):
             return {}
         rounded = cast("DenseArrayBase[IntegerType]", self.round_dims_to).get_values()
@@ -246,7 +260,10 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
 
 
 def _compose(maps: Sequence[AffineMap], index: int) -> AffineMap:
-    """One map from loops to the tensor's dimensions; the operation's own map comes first."""
+    """Compose maps, the op's own map first, into one from loops to the tensor's dimensions.
+
+    Raises VerifyException if they cannot be composed.
+    """
     composed, *rest = maps
     for map_ in rest:
         if map_.num_dims != len(composed.results):
@@ -258,13 +275,14 @@ def _compose(maps: Sequence[AffineMap], index: int) -> AffineMap:
 
 
 def linear_map(map_: AffineMap) -> LinearMap | None:
-    """A map as sums of loops with factors; `None` if it is not made of such sums."""
+    """Return a map's results as sums of loops times factors; `None` if one is not linear."""
     rows: list[tuple[tuple[int, int], ...]] = []
     loops = range(map_.num_dims)
     for expression in map_.results:
         at_zero = expression.eval([0] * map_.num_dims, [])
         factors = [expression.eval([int(i == loop) for i in loops], []) - at_zero for loop in loops]
-        # Sums of loops give twice as much at twice the place; divisions and remainders do not.
+        # A linear expression is additive: its value at 7 in every loop is 7 times the sum of the
+        # factors. Divisions and remainders fail this test.
         if at_zero != 0 or expression.eval([7] * map_.num_dims, []) != 7 * sum(factors):
             return None
         rows.append(tuple((loop, factor) for loop, factor in enumerate(factors) if factor))
@@ -272,7 +290,7 @@ def linear_map(map_: AffineMap) -> LinearMap | None:
 
 
 def dimension_map(map_: AffineMap) -> DimensionMap:
-    """The loop that each result of a map is, `None` for one that is no single loop."""
+    """Return the loop that is each result of a map; `None` for a result that is no single loop."""
     return tuple(
         expression.position if isinstance(expression, AffineDimExpr) else None
         for expression in map_.results
@@ -281,7 +299,7 @@ def dimension_map(map_: AffineMap) -> DimensionMap:
 
 @dataclass(frozen=True, slots=True)
 class TargetLayout(LayoutInterface):
-    """A solver of 2024's `targets`, asked about tensors of the encoding that it stands in."""
+    """A solver in `targets` (2024), queried about tensors of the encoding it belongs to."""
 
     solver: EncodingSolverInterface
     encoding: EncodingAttr

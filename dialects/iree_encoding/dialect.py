@@ -1,4 +1,4 @@
-"""The `iree_encoding` dialect: tensors ask for a layout, not yet for which."""
+"""The `iree_encoding` dialect: tensors with encodings whose layouts are chosen later."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def verify_encoding_operation(
     unencoded: Attribute,
     sides: tuple[str, str],
 ) -> None:
-    """Verify types: the same shape, one with an encoding, one without.
+    """Check that both types have the same shape, one with an encoding and one without.
 
-    `sides` says for both whether it is the source or the result.
+    `sides` names each of them, as source or result, in messages. Raises VerifyException.
     """
     name = operation.name.partition(".")[2]
     if not isinstance(unencoded, TensorType) or not isinstance(unencoded.encoding, NoneAttr):
@@ -64,7 +64,11 @@ def verify_encoding_operation(
 
 @irdl_op_definition
 class SetEncodingOp(SyntaxOperation):
-    """Give a tensor an encoding: from here on its layout is its target's."""
+    """Encode a tensor: the target chooses its layout.
+
+    Source and result have the same shape and element type; only the result has an encoding.
+    `encoding_dims` are the dynamic sizes that the encoding itself has.
+    """
 
     name = "iree_encoding.set_encoding"
     source = operand_def(TensorType)
@@ -77,12 +81,16 @@ class SetEncodingOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         verify_encoding_operation(self, self.result.type, self.source.type, ("result", "source"))
 
 
 @irdl_op_definition
 class UnsetEncodingOp(SyntaxOperation):
-    """Take a tensor's encoding away: its elements are in rows again."""
+    """Decode a tensor into row-major layout.
+
+    Source and result have the same shape and element type; only the source has an encoding.
+    """
 
     name = "iree_encoding.unset_encoding"
     source = operand_def(TensorType)
@@ -99,7 +107,8 @@ class UnsetEncodingOp(SyntaxOperation):
 
     def verify_(self) -> None:
         verify_encoding_operation(self, self.source.type, self.result.type, ("source", "result"))
-        # In October 2024 the sizes were left out; then whoever needs them asks for tensor.dim.
+        # IREE of October 2024 omits the sizes; code that needs them emits `tensor.dim`. The syntax
+        # asks for all of them, so the base class is not called.
         found, expected = len(self.result_dims), dynamic_dimensions(self.result.type)
         if found not in (0, expected):
             raise VerifyException(

@@ -1,8 +1,8 @@
-"""What encodings, solvers and types with encodings can be asked.
+"""Interfaces of encodings, encoding solvers and types with encodings.
 
-Passes speak to these interfaces and never to a dialect, so that a target defines its own solver
-without any dialect or pass knowing of it, and that both spellings of the encoding dialects, that
-of 2024 and that of today, look alike. `docs/encodings.md` tells more.
+Passes use these interfaces and never a dialect. So a target can define its own solver without
+changes to dialects or passes, and the two spellings of the encoding dialects (2024 and current) are
+handled alike. See `docs/encodings.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...tiling.packed_layouts import PackedLayout, Swizzle
 from ...tiling.storage_sizes import StorageFormula, dense_formula, storage_formula
 
 Spelling = Literal["today", "2024"]
-"""Which names the encoding dialects have: those of IREE 3.13, or those of October 2024."""
+"""The names that the encoding dialects use: those of IREE 3.13 or those of October 2024."""
 
 
 Tensor = TensorType[Attribute]
@@ -36,11 +36,14 @@ R = TypeVar("R")
 
 
 class EncodingError(ValueError):
-    """An encoding has no layout or no size; a pass adds where."""
+    """An encoding has no layout or no size. Passes add the location."""
 
 
 def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
-    """A method of another package's class, that names itself in an `EncodingError` if it fails."""
+    """Return a method of a foreign class wrapped so that its failure is an EncodingError.
+
+    The error names the method.
+    """
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -55,7 +58,7 @@ def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
 
 
 class LayoutInterface(ABC):
-    """A layout that is resolved: of `layout<[...]>`, or of one of `targets = [...]`."""
+    """A resolved layout: a member of `layout<[...]>` or of `targets = [...]`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -73,79 +76,80 @@ class LayoutInterface(ABC):
 
     @abstractmethod
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        """Where the elements of a tensor are; the identity if they are not tiled.
+        """Return the positions of a tensor's elements; the identity if they are not tiled.
 
-        Raises `EncodingError` if the attribute cannot tell.
+        Raises EncodingError if the attribute cannot tell.
         """
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
-        """How many bytes a tensor takes. The default follows from the packed layout.
+        """Return the storage size of a tensor, by default derived from its packed layout.
 
-        Raises `EncodingError` if the attribute cannot tell.
+        Raises EncodingError if the attribute cannot tell.
         """
         return storage_formula(shape_of(tensor), element_of(tensor), self.packed_layout(tensor))
 
     def stores_plainly(self, tensor: Tensor) -> bool:
-        """Whether a tensor is stored, element by element, as one without an encoding.
+        """Return whether a tensor is stored exactly as one without an encoding.
 
-        Raises `EncodingError` if the attribute cannot tell.
+        Raises EncodingError if the attribute cannot tell.
         """
         dense = dense_formula(shape_of(tensor), element_of(tensor))
         return self.packed_layout(tensor).is_identity and self.storage_formula(tensor) == dense
 
 
 class LayoutAttribute(Attribute, LayoutInterface, ABC):
-    """A resolved layout on its own, as `layout<[...]>` lists."""
+    """A resolved layout as an attribute of its own, which can be a member of `layout<[...]>`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TiledOperation:
-    """What `iree_codegen.inner_tiled` does to tiles of a product."""
+    """The tile-level op of a contraction that `iree_codegen.inner_tiled` applies."""
 
     kind: Attribute
     semantics: Attribute
     element_types: tuple[str, ...]
-    """Of the left, right and result tensors; those of unsigned factors say so (`ui8`)."""
+    """Element types of the left, right and result tensors; unsigned factors are marked (`ui8`)."""
 
     swizzles: tuple[Swizzle, ...]
-    """The order of the elements in a tile of each of them."""
+    """The order of the elements within a tile of each of the three tensors."""
 
 
 class EncodingSolverInterface(LayoutAttribute, ABC):
-    """What a target offers to lay out encoded tensors: its solver, or resolver.
+    """The solver of a target, which chooses layouts of encoded tensors.
 
     An executable target names it in its dictionary, under `encoding_solver` (2024) or
-    `iree.encoding.resolver` (today).
+    `iree.encoding.resolver` (current).
     """
 
     SPELLING: ClassVar[Spelling] = "today"
-    """Which family of attributes the solver belongs to."""
+    """The spelling that the solver belongs to."""
 
     @abstractmethod
     def configured(self, target: DictionaryAttr) -> EncodingSolverInterface:
-        """The solver, with whatever it needs of its executable target's dictionary.
+        """Return the solver with the entries of its executable target's dictionary that it needs.
 
-        Raises `EncodingError` if the dictionary does not say it.
+        Raises EncodingError if the dictionary lacks them.
         """
 
     @abstractmethod
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
-        """The resolved layout of an encoded tensor, on its own: it outlives the encoding.
+        """Return the resolved layout of an encoded tensor, which no longer depends on the encoding.
 
-        Raises `EncodingError` if the target cannot lay the tensor out.
+        Raises EncodingError if the target cannot lay the tensor out.
         """
 
     def problem(self) -> str | None:
-        """Why the solver is of no use, if it is so: it gives no tiles, or fails."""
+        """Return why the solver cannot be used (no tiles, or failure); `None` if it can."""
         return None
 
     def storage_size(
         self, tensor: Tensor, dynamic_sizes: Sequence[SSAValue], builder: Builder
     ) -> SSAValue | int:
-        """The bytes of a tensor: a number if its shape is static, else a value of type index.
+        """Return the storage size of a tensor in bytes.
 
-        `dynamic_sizes` are the sizes of its dynamic dimensions in order. Raises `EncodingError`
-        if the target cannot lay the tensor out.
+        It is an int if the shape is static, else a value of type index. `dynamic_sizes` are the
+        sizes of the dynamic dimensions in order. Raises EncodingError if the target cannot lay the
+        tensor out.
         """
         formula = self.storage_formula(tensor)
         if formula.is_static:
@@ -153,110 +157,110 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         return emit_size(formula, dynamic_sizes, builder)
 
     def row_padding(self, tensor: Tensor) -> int:
-        """How many elements to leave free behind each row, where a tensor asks for padding.
+        """Return the number of padding elements after each row of a tensor that asks for padding.
 
-        Raises `EncodingError` if that depends on a size that is not known.
+        Raises EncodingError if that depends on a dynamic size.
         """
         del tensor
         return 0
 
     def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
-        """The instruction for the contraction that an encoded tensor is of, if there is one."""
+        """Return the tile-level op for the contraction of an encoded tensor; `None` if none."""
         del tensor
         return None
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
-        """One encoding for a tensor that is wanted in several; `None` for none but its rows."""
+        """Return one encoding for a tensor that is used with several; `None` for row-major."""
         del encodings
         return None
 
     def materialize(
         self, operation: Operation, operands: Sequence[SSAValue], builder: Builder
     ) -> Sequence[SSAValue] | None:
-        """Replace an operation on encoded tensors by operations on packed ones.
+        """Replace an op on encoded tensors by ops on packed tensors.
 
-        `operands` are the packed operands. Gives the packed results, or `None` to leave it to
-        the general lowering, which packs, unpacks and multiplies in any packed layout. Raises
-        OperationError for an operation that the target cannot do at all.
+        `operands` are the packed operands. Returns the packed results, or `None` for the general
+        lowering, which packs, unpacks and multiplies in any packed layout. Raises OperationError
+        if the target does not support the op at all.
         """
         del operation, operands, builder
         return None
 
 
 class TensorEncoding(Attribute, ABC):
-    """What may stand in `tensor<?x?xf32, #encoding>` and survives to the stream dialect."""
+    """An encoding in `tensor<?x?xf32, #encoding>` that is kept until the stream dialect."""
 
     @property
     @abstractmethod
     def is_resolved(self) -> bool:
-        """Whether layouts have been resolved."""
+        """Whether the layouts have been resolved."""
 
     @property
     def is_open(self) -> bool:
-        """Whether layouts are still to be resolved, and can be."""
+        """Whether layouts can still be resolved."""
         return not self.is_resolved
 
     @abstractmethod
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
-        """The same encoding with resolved layouts, those of `solvers`; `None` for no encoding.
+        """Return the encoding with the layouts of `solvers`; `None` for no encoding.
 
-        Raises `EncodingError` if a solver cannot lay the tensor out.
+        Raises EncodingError if a solver cannot lay the tensor out.
         """
 
     @abstractmethod
     def layouts(self) -> tuple[LayoutInterface, ...]:
-        """The resolved layouts: one, or one for each target the device may have. Else empty."""
+        """Return the resolved layouts, one for each target that the device may have; else `()`."""
 
     def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
-        """The bytes that an encoding asks for by itself before its layout is resolved, if any."""
+        """Return the storage size that the unresolved encoding implies; `None` if none."""
         del tensor
         return None
 
     def is_identity(self, tensor: Tensor) -> bool:
-        """Whether a tensor is stored as if it had no encoding, whatever the target."""
+        """Return whether a tensor is stored as if it had no encoding, for every target."""
         return self.is_resolved and all(one.stores_plainly(tensor) for one in self.layouts())
 
     def keeps_layouts(self) -> bool:
-        """Whether it names the layouts of all targets also where they differ."""
+        """Return whether the encoding lists the layouts of all targets even if they differ."""
         return False
 
     def dynamic_dimensions(self) -> int:
-        """How many sizes `set_encoding` must be given for the encoding's own dimensions."""
+        """Return the number of dynamic sizes that `set_encoding` takes for the encoding itself."""
         return 0
 
 
 class ContractionEncoding(TensorEncoding, ABC):
-    """An encoding that says which operand of which contraction a tensor is."""
+    """An encoding that identifies the operand of a contraction."""
 
     @abstractmethod
     def contraction_operand(self) -> ContractionOperand | None:
-        """The operand, or `None` if the operation is not a contraction of two tensors."""
+        """Return the operand; `None` if the op is not a contraction of two tensors."""
 
 
 class ConvolutionEncoding(TensorEncoding, ABC):
-    """An encoding that says which operand of which convolution a tensor is."""
+    """An encoding that identifies the operand of a convolution."""
 
     @abstractmethod
     def convolution_operand(self) -> ConvolutionOperand | None:
-        """The operand, or `None` if the operation is not a convolution."""
+        """Return the operand; `None` if the op is not a convolution."""
 
 
 class EncodingTypeInterface(TypeAttribute, ABC):
-    """A type whose tensor can be given another encoding, as a dispatch tensor's."""
+    """A type that holds a tensor whose encoding can be changed, such as a dispatch tensor."""
 
     @abstractmethod
     def encoded_tensor(self) -> Tensor | None:
-        """The tensor that the type holds, or `None` if it holds none."""
+        """Return the tensor that the type holds; `None` if it holds none."""
 
     @abstractmethod
     def update_encoding(self, encoding: Attribute | None) -> TypeAttribute:
-        """The same type with another encoding, or without any."""
+        """Return the type with another encoding, or without one."""
 
 
 def tensor_encoding(type_: Attribute) -> TensorEncoding | None:
-    """The encoding of a ranked tensor type, if it is one that interfaces can be asked."""
+    """Return the encoding of a ranked tensor type; `None` if it is no `TensorEncoding`."""
     if isinstance(type_, TensorType):
         encoding = type_.encoding
         return encoding if isinstance(encoding, TensorEncoding) else None
@@ -264,21 +268,21 @@ def tensor_encoding(type_: Attribute) -> TensorEncoding | None:
 
 
 def with_encoding(tensor: Tensor, encoding: Attribute | None) -> Tensor:
-    """The same tensor with another encoding, or without any."""
+    """Return a tensor type with another encoding, or without one."""
     if encoding is None:
         return TensorType(tensor.element_type, tensor.shape)
     return TensorType(tensor.element_type, tensor.shape, encoding)
 
 
 def plain(tensor: Tensor) -> Tensor:
-    """The same tensor without its encoding."""
+    """Return a tensor type without its encoding."""
     return with_encoding(tensor, None)
 
 
 def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
-    """How many bytes a tensor takes: the largest of the formulas.
+    """Return the storage formulas of a tensor; its size is the largest of them.
 
-    Raises `EncodingError` while the encoding has no resolved layouts.
+    There is one per distinct layout. Raises EncodingError if the encoding is not resolved.
     """
     encoding = tensor_encoding(tensor)
     if encoding is None:
@@ -294,9 +298,9 @@ def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
 
 
 def storage_key(tensor: Tensor) -> Hashable:
-    """Equal for tensors whose elements are in the same places, however their encodings say it.
+    """Return a key that is equal for tensors whose elements are stored in the same places.
 
-    Where layouts are not resolved, or cannot tell, it is the type itself.
+    If layouts are not resolved, or a layout cannot tell, the key is the type itself.
     """
     rows = plain(tensor)
     if tensor == rows:

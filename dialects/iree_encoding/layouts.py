@@ -1,4 +1,4 @@
-"""Attributes of the `iree_encoding` dialect that say how tensors are stored, and its solvers."""
+"""Layout attributes of the `iree_encoding` dialect, and its own solvers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .interfaces import (
 
 
 class ResolvedEncoding(TensorEncoding, ABC):
-    """An encoding that says itself how a tensor is stored: there is nothing to resolve."""
+    """An encoding that itself defines the layout: there is nothing to resolve."""
 
     @property
     def is_resolved(self) -> bool:
@@ -51,7 +51,7 @@ class ResolvedEncoding(TensorEncoding, ABC):
 
 @irdl_attr_definition
 class LayoutAttr(OneParameter, ResolvedEncoding):
-    """`layout<[L, ...]>`: resolved layouts: one, or one for each target of the device."""
+    """`layout<[L, ...]>`: the resolved layouts, one for each target of the device."""
 
     name = "iree_encoding.layout"
     members: ArrayAttr[Attribute]
@@ -70,7 +70,7 @@ class LayoutAttr(OneParameter, ResolvedEncoding):
 
 @irdl_attr_definition
 class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
-    """Elements are where they would be without an encoding."""
+    """The row-major layout, as without an encoding."""
 
     name = "iree_encoding.identity"
 
@@ -84,7 +84,7 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
 
 @irdl_attr_definition
 class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
-    """Elements of less than a byte, booleans too, are stored without gaps."""
+    """Elements narrower than a byte, booleans included, are stored without gaps."""
 
     name = "iree_encoding.packed_storage"
 
@@ -106,7 +106,7 @@ class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding
 
 @irdl_attr_definition
 class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
-    """`padding<[0, ?, 64]>`: elements to skip after each dimension; a target chooses `?`."""
+    """`padding<[0, ?, 64]>`: padding elements after each dimension; a target chooses `?`."""
 
     name = "iree_encoding.padding"
     padding: ArrayAttr[IntegerAttr]
@@ -149,6 +149,8 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
         return IDENTITY
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        if not self.is_resolved:
+            raise EncodingError(f"nothing tells how the rows of {tensor} are padded")
         try:
             return padded_formula(shape_of(tensor), element_of(tensor), known_sizes(self.padding))
         except StorageSizeError as error:
@@ -157,7 +159,7 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
 
 @irdl_attr_definition
 class UnknownAttr(ParametrizedAttribute, TensorEncoding):
-    """An encoding of which nothing is known: it stays as it is, and its tensors have no size."""
+    """An unknown encoding: it is never resolved, and its tensors have no size."""
 
     name = "iree_encoding.unknown"
 
@@ -181,7 +183,7 @@ class UnknownAttr(ParametrizedAttribute, TensorEncoding):
 
 @irdl_attr_definition
 class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """Lays every tensor out as if it had no encoding; stands for a target without a solver."""
+    """Gives every tensor the row-major layout; used for a target without a solver."""
 
     name = "iree_encoding.identity_resolver"
 
@@ -200,7 +202,7 @@ class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 @irdl_attr_definition
 class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
-    """Refuses every tensor."""
+    """Rejects every tensor."""
 
     name = "iree_encoding.unsupported_resolver"
 
@@ -217,7 +219,7 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
 
 @irdl_attr_definition
 class SpecializedAttr(FormattedAttribute, LayoutAttribute, ResolvedEncoding):
-    """`specialized<seed, type>`: what the test solver chooses. It has no size."""
+    """`specialized<seed, type>`: the layout that the test solver chooses. It has no size."""
 
     name = "iree_encoding.specialized"
     seed: IntegerAttr
@@ -237,7 +239,7 @@ class SpecializedAttr(FormattedAttribute, LayoutAttribute, ResolvedEncoding):
 
 @irdl_attr_definition
 class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
-    """`specialization_resolver<seed>`: a solver for tests, which chooses `specialized`."""
+    """`specialization_resolver<seed>`: a solver for tests that chooses `specialized`."""
 
     name = "iree_encoding.specialization_resolver"
     seed: IntegerAttr
@@ -260,7 +262,7 @@ class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
 
 @irdl_attr_definition
 class TestingAttr(FieldsAttribute, TensorEncoding):
-    """`testing<layouts = [...]>`: an encoding for tests that keeps whatever solvers choose."""
+    """`testing<layouts = [...]>`: an encoding for tests that keeps the layouts of all solvers."""
 
     name = "iree_encoding.testing"
     resolved: ArrayAttr[Attribute] | NoneAttr
@@ -293,9 +295,11 @@ class TestingAttr(FieldsAttribute, TensorEncoding):
 
 
 def resolve_to_layout(tensor: Tensor, solvers: Sequence[EncodingSolverInterface]) -> LayoutAttr:
-    """Today's resolved encoding of a tensor: the layouts of the solvers, each once.
+    """Return the resolved encoding of a tensor in the current spelling: the solvers' layouts.
 
-    A layout without tiles becomes `identity`, so that a reader sees that there is nothing to do.
+    Each layout is listed once. A layout that stores the tensor as without an encoding becomes
+    `identity`, which shows readers that nothing needs to be done. Raises EncodingError if a solver
+    cannot lay the tensor out.
     """
     layouts: dict[LayoutAttribute, None] = {}
     for solver in solvers:

@@ -1,7 +1,7 @@
-"""Packed layouts as a dictionary attribute, which is how solvers keep what they have resolved.
+"""Packed layouts as dictionary attributes, the form in which solvers serialise them.
 
-`{innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}`, and if need be
-`scalableTiles = [true, false]` and `swizzle = {expandShape = ..., permutation = ...}`.
+`{innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}`, with `scalableTiles =
+[true, false]` and `swizzle = {expandShape = ..., permutation = ...}` if needed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...tiling.packed_layouts import LayoutError, PackedLayout, Swizzle, SwizzleDimension
 
 ENCODING_INFO = "encoding_info"
-"""The key of a solver's configuration under which a resolved layout is kept."""
+"""The key of a solver's configuration that holds a resolved layout."""
 
 
 def encoding_info(layout: PackedLayout) -> DictionaryAttr:
-    """A packed layout as IREE serialises it."""
+    """Return a packed layout as a dictionary in IREE's format."""
     entries: dict[str, Attribute] = {
         "innerDimsPos": _integers(layout.inner_positions),
         "innerTileSizes": _integers(layout.inner_tiles),
@@ -43,7 +43,7 @@ def encoding_info(layout: PackedLayout) -> DictionaryAttr:
 
 
 def packed_layout_of(info: DictionaryAttr) -> PackedLayout:
-    """The packed layout in a dictionary. Raises `VerifyException` if it is not one."""
+    """Return the packed layout in a dictionary. Raises VerifyException if it is malformed."""
     known = {"innerDimsPos", "innerTileSizes", "outerDimsPerm", "scalableTiles", "swizzle"}
     if unknown := sorted(set(info.data) - known):
         raise VerifyException(f"{ENCODING_INFO} has no entry called '{unknown[0]}'")

@@ -1,10 +1,10 @@
-"""The two spellings of the encoding dialects: which one a module is in, and how to change it.
+"""Detect and convert the two spellings of the encoding dialects, `2024` and `today`.
 
-What has one name in 2024 and another today is listed in tables. Where a spelling cannot say
-something the change is refused: today's resolved layouts do not tell which encoding they were made
-of, which 2024 prints with them. A 2024 `round_dims_to` has no counterpart today and is left out;
-the other way round it is made of `iteration_sizes` as IREE made it then: 32 for each of M, N and
-K, or the next power of two where the size is known to be less.
+`today` is IREE 3.13. Tables list what only has different names. A conversion is refused if the
+target spelling lacks information: resolved layouts of `today` do not record the encoding that they
+come from, which 2024 prints with them. `round_dims_to` of 2024 has no counterpart and is dropped.
+In the other direction it is derived from `iteration_sizes` as IREE did in 2024: 32 for each of M, N
+and K, or the next power of two if the size is known to be smaller.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ ATTRIBUTES: tuple[tuple[type[ParametrizedAttribute], type[ParametrizedAttribute]
     (VmvxEncodingSolverAttr, VmvxEncodingResolverAttr),
     (FlowDispatchTensorType, DispatchTensorType),
 )
-"""Attributes and types with the same parameters: 2024's, then today's."""
+"""Attributes and types with equal parameters: 2024, then `today`."""
 
 OPERATIONS: tuple[tuple[type[Operation], type[Operation]], ...] = (
     (FlowDispatchTensorLoadOp, DispatchTensorLoadOp),
@@ -72,20 +72,20 @@ OPERATIONS: tuple[tuple[type[Operation], type[Operation]], ...] = (
     (FlowDispatchWorkgroupCountFromSliceOp, DispatchWorkgroupCountFromSliceOp),
     (FlowDispatchWorkloadOrdinalOp, DispatchWorkloadOrdinalOp),
 )
-"""Operations with the same operands and properties: 2024's, then today's."""
+"""Ops with equal operands and properties: 2024, then `today`."""
 
-SOLVER_KEYS = ("encoding_solver", "iree.encoding.resolver")
-"""The key of an executable target's dictionary: 2024's, then today's."""
+SOLVER_KEY_PAIR = ("encoding_solver", "iree.encoding.resolver")
+"""The key of the solver in an executable target's dictionary: 2024, then `today`."""
 
 BASELINE_ROUNDING = 32
-"""What 2024 rounded M, N and K up to, whatever the target."""
+"""The multiple that 2024 rounds M, N and K up to for every target."""
 
 
-# Which one is it?
+# Detection
 
 
 def spelling_of(module: ModuleOp) -> Spelling:
-    """The spelling that a module is in; today's if nothing tells."""
+    """Return the spelling of a module; `today` if nothing in it decides."""
     seen: set[int] = set()
     for operation in module.walk():
         for attribute in _attributes_of(operation):
@@ -116,24 +116,24 @@ def _attributes_of(operation: Operation) -> Iterator[Attribute]:
         yield result.type
 
 
-# Changing it
+# Conversion
 
 
 def respell(module: ModuleOp, spelling: Spelling) -> None:
-    """Write a module in another spelling, in place.
+    """Convert a module to a spelling, in place.
 
-    Raises `OperationError` if it holds something that the spelling has no word for.
+    Raises OperationError if it holds something that the spelling cannot express.
     """
     Respelling(spelling).change(module)
 
 
 def spelled_encoding(encoding: EncodingAttr, spelling: Spelling) -> EncodingAttr:
-    """An encoding that is not resolved yet, as a spelling writes it."""
+    """Return an encoding that is not resolved in a spelling."""
     return Respelling(spelling).encoding(encoding)
 
 
 class Respelling(AttributeReplacer):
-    """A change to one spelling; each attribute is changed once."""
+    """Converts attributes, types and ops to one spelling; each attribute is converted once."""
 
     def __init__(self, spelling: Spelling) -> None:
         super().__init__()
@@ -141,11 +141,11 @@ class Respelling(AttributeReplacer):
         old, new = (0, 1) if spelling == "today" else (1, 0)
         self._attributes = {pair[old]: pair[new] for pair in ATTRIBUTES}
         self._operations = {pair[old]: pair[new] for pair in OPERATIONS}
-        self._old_key, self._new_key = SOLVER_KEYS[old], SOLVER_KEYS[new]
+        self._old_key, self._new_key = SOLVER_KEY_PAIR[old], SOLVER_KEY_PAIR[new]
         self._changing: Operation | None = None
 
     def change(self, module: ModuleOp) -> None:
-        """Change all attributes, types and operations of a module."""
+        """Convert all attributes, types and ops of a module."""
         for operation in tuple(module.walk()):
             self._changing = operation
             self.replace_in(operation)
@@ -167,7 +167,7 @@ class Respelling(AttributeReplacer):
             )
 
     def _sizes(self, operation: SetEncodingOp | UnsetEncodingOp) -> None:
-        """The sizes that encoding operations list: none in 2024, those of the result today."""
+        """Adapt the sizes that encoding ops list: none in 2024, those of the result in `today`."""
         operands = [operation.source]
         if isinstance(operation, SetEncodingOp):
             if self._spelling == "2024":
@@ -224,7 +224,7 @@ class Respelling(AttributeReplacer):
         return with_encoding(tensor, self.replace(encoding))
 
     def encoding(self, encoding: EncodingAttr) -> EncodingAttr:
-        """An encoding that is not resolved yet."""
+        """Convert an encoding that is not resolved."""
         slots = encoding.user_indexing_maps
         broadcast, rounding = encoding.bcast_map, encoding.round_dims_to
         sizes = encoding.iteration_sizes
@@ -260,12 +260,12 @@ class Respelling(AttributeReplacer):
 
 
 def _maps(slot: Attribute) -> tuple[Attribute, ...]:
-    """The maps in one place of `user_indexing_maps`: one, or several to compose."""
+    """Return the maps in an entry of `user_indexing_maps`: a single map, or those to compose."""
     return cast("ArrayAttr[Attribute]", slot).data if isinstance(slot, ArrayAttr) else (slot,)
 
 
 def _rounding(encoding: EncodingAttr) -> DenseArrayBase | None:
-    """`round_dims_to` as it was made of the sizes of M, N and K."""
+    """Return the `round_dims_to` that IREE of 2024 derives from the sizes of M, N and K."""
     operand = encoding.contraction_operand()
     if isinstance(encoding.iteration_sizes, NoneAttr) or operand is None:
         return None

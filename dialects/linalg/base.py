@@ -1,4 +1,4 @@
-"""What the operations of linalg share: attributes, effects, verification, operand syntax."""
+"""Shared parts of linalg ops: attributes, memory effects, verification, operand syntax."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .structured_view import StructuredView, given_maps, structured_view
 
 
 class TypeFunction(StrEnum):
-    """How a named operation converts integers to a wider type."""
+    """How a named op converts integers to a wider type."""
 
     SIGNED = "cast_signed"
     UNSIGNED = "cast_unsigned"
@@ -103,7 +103,7 @@ _READ_AND_WRITE = frozenset(
 
 
 class DestinationEffects(MemoryEffect):
-    """Nothing on tensors but what the body does; reads and writes on memrefs."""
+    """Reads and writes of memref operands; on tensors only the effects of the body."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
@@ -125,12 +125,12 @@ class DestinationEffects(MemoryEffect):
 
 @cache
 def segment_sizes(*sizes: int) -> DenseArrayBase:
-    """The property `operandSegmentSizes`."""
+    """Return the property `operandSegmentSizes`."""
     return DenseArrayBase.from_list(i32, sizes)
 
 
 def parse_operand_group(parser: Parser, keyword: str) -> Sequence[SSAValue]:
-    """Parse `ins(%a, %b : type, type)`; empty if the keyword is not there."""
+    """Parse `ins(%a, %b : type, type)`; return the operands, none if the keyword is absent."""
     position = parser.pos
     if not parser.parse_optional_keyword(keyword):
         return ()
@@ -149,7 +149,7 @@ def parse_operand_group(parser: Parser, keyword: str) -> Sequence[SSAValue]:
 
 
 def print_operand_group(printer: Printer, keyword: str, values: Sequence[SSAValue]) -> None:
-    """Print ` ins(%a, %b : type, type)`; nothing for no values."""
+    """Print ` ins(%a, %b : type, type)`; print nothing if there are no values."""
     if values:
         printer.print_string(f" {keyword}(")
         printer.print_list(values, printer.print_ssa_value)
@@ -159,7 +159,7 @@ def print_operand_group(printer: Printer, keyword: str, values: Sequence[SSAValu
 
 
 def print_result_types(printer: Printer, operation: Operation) -> None:
-    """Print ` -> type` or ` -> (type, type)`; nothing for no results."""
+    """Print ` -> type` or ` -> (type, type)`; print nothing if there are no results."""
     types = operation.result_types
     if not types:
         return
@@ -168,7 +168,7 @@ def print_result_types(printer: Printer, operation: Operation) -> None:
 
 
 def tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
-    """The result types of an operation whose outputs are `values`: none for memrefs."""
+    """Return the result types of an op with the outputs `values`; memrefs have no result."""
     types: list[Attribute] = [value.type for value in values]
     return [each for each in types if not isinstance(each, MemRefType)]
 
@@ -176,7 +176,7 @@ def tensor_types(values: Sequence[SSAValue]) -> list[Attribute]:
 def print_sorted_attributes(
     printer: Printer, attributes: Mapping[str, Attribute], hidden: Sequence[str] = ()
 ) -> None:
-    """Print ` {a = ..., b = ...}` by name as MLIR does, without the hidden ones."""
+    """Print ` {a = ..., b = ...}`, sorted by name as MLIR does, without the names in `hidden`."""
     shown = {name: attributes[name] for name in sorted(attributes) if name not in hidden}
     printer.print_op_attributes(shown)
 
@@ -197,7 +197,7 @@ def print_numbers(printer: Printer, keyword: str, numbers: Attribute | None) -> 
 
 
 class StructuredOp(IRDLOperation):
-    """Base of the operations that are loop nests over `inputs` and `outputs`."""
+    """Base of the ops that are loop nests over `inputs` and `outputs`."""
 
     inputs = var_operand_def()
     outputs = var_operand_def()
@@ -211,7 +211,7 @@ class StructuredOp(IRDLOperation):
         "operandSegmentSizes",
         "linalg.memoized_indexing_maps",
     )
-    """Attributes that the pretty syntax does not show."""
+    """Attributes that the custom syntax does not print."""
 
     def __init__(
         self,
@@ -221,9 +221,9 @@ class StructuredOp(IRDLOperation):
         properties: Mapping[str, Attribute],
         body: Region,
     ) -> None:
-        """Without result types, there is a result for each output that is a tensor."""
-        # Not through xDSL's builder, which takes as long as all else that such an operation needs:
-        # it finds out again which operands are in which group.
+        """Build the op; if `result_types` is `None`, each output that is a tensor has a result."""
+        # xDSL's builder is bypassed: it recomputes which operand is in which segment, and takes as
+        # long as everything else together.
         Operation.__init__(
             self,
             operands=[*inputs, *outputs],
@@ -237,7 +237,7 @@ class StructuredOp(IRDLOperation):
 
     @property
     def loop_count(self) -> int | None:
-        """How many loops there are, if the operation is well-formed enough to tell."""
+        """The number of loops; `None` if the op is too malformed to tell."""
         view = structured_view(self)
         return None if view is None else len(view.iterators)
 
@@ -247,7 +247,10 @@ class StructuredOp(IRDLOperation):
 
 
 def verify_structured(operation: Operation, input_count: int) -> None:
-    """Check what all structured operations have in common; messages are MLIR's."""
+    """Check the rules that all structured ops share, with MLIR's error messages.
+
+    Raises VerifyException.
+    """
     verify_destinations(operation, input_count)
     maps = given_maps(operation)
     if maps is not None and len(maps) != len(operation.operands):
@@ -266,9 +269,10 @@ def verify_structured(operation: Operation, input_count: int) -> None:
 def verify_destinations(
     operation: Operation, input_count: int, output_count: int | None = None
 ) -> None:
-    """Each output on tensors has a result of its type; tensors and memrefs do not mix.
+    """Check that each output tensor has a result of its type, and tensors and memrefs do not mix.
 
-    The outputs follow the inputs; they are all operands that are left unless a count is given.
+    The outputs follow the inputs. All remaining operands are outputs unless `output_count` is
+    given.
     """
     operands = operation.operands
     end = len(operands) if output_count is None else input_count + output_count
@@ -317,7 +321,7 @@ def _verify_maps(view: StructuredView) -> None:
 
 
 def _verify_shapes(view: StructuredView) -> None:
-    """Every loop's size follows from an operand, and every operand is large enough."""
+    """Check that operands determine the size of every loop and contain every element accessed."""
     sizes: list[int | None] = [None] * len(view.iterators)
     named: set[int] = set()
     shapes = [
@@ -380,7 +384,7 @@ def _verify_window(
 
 
 def verify_body(operation: Operation, body: Block, output_count: int) -> None:
-    """The body's arguments are the operands' elements; it yields one value per output."""
+    """Check that the body takes one element per operand and yields one value per output."""
     operands = operation.operands
     if len(body.args) != len(operands):
         raise VerifyException(
@@ -415,7 +419,7 @@ def verify_body(operation: Operation, body: Block, output_count: int) -> None:
 
 
 def only_block(region: Region) -> Block:
-    """The single block of a body; raises `VerifyException` if there is none or another."""
+    """Return the single block of a body. Raises VerifyException unless there is exactly one."""
     blocks = list(region.blocks)
     if len(blocks) != 1:
         raise VerifyException(f"expected a body of one block, but found {len(blocks)}")

@@ -1,4 +1,4 @@
-"""Bodies of structured operations: `linalg.yield`, `linalg.index`, named operations' IR."""
+"""Bodies of structured ops: `linalg.yield`, `linalg.index`, and the scalar code of named ops."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ _COMPLEX_FUNCTIONS = {
 
 
 class BodyError(ValueError):
-    """A scalar function or conversion that there is not for an element type."""
+    """A scalar function or conversion is not defined for an element type."""
 
 
 @cache
 def _scalar_class(name: str) -> type[Operation]:
-    """The class of a scalar operation, importing its dialect on the first use."""
+    """Return the class of a scalar op; import its dialect on first use."""
     dialect = name.partition(".")[0]
     if dialect == "arith":
         from xdsl.dialects.arith import Arith as scalar_dialect
@@ -94,7 +94,7 @@ def _scalar_class(name: str) -> type[Operation]:
 
 @cache
 def _default_properties(name: str) -> dict[str, Attribute]:
-    """Flags that a scalar operation has although nobody asked for them."""
+    """Return the flags that a scalar op has by default in MLIR."""
     from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 
     if name in ("arith.addi", "arith.subi", "arith.muli"):
@@ -130,9 +130,9 @@ def _constant(block: Block, value: float, element_type: AnyFloat | IntegerType) 
 def append_cast(
     block: Block, value: SSAValue, target: Attribute, unsigned: bool = False
 ) -> SSAValue:
-    """Append the conversion of a scalar to another element type, as a named operation does it.
+    """Append the conversion of a scalar to another element type, by the rules of named ops.
 
-    Raises `BodyError` where MLIR has no conversion either, such as from f16 to bf16.
+    Raises BodyError if MLIR has no such conversion, as from f16 to bf16.
     """
     source = value.type
     if source == target:
@@ -158,9 +158,9 @@ def append_cast(
 
 
 def append_function(block: Block, function: str, values: Sequence[SSAValue]) -> SSAValue:
-    """Append a scalar function of the table (`add`, `exp`, ...), by the type of its last operand.
+    """Append a scalar function (`add`, `exp`, ...) for the type of its last operand.
 
-    Raises `BodyError` if the function has no meaning for that type.
+    Raises BodyError if the function is not defined for that type or the types do not match.
     """
     element_type = values[-1].type
     if function == "select":
@@ -196,7 +196,7 @@ def _multiply_add(block: Block, left: SSAValue, right: SSAValue) -> SSAValue:
 
 
 def _random(block: Block) -> SSAValue:
-    """`fill_rng_2d`: a linear congruential generator seeded by the element's position."""
+    """Append the body of `fill_rng_2d`: a linear congruential generator seeded by the position."""
     low, high, seed, output = block.args
 
     def index(dimension: int) -> SSAValue:
@@ -251,11 +251,11 @@ def _output(block: Block, row: NamedOp, function: str, unsigned: bool) -> SSAVal
 def body_template(
     row: NamedOp, element_types: tuple[Attribute, ...], function: str = "", unsigned: bool = False
 ) -> Block:
-    """The body of a named operation on elements of the given types, inputs then output.
+    """Return the body of a named op for the element types of its inputs and its output.
 
-    The block is shared by all who ask for it: read or clone it, never change it. `function`
-    overrides the row's (for `linalg.elementwise`), `unsigned` chooses unsigned conversions.
-    Raises `BodyError` if there is no such computation on these types.
+    All callers share the block: read or clone it, never change it. `function` overrides the row's
+    function (for `linalg.elementwise`); `unsigned` selects unsigned conversions. Raises BodyError
+    if the computation is not defined for these types.
     """
     block = Block(arg_types=element_types)
     Region(block)
@@ -267,7 +267,10 @@ def body_template(
 def clone_body(
     row: NamedOp, element_types: tuple[Attribute, ...], function: str = "", unsigned: bool = False
 ) -> Region:
-    """A new region with the body that `body_template` gives."""
+    """Return a new region with the body of `body_template`.
+
+    Raises BodyError if the computation is not defined for these types.
+    """
     template = body_template(row, element_types, function, unsigned).parent
     body = Region()
     if template is not None:
@@ -277,7 +280,7 @@ def clone_body(
 
 @irdl_op_definition
 class YieldOp(SyntaxOperation):
-    """The values of the outputs' elements at one point of the loops."""
+    """Yield the new elements of the outputs at one point of the iteration space."""
 
     name = "linalg.yield"
 
@@ -293,7 +296,10 @@ class YieldOp(SyntaxOperation):
 
 @irdl_op_definition
 class IndexOp(SyntaxOperation):
-    """The position along one loop of the enclosing structured operation."""
+    """Return the index of one loop of the enclosing structured op.
+
+    The verifier asks that `dim` is below the number of loops.
+    """
 
     name = "linalg.index"
 
@@ -306,6 +312,7 @@ class IndexOp(SyntaxOperation):
         super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
 
     def verify_(self) -> None:
+        super().verify_()
         parent = self.parent_op()
         if parent is None or not parent.name.startswith("linalg."):
             raise VerifyException("expected parent op with LinalgOp interface")

@@ -1,7 +1,7 @@
-"""The linalg dialect of MLIR 22: it stands in for xDSL's, which has a third of the operations.
+"""The linalg dialect of MLIR 22. It replaces the one of xDSL, which has a third of the ops.
 
-The named structured operations are made from the rows of `named_ops.py`. Their scalar body
-is a region that the pretty syntax hides and the generic syntax shows, as in MLIR.
+The classes of the named structured ops are generated from the rows of `named_ops.py`. As in MLIR,
+the scalar body is a region that the custom syntax omits and the generic syntax prints.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from .base import (
     segment_sizes,
 )
 from .bodies import BodyError, IndexOp, YieldOp, body_template, clone_body
-from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+from .named_ops import CONTRACT, ELEMENTWISE, NAMED_OPS, BodyKind, IteratorType, NamedOp
 from .packing import PackOp, SoftmaxOp, UnpackOp
 from .region_ops import BroadcastOp, MapOp, ReduceOp, TransposeOp
-from .structured_view import given_maps
+from .structured_view import given_maps, is_unsigned_cast
 
 IndexingMaps = ArrayAttr[AffineMapAttr]
 
 
 @cache
 def _default_maps(row: NamedOp, rank: int) -> IndexingMaps:
-    """The maps that nobody wrote: one attribute for all operations of a kind."""
+    """Return the default indexing maps of a row, cached: one attribute for all ops of a kind."""
     return ArrayAttr(map(AffineMapAttr, row.maps(rank)))
 
 
@@ -63,7 +63,7 @@ _HIDDEN_MAPS = (*StructuredOp.HIDDEN_ATTRIBUTES, "indexing_maps")
 
 @irdl_op_definition
 class GenericOp(StructuredOp):
-    """A structured operation that says all of its maps, iterator types and body itself."""
+    """A structured op with explicit indexing maps, iterator types and body."""
 
     name = "linalg.generic"
 
@@ -81,7 +81,7 @@ class GenericOp(StructuredOp):
         iterators: Sequence[IteratorType] | None = None,
         result_types: Sequence[Attribute] | None = None,
     ) -> None:
-        """Loops that are all parallel if no `iterators` are given."""
+        """Build the op; without `iterators` all loops are parallel."""
         if iterators is None:
             iterators = [IteratorType.PARALLEL] * indexing_maps[0].num_dims
         properties = {
@@ -90,7 +90,7 @@ class GenericOp(StructuredOp):
         }
         super().__init__(inputs, outputs, result_types, properties, body)
 
-    # By hand: one dictionary in front holds several properties.
+    # Custom parser: one dictionary in front of the operands holds several properties.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
@@ -148,7 +148,7 @@ class GenericOp(StructuredOp):
 
 
 def _parse_trait(parser: Parser) -> dict[str, Attribute]:
-    """Read `{indexing_maps = ...}`, or an alias of such a dictionary."""
+    """Parse `{indexing_maps = ...}`, or an attribute alias of such a dictionary."""
     position = parser.pos
     trait = parser.parse_optional_attribute()
     if not isinstance(trait, DictionaryAttr):
@@ -157,7 +157,7 @@ def _parse_trait(parser: Parser) -> dict[str, Attribute]:
 
 
 class NamedStructuredOp(StructuredOp):
-    """Base of the operations whose maps and body follow from their name."""
+    """Base of the ops whose maps and body are implied by their name."""
 
     ROW: ClassVar[NamedOp]
 
@@ -179,10 +179,10 @@ class NamedStructuredOp(StructuredOp):
         outputs: Sequence[SSAValue],
         properties: Mapping[str, Attribute],
     ) -> Region:
-        """The hidden body for operands of these types.
+        """Return the implied body for operands of these types.
 
-        Raises `BodyError` if the number of operands is wrong or the operation is not defined on
-        their elements.
+        Raises BodyError if the number of operands is wrong or the op is not defined for their
+        element types.
         """
         return clone_body(*cls.computation(inputs, outputs, properties))
 
@@ -193,7 +193,10 @@ class NamedStructuredOp(StructuredOp):
         outputs: Sequence[SSAValue],
         properties: Mapping[str, Attribute],
     ) -> tuple[NamedOp, tuple[Attribute, ...], str, bool]:
-        """What the body depends on: the arguments of `body_template`."""
+        """Return the arguments of `body_template` for this op.
+
+        Raises BodyError if the number of operands is wrong.
+        """
         row = cls.row_for(properties)
         if (len(inputs), len(outputs)) != (row.input_count, 1):
             raise BodyError(
@@ -201,12 +204,13 @@ class NamedStructuredOp(StructuredOp):
                 f"{len(outputs)}"
             )
         types = tuple(element_type(value.type) for value in (*inputs, *outputs))
-        return row, types, "", "cast_unsigned" in str(properties.get("cast", ""))
+        return row, types, "", is_unsigned_cast(properties.get("cast"))
 
     def prints_generically(self) -> bool:
-        """Whether the body is not the one of the name, so that the short form would lose it.
+        """Return whether the body or the maps differ from those that the name implies.
 
-        Only the generic form can give an operation such a body, or leave out its maps.
+        The custom syntax would lose such a body or such maps; only the generic syntax can create
+        them.
         """
         read = dict(self.properties)
         self.add_default_maps(read, self.outputs)
@@ -221,22 +225,22 @@ class NamedStructuredOp(StructuredOp):
 
     @classmethod
     def row_for(cls, properties: Mapping[str, Attribute]) -> NamedOp:
-        """The row of the table, given the operation's properties."""
+        """Return the row of the table for an op with these properties."""
         return cls.ROW
 
     @classmethod
     def parse_leading(cls, parser: Parser, properties: dict[str, Attribute]) -> None:
-        """Parse what stands between the name and the attribute dictionary."""
+        """Parse the syntax between the name and the attribute dictionary."""
         if cls.ROW.custom_maps and parser.parse_optional_keyword("indexing_maps"):
             properties["indexing_maps"] = parse_maps(parser)
 
     def print_leading(self, printer: Printer) -> None:
-        """Print what stands between the name and the attribute dictionary."""
+        """Print the syntax between the name and the attribute dictionary."""
         maps = given_maps(self)
         if maps is not None and maps != self.ROW.maps(0):
             print_maps(printer, self)
 
-    # By hand: the body and the default maps follow from the name.
+    # Custom parser: the name implies the body and the default maps.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
@@ -266,7 +270,7 @@ class NamedStructuredOp(StructuredOp):
     def add_default_maps(
         cls, properties: dict[str, Attribute], outputs: Sequence[SSAValue]
     ) -> None:
-        """Set `indexing_maps` where MLIR has it even if nobody wrote it."""
+        """Set `indexing_maps` to its default where MLIR stores it although the text omits it."""
         if cls.ROW.custom_maps and "indexing_maps" not in properties:
             properties["indexing_maps"] = _default_maps(cls.ROW, 0)
 
@@ -308,7 +312,7 @@ class NamedStructuredOp(StructuredOp):
             raise VerifyException(f"attribute '{name}' must not contain 0, found {list(numbers)}")
 
     def _verify_custom_maps(self) -> None:
-        """Each map of a matmul only permutes or leaves out the dimensions that it names."""
+        """Check that each map of a matmul only permutes or drops dimensions of the default map."""
         maps = given_maps(self)
         if maps is None:
             return
@@ -340,12 +344,13 @@ def print_maps(printer: Printer, operation: StructuredOp) -> None:
 
 @irdl_op_definition
 class ContractOp(NamedStructuredOp):
-    """A sum of products over whatever loops its maps leave out of the output."""
+    """Multiply two inputs and sum over the loops that the output's map does not use.
+
+    The maps must be projected permutations.
+    """
 
     name = "linalg.contract"
-    ROW: ClassVar[NamedOp] = NamedOp(
-        "contract", None, "*, * -> *", BodyKind.MULTIPLY_ADD, has_cast=True
-    )
+    ROW: ClassVar[NamedOp] = CONTRACT
 
     indexing_maps = prop_def(IndexingMaps)
     cast = opt_prop_def(TypeFunctionAttr)
@@ -376,10 +381,10 @@ class ContractOp(NamedStructuredOp):
 
 @irdl_op_definition
 class ElementwiseOp(NamedStructuredOp):
-    """One of the scalar functions on operands that may be transposed or broadcast."""
+    """Apply a scalar function elementwise; the maps may transpose or broadcast operands."""
 
     name = "linalg.elementwise"
-    ROW: ClassVar[NamedOp] = NamedOp("elementwise", None, "* -> *", BodyKind.FUNCTION)
+    ROW: ClassVar[NamedOp] = ELEMENTWISE
 
     kind = prop_def(ElementwiseKindAttr)
     indexing_maps = opt_prop_def(IndexingMaps)
@@ -421,7 +426,7 @@ class ElementwiseOp(NamedStructuredOp):
 
 
 def _elementwise_row(kind: ElementwiseKind) -> NamedOp:
-    """The row of a kind; the kinds without a named operation all have two inputs."""
+    """Return the row of a kind; kinds without a named op have two inputs."""
     named = NAMED_OPS.get(f"linalg.{kind}")
     subscripts = "*, * -> *" if named is None else named.subscripts
     return NamedOp("elementwise", None, subscripts, BodyKind.FUNCTION, function=str(kind))
@@ -432,7 +437,7 @@ _ELEMENTWISE_ROWS = {kind: _elementwise_row(kind) for kind in ElementwiseKind}
 
 @cache
 def _prototype(windows: bool, has_cast: bool, custom_maps: bool) -> type[NamedStructuredOp]:
-    """The class of the named operations that have the same kinds of properties."""
+    """Return the class of the named ops that have this combination of optional properties."""
     members: dict[str, object] = {
         "name": "linalg.named",
         "__annotations__": {"HIDDEN_ATTRIBUTES": "ClassVar"},
@@ -452,7 +457,7 @@ NAMED_CLASSES: dict[str, type[NamedStructuredOp]] = {
     name: variant(_prototype(row.windows > 0, row.has_cast, row.custom_maps), name, {"ROW": row})
     for name, row in NAMED_OPS.items()
 }
-"""The classes of the named structured operations by full name."""
+"""The classes of the named structured ops by full name."""
 
 Linalg = Dialect(
     "linalg",

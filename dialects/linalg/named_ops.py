@@ -1,14 +1,13 @@
-"""The named structured operations of linalg as one table.
+"""The named structured ops of linalg as one table.
 
-A row says over which loops an operation runs, which element of each operand it reads at a point
-of the loops, and what it computes there. Everything else about the operation (its class, its
-verifier, its scalar body, its sharding rule) follows from the row. The rows agree with MLIR 22,
-which a peer test checks row by row.
+A row gives the loops of an op, the element of each operand that it reads at a point of the
+iteration space, and the scalar computation there. The class, the verifier, the scalar body and the
+sharding rule of the op are derived from its row. A peer test compares every row with MLIR 22.
 
-Loops and subscripts are written as in einsum, with spaces between dimensions, so `matmul` is
-`m k, k n -> m n` over the loops `m n k`. A subscript `oh+kh` is a window: position `oh` times the
-stride plus kernel position `kh` times the dilation of that spatial dimension. A loop that no
-output subscript names is a reduction. An empty subscript is a scalar or a rank-0 operand.
+Loops and subscripts are written as in einsum, with spaces between dimensions: `matmul` is `m k, k n
+-> m n` over the loops `m n k`. A subscript `oh+kh` is a window: position `oh` times the stride plus
+kernel position `kh` times the dilation of that spatial dimension. A loop that is not in the
+output's subscripts is a reduction. An empty subscript is a scalar or a rank-0 operand.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ from xdsl.utils.str_enum import StrEnum
 
 
 class IteratorType(StrEnum):
-    """What a loop of a structured operation does to the outputs."""
+    """Whether the iterations of a loop are independent or combined into the outputs."""
 
     PARALLEL = "parallel"
     REDUCTION = "reduction"
 
 
 class BodyKind(Enum):
-    """Which scalar computation a named operation does at each point of its loops."""
+    """The scalar computation of a named op at each point of the iteration space."""
 
     YIELD_INPUT = "yield_input"
-    """Output = input, which is of the output's element type."""
+    """Output = input; both have one element type."""
     CAST_INPUT = "cast_input"
     """Output = input, converted to the output's element type."""
     FUNCTION = "function"
-    """Output = a scalar function of the inputs, which are of the output's element type."""
+    """Output = scalar function of the inputs; all have the output's element type."""
     MULTIPLY_ADD = "multiply_add"
     """Output += product of the two inputs, each converted to the output's element type."""
     ZERO_POINT_MULTIPLY_ADD = "zero_point_multiply_add"
-    """Output += (a - a_zero_point) * (b - b_zero_point), each converted first."""
+    """Output += (a - a_zero_point) * (b - b_zero_point), each operand converted first."""
     POOL = "pool"
     """Output = scalar function of the output and the first input, converted first."""
     RANDOM = "random"
@@ -49,21 +48,21 @@ class BodyKind(Enum):
 
 @dataclass(frozen=True)
 class NamedOp:
-    """One row of the table: loops, subscripts of the operands and scalar body."""
+    """One row of the table: the loops, the subscripts of the operands, and the scalar body."""
 
     name: str
-    """The operation's name without the dialect."""
+    """The name of the op without the dialect."""
     loops: str | None
-    """Names of the loops, outermost first; `None` if the loops are the output's dimensions."""
+    """The names of the loops, outermost first; `None` if the loops are the output's dimensions."""
     subscripts: str
-    """`input, input -> output`; `*` stands for all loops of an elementwise operation."""
+    """`input, input -> output`; `*` stands for all loops of an elementwise op."""
     body: BodyKind
     function: str = ""
-    """The scalar function of a body that has one: one that `append_function` (`bodies.py`) has."""
+    """The scalar function of the body, if any, by its name in `append_function` (`bodies.py`)."""
     windows: int = 0
-    """How many strides and dilations the operation has as attributes."""
+    """The number of windows, which is the length of the attributes `strides` and `dilations`."""
     custom_maps: bool = False
-    """Whether the operation may carry `indexing_maps` of its own."""
+    """Whether the op may have an explicit `indexing_maps`."""
     has_cast: bool = False
     """Whether a `cast` attribute chooses between signed and unsigned conversion."""
     unsigned: bool = False
@@ -71,7 +70,7 @@ class NamedOp:
 
     @cached_property
     def operands(self) -> tuple[str, ...]:
-        """The subscripts of inputs then output."""
+        """The subscripts of the inputs, then those of the output."""
         inputs, output = self.subscripts.split("->")
         return (*(text.strip() for text in inputs.split(",")), output.strip())
 
@@ -81,7 +80,7 @@ class NamedOp:
 
     @cached_property
     def iterators(self) -> tuple[IteratorType, ...]:
-        """The iterator types of an operation with named loops."""
+        """The iterator types of an op with named loops."""
         output = self.operands[-1].split()
         return tuple(
             IteratorType.PARALLEL if loop in output else IteratorType.REDUCTION
@@ -91,10 +90,10 @@ class NamedOp:
     def maps(
         self, rank: int, strides: tuple[int, ...] = (), dilations: tuple[int, ...] = ()
     ) -> tuple[AffineMap, ...]:
-        """Indexing maps of inputs then output.
+        """Return the indexing maps of the inputs, then the one of the output.
 
-        `rank` is that of the output and matters only to elementwise operations; `strides` and
-        `dilations` are per window, all 1 when left out.
+        `rank` is the rank of the output; only elementwise ops need it. `strides` and `dilations`
+        have one number per window; empty means all 1.
         """
         return _maps(self, rank if self.loops is None else 0, strides, dilations)
 
@@ -167,7 +166,7 @@ _FUNCTIONS = {
     2: "add sub mul div div_unsigned max min powf",
     3: "select",
 }
-"""The elementwise operations by their number of inputs."""
+"""The elementwise ops by their number of inputs."""
 
 _ROWS = (
     NamedOp("copy", None, "* -> *", BodyKind.CAST_INPUT, has_cast=True),
@@ -287,7 +286,7 @@ _ROWS = (
             ),
         )
     ),
-    # Pooling: the second input has the window's shape only.
+    # Pooling: only the shape of the second input, the window, is used.
     *(
         _pooling(f"pooling_{name}", loops, subscripts, windows)
         for names, loops, subscripts, windows in (
@@ -322,4 +321,9 @@ _ROWS = (
 )
 
 NAMED_OPS: dict[str, NamedOp] = {f"linalg.{row.name}": row for row in _ROWS}
-"""Every named structured operation by its full name."""
+"""All named structured ops by full name."""
+
+CONTRACT = NamedOp("contract", None, "*, * -> *", BodyKind.MULTIPLY_ADD, has_cast=True)
+ELEMENTWISE = NamedOp("elementwise", None, "* -> *", BodyKind.FUNCTION)
+DATA_MOVEMENT = NamedOp("data_movement", None, "* -> *", BodyKind.YIELD_INPUT)
+"""The body of `linalg.broadcast` and `linalg.transpose`."""

@@ -1,8 +1,8 @@
-"""`linalg.pack`, `unpack` and `softmax`: the operations of linalg that are no loop nests.
+"""`linalg.pack`, `unpack` and `softmax`: the linalg ops that are no loop nests.
 
-`pack` cuts the dimensions `inner_dims_pos` into tiles and moves the tiles innermost; `unpack`
-undoes it. Dimensions of the packed tensor are first those of the source, in tiles and permuted
-by `outer_dims_perm`, then one per tile size.
+`pack` tiles the dimensions `inner_dims_pos` and moves the tiles innermost; `unpack` inverts it. The
+dimensions of the packed tensor are the tiled source dimensions, permuted by `outer_dims_perm`,
+followed by one dimension per tile size.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ PACKED_LAYOUT = (
 
 
 class _PackingOp(SyntaxOperation):
-    """What `pack` and `unpack` have in common."""
+    """Base of `pack` and `unpack`."""
 
     result = result_def(TensorType)
     inner_dims_pos = prop_def(DenseArrayBase.constr(i64))
@@ -73,28 +73,29 @@ class _PackingOp(SyntaxOperation):
 
     @property
     def tiled_dimensions(self) -> tuple[int, ...]:
-        """The dimensions of the unpacked tensor that are tiled, in the order of the tiles."""
+        """The tiled dimensions of the unpacked tensor, in the order of the tile sizes."""
         return number_list(self.inner_dims_pos)
 
     @property
     def outer_permutation(self) -> tuple[int, ...]:
-        """Where outer dimension i of the packed tensor comes from; empty for identity."""
+        """The source dimension of each outer dimension of the packed tensor; empty for identity."""
         return number_list(self.outer_dims_perm)
 
     @property
     def unpacked_type(self) -> TensorType[Attribute]:
-        """The type of the tensor that is not in tiles."""
+        """The type of the unpacked tensor."""
         return verify_ranked_tensor(self.operands[0])
 
     @property
     def packed_type(self) -> TensorType[Attribute]:
-        """The type of the tensor that is in tiles."""
+        """The type of the packed tensor."""
         return verify_ranked_tensor(self.operands[1])
 
     def verify_(self) -> None:
+        super().verify_()
         verify_destinations(self, 1, 1)
         markers = number_list(self.static_inner_tiles).count(DYNAMIC_INDEX)
-        # A padding value of type index is none of them.
+        # Only the segment `inner_tiles` counts: a padding value of type index is no tile size.
         dynamic = values(self, "inner_tiles")
         if markers != len(dynamic):
             raise VerifyException(f"expected {markers} dynamic tile sizes, found {len(dynamic)}")
@@ -150,9 +151,9 @@ def packed_shape(
     tiles: Sequence[int],
     permutation: Sequence[int] = (),
 ) -> list[int]:
-    """The shape that packing gives: outer dimensions in tiles and permuted, then the tiles.
+    """Return the shape of the packed tensor: the permuted outer dimensions, then the tile sizes.
 
-    Sizes are `DYNAMIC_INDEX` where they are not known.
+    Unknown sizes are `DYNAMIC_INDEX`.
     """
     outer = list(unpacked)
     for position, tile in zip(positions, tiles, strict=True):
@@ -166,7 +167,10 @@ def packed_shape(
 
 @irdl_op_definition
 class PackOp(_PackingOp):
-    """Move the elements of a tensor into tiles, filling up the last ones with a padding value."""
+    """Pack a tensor into tiles; incomplete tiles are filled with the padding value.
+
+    Without a padding value the verifier asks that static tile sizes divide the sizes of the source.
+    """
 
     name = "linalg.pack"
 
@@ -220,7 +224,7 @@ class PackOp(_PackingOp):
 
 @irdl_op_definition
 class UnpackOp(_PackingOp):
-    """Move the elements of a tensor out of tiles, dropping what was filled up."""
+    """Unpack a tensor from tiles; elements that were padding are dropped."""
 
     name = "linalg.unpack"
 
@@ -269,7 +273,10 @@ def _layout_properties(
 
 @irdl_op_definition
 class SoftmaxOp(IRDLOperation):
-    """exp(x - max(x)) / sum(exp(x - max(x))) along one dimension."""
+    """Compute exp(x - max(x)) / sum(exp(x - max(x))) along one dimension.
+
+    Input and output have the same shape.
+    """
 
     name = "linalg.softmax"
 
@@ -287,7 +294,7 @@ class SoftmaxOp(IRDLOperation):
             properties={"dimension": IntegerAttr(dimension, i64)},
         )
 
-    # By hand: groups of operands bring their own types.
+    # Custom parser: `ins` and `outs` each hold operands with their types.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         attributes = parser.parse_optional_attr_dict()

@@ -1,7 +1,7 @@
-"""`linalg.map`, `reduce`, `broadcast` and `transpose`: structured operations with own syntax.
+"""`linalg.map`, `reduce`, `broadcast` and `transpose`, which have their own syntax.
 
-Where a body is one operation on the block's arguments, `map` and `reduce` are written with that
-operation's name instead of the body: `linalg.reduce { arith.addf } ins(...)`.
+If the body of a `map` or `reduce` is one op on the block's arguments, the name of that op is
+printed instead of the body: `linalg.reduce { arith.addf } ins(...)`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .base import (
     verify_structured,
 )
 from .bodies import YieldOp, clone_body
-from .named_ops import BodyKind, NamedOp
+from .named_ops import DATA_MOVEMENT
 
 # The short form ----------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ _NO_FAST_MATH = FastMathFlagsAttr("none")
 def _payload(
     body: Block, arguments: Sequence[SSAValue], result_type: Attribute
 ) -> Operation | None:
-    """The body's only operation, if the short form can stand for the body."""
+    """Return the only op of a body; `None` if the short form cannot represent the body."""
     operations = list(body.ops)
     if len(operations) != 2:
         return None
@@ -78,7 +78,7 @@ def _print_payload(printer: Printer, payload: Operation) -> None:
 
 
 def _parse_payload(parser: Parser) -> tuple[type[Operation], dict[str, Attribute]] | None:
-    """Parse `{ arith.addf {...} }`, if there is one."""
+    """Parse `{ arith.addf {...} }`; return `None` if the text has no such short form."""
     if not parser.parse_optional_punctuation("{"):
         return None
     position = parser.pos
@@ -144,7 +144,7 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
 
 @irdl_op_definition
 class MapOp(IRDLOperation):
-    """A scalar computation on corresponding elements of tensors of one shape."""
+    """Compute a scalar function of the corresponding elements of tensors of one shape."""
 
     name = "linalg.map"
 
@@ -164,7 +164,7 @@ class MapOp(IRDLOperation):
     def loop_count(self) -> int:
         return len(_shape(self.init))
 
-    # By hand: a body of one operation has a short form.
+    # Custom parser: a body of one op has a short form.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         payload = _parse_payload(parser)
@@ -216,7 +216,10 @@ class MapOp(IRDLOperation):
 
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
-    """Combine the elements of tensors along some of their dimensions."""
+    """Reduce tensors along `dimensions`, which must be in increasing order.
+
+    All inputs have one shape; the inits have the shape of the remaining dimensions.
+    """
 
     name = "linalg.reduce"
 
@@ -247,7 +250,7 @@ class ReduceOp(IRDLOperation):
     def loop_count(self) -> int:
         return len(_shape(self.inputs[0]))
 
-    # By hand: a body of one operation has a short form.
+    # Custom parser: a body of one op has a short form.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         payload = _parse_payload(parser)
@@ -279,7 +282,7 @@ class ReduceOp(IRDLOperation):
 
     @staticmethod
     def _payload_arguments(block: Block) -> Sequence[SSAValue]:
-        """The short form's operation takes the accumulator first."""
+        """Return the operands of the short form's op: the accumulator comes first."""
         return (*block.args[-1:], *block.args[:-1])
 
     def print(self, printer: Printer) -> None:
@@ -330,11 +333,8 @@ class ReduceOp(IRDLOperation):
         verify_structured(self, len(self.inputs))
 
 
-_RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
-
-
-class _RelayoutOp(IRDLOperation):
-    """Base of the operations that copy elements to other places."""
+class _DataMovementOp(IRDLOperation):
+    """Base of the ops that only move or repeat elements."""
 
     input = operand_def()
     init = operand_def()
@@ -343,19 +343,19 @@ class _RelayoutOp(IRDLOperation):
 
     traits = traits_def(DestinationEffects())
 
-    NUMBERS_NAME: ClassVar[str]
-    """The property that says how dimensions of input and output correspond."""
+    DIMENSIONS_PROPERTY: ClassVar[str]
+    """The property that relates dimensions of the input and the output."""
 
     def __init__(self, input: SSAValue, init: SSAValue, numbers: Sequence[int]) -> None:
         super().__init__(
             operands=[input, init],
             result_types=[tensor_types([init])],
-            properties={self.NUMBERS_NAME: DenseArrayBase.from_list(i64, numbers)},
+            properties={self.DIMENSIONS_PROPERTY: DenseArrayBase.from_list(i64, numbers)},
             regions=[self._new_body(input, init)],
         )
 
     def prints_generically(self) -> bool:
-        """Whether the body is not a copy, so that the short form would lose it."""
+        """Return whether the body is not a plain copy, which the custom syntax would lose."""
         block = self.body.block
         yielded = block.last_op
         if yielded is None or yielded is not block.first_op or yielded.attributes:
@@ -364,9 +364,9 @@ class _RelayoutOp(IRDLOperation):
 
     @staticmethod
     def _new_body(input: SSAValue, init: SSAValue) -> Region:
-        return clone_body(_RELAYOUT, (element_type(input.type), element_type(init.type)))
+        return clone_body(DATA_MOVEMENT, (element_type(input.type), element_type(init.type)))
 
-    # By hand: the body is never written, and results have the types of outputs.
+    # Custom parser: the body is implied, and the results have the types of the outputs.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         position = parser.pos
@@ -375,8 +375,8 @@ class _RelayoutOp(IRDLOperation):
             parser.raise_error(
                 f"expected 1 input and 1 output, but found {len(operands)} operands", position
             )
-        parser.parse_keyword(cls.NUMBERS_NAME)
-        properties: dict[str, Attribute] = {cls.NUMBERS_NAME: parse_numbers(parser)}
+        parser.parse_keyword(cls.DIMENSIONS_PROPERTY)
+        properties: dict[str, Attribute] = {cls.DIMENSIONS_PROPERTY: parse_numbers(parser)}
         return cls.create(
             operands=operands,
             result_types=tensor_types(operands[1:]),
@@ -388,16 +388,16 @@ class _RelayoutOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         print_operand_group(printer, "ins", (self.input,))
         print_operand_group(printer, "outs", (self.init,))
-        print_numbers(printer, self.NUMBERS_NAME, self.properties[self.NUMBERS_NAME])
+        print_numbers(printer, self.DIMENSIONS_PROPERTY, self.properties[self.DIMENSIONS_PROPERTY])
         print_sorted_attributes(printer, self.attributes)
 
 
 @irdl_op_definition
-class BroadcastOp(_RelayoutOp):
-    """Copy a tensor along new dimensions of the output."""
+class BroadcastOp(_DataMovementOp):
+    """Broadcast a tensor along new dimensions of the output, listed in `dimensions`."""
 
     name = "linalg.broadcast"
-    NUMBERS_NAME: ClassVar[str] = "dimensions"
+    DIMENSIONS_PROPERTY: ClassVar[str] = "dimensions"
 
     dimensions = prop_def(DenseArrayBase.constr(i64))
 
@@ -427,11 +427,11 @@ class BroadcastOp(_RelayoutOp):
 
 
 @irdl_op_definition
-class TransposeOp(_RelayoutOp):
-    """Permute a tensor's dimensions: output dimension i is input dimension permutation[i]."""
+class TransposeOp(_DataMovementOp):
+    """Permute the dimensions of a tensor: output dimension i is input dimension permutation[i]."""
 
     name = "linalg.transpose"
-    NUMBERS_NAME: ClassVar[str] = "permutation"
+    DIMENSIONS_PROPERTY: ClassVar[str] = "permutation"
 
     permutation = prop_def(DenseArrayBase.constr(i64))
 

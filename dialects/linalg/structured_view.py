@@ -1,8 +1,8 @@
-"""One view of every structured operation of linalg: maps, iterators and a scalar body.
+"""A common view of all structured ops of linalg: maps, iterator types and a scalar body.
 
-Rules, the interpreter and the backend read this view and need not know which of the more than
-eighty operations they hold. Operations are recognised by name, so the classes of xDSL's own
-linalg dialect, or of another compiler's, do as well as ours.
+Sharding rules, the interpreter and the backend use this view and need not distinguish the more than
+eighty ops. Ops are recognised by name, so classes of xDSL's linalg dialect or of another compiler
+work as well.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from ...ir.attribute_access import attribute, element_type, number_list
 from ...ir.rules import Rules
 from .bodies import BodyError, body_template
-from .named_ops import NAMED_OPS, BodyKind, IteratorType, NamedOp
+from .named_ops import CONTRACT, DATA_MOVEMENT, ELEMENTWISE, NAMED_OPS, IteratorType, NamedOp
 
 __all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredView:
-    """A structured operation as a perfect loop nest.
+    """A structured op as a perfect loop nest.
 
-    At every point of the loops, each operand's element is read at the point's image under the
-    operand's map, `body` is run on those elements, and what it yields is stored to the outputs.
+    At every point of the iteration space, `body` is run on the element of each operand that its map
+    selects, and the yielded values are stored to the outputs.
     """
 
     operation: Operation
     inputs: tuple[SSAValue, ...]
-    """Operands that are only read: tensors, memrefs or scalars (whose map has no result)."""
+    """Operands that are only read: tensors, memrefs, or scalars (with a map without results)."""
     outputs: tuple[SSAValue, ...]
-    """Operands that give the initial values, one per result on tensors."""
+    """Operands that hold the initial values; on tensors there is one result for each."""
     maps: tuple[AffineMap, ...]
-    """From loops to elements, one per input and then one per output."""
+    """The indexing maps of the inputs, then those of the outputs."""
     iterators: tuple[IteratorType, ...]
-    """One per loop, outermost first."""
+    """The iterator type of each loop, outermost first."""
     body: Block
-    """Arguments are the elements of inputs then outputs; ends in `linalg.yield`. A block that
-    belongs to no operation is shared: do not change it."""
+    """The arguments are elements of the inputs, then of the outputs; it ends in `linalg.yield`. A
+    block that belongs to no op is shared: do not change it.
+    """
 
     @property
     def input_maps(self) -> tuple[AffineMap, ...]:
@@ -54,7 +55,7 @@ class StructuredView:
 
     @property
     def reduction_loops(self) -> tuple[int, ...]:
-        """The loops that are combined into the outputs' elements."""
+        """The loops over which elements are combined into the outputs."""
         return tuple(
             loop
             for loop, iterator in enumerate(self.iterators)
@@ -62,7 +63,7 @@ class StructuredView:
         )
 
     def loop_sizes(self) -> tuple[int | None, ...]:
-        """Trip count of each loop, `None` where no operand's static dimension tells it."""
+        """Return the trip count of each loop; `None` where no operand has a static size for it."""
         sizes: list[int | None] = [None] * len(self.iterators)
         for operand, indexing_map in zip((*self.inputs, *self.outputs), self.maps, strict=True):
             operand_type = operand.type
@@ -78,17 +79,17 @@ view_reader = Rules[Callable[[Operation], StructuredView | None]]()
 
 
 def structured_view(operation: Operation) -> StructuredView | None:
-    """The view of a structured operation, or `None` for anything else.
+    """Return the view of a structured op; `None` for any other op.
 
-    An operation that does not verify (maps missing, elements that cannot be converted) has no
-    view either. `linalg.softmax`, `pack` and `unpack` are no loop nests of this kind.
+    An op that does not verify (maps missing, elements that cannot be converted) has no view.
+    `linalg.softmax`, `pack` and `unpack` are no loop nests and have none either.
     """
     reader = view_reader.get(operation.name)
     return None if reader is None else reader(operation)
 
 
 def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
-    """What the attribute `indexing_maps` says."""
+    """Return the maps in the attribute `indexing_maps`; `None` if it is absent."""
     maps = attribute(operation, "indexing_maps")
     if not isinstance(maps, ArrayAttr):
         return None
@@ -97,7 +98,7 @@ def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:
 
 
 def iterators_of_output(loops: int, output_map: AffineMap) -> tuple[IteratorType, ...]:
-    """Iterator types where every loop that the output's map does not use is a reduction."""
+    """Return iterator types in which loops that the output's map does not use are reductions."""
     used = set(output_map.results)
     return tuple(
         IteratorType.PARALLEL if AffineExpr.dimension(loop) in used else IteratorType.REDUCTION
@@ -134,9 +135,9 @@ def _rank(value: SSAValue) -> int:
     return len(value_type.get_shape()) if isinstance(value_type, ShapedType) else 0
 
 
-def is_unsigned(operation: Operation) -> bool:
-    """Whether `cast = #linalg.type_fn<cast_unsigned>` is set."""
-    return "cast_unsigned" in str(attribute(operation, "cast") or "")
+def is_unsigned_cast(cast: Attribute | None) -> bool:
+    """Return whether the attribute `cast` is given as `#linalg.type_fn<cast_unsigned>`."""
+    return getattr(cast, "data", None) == "cast_unsigned"
 
 
 def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block | None:
@@ -145,7 +146,7 @@ def _named_body(operation: Operation, row: NamedOp, function: str = "") -> Block
         return body
     types = tuple(element_type(operand.type) for operand in operation.operands)
     try:
-        return body_template(row, types, function, is_unsigned(operation))
+        return body_template(row, types, function, is_unsigned_cast(attribute(operation, "cast")))
     except BodyError:
         return None
 
@@ -167,24 +168,13 @@ def _read_named(operation: Operation) -> StructuredView | None:
     return _view(operation, row.input_count, maps, iterators, body)
 
 
-_CONTRACT = NamedOp("contract", "", ", ->", BodyKind.MULTIPLY_ADD)
-
-
 @view_reader("linalg.contract")
 def _read_contract(operation: Operation) -> StructuredView | None:
     maps = given_maps(operation)
     if maps is None or len(maps) != 3:
         return None
     iterators = iterators_of_output(maps[-1].num_dims, maps[-1])
-    return _view(operation, 2, maps, iterators, _named_body(operation, _CONTRACT))
-
-
-_ELEMENTWISE = NamedOp("elementwise", None, "*", BodyKind.FUNCTION)
-
-
-def elementwise_kind(operation: Operation) -> str:
-    """The scalar function's name in `kind = #linalg.elementwise_kind<...>`."""
-    return str(attribute(operation, "kind")).rpartition("<")[2].rstrip(">")
+    return _view(operation, 2, maps, iterators, _named_body(operation, CONTRACT))
 
 
 @view_reader("linalg.elementwise")
@@ -193,12 +183,13 @@ def _read_elementwise(operation: Operation) -> StructuredView | None:
     if maps is None:
         maps = (AffineMap.identity(_rank(operation.operands[-1])),) * len(operation.operands)
     iterators = (IteratorType.PARALLEL,) * maps[-1].num_dims
-    body = _named_body(operation, _ELEMENTWISE, elementwise_kind(operation))
+    function = getattr(attribute(operation, "kind"), "data", "")
+    body = _named_body(operation, ELEMENTWISE, function)
     return _view(operation, len(operation.operands) - 1, maps, iterators, body)
 
 
 _ITERATORS = {each.value: each for each in IteratorType}
-"""Also by the cases of another package's enumeration, which are texts like ours."""
+"""Another package's enumeration works as a key too if its members are equal strings."""
 
 
 @view_reader("linalg.generic")
@@ -221,7 +212,7 @@ def _read_map(operation: Operation) -> StructuredView | None:
 
 
 def _kept_dimensions(operation: Operation, rank: int) -> AffineMap:
-    """The map to the dimensions that `dimensions` does not name."""
+    """Return the map to the dimensions that the attribute `dimensions` does not list."""
     dropped = number_list(attribute(operation, "dimensions"))
     kept = (AffineExpr.dimension(i) for i in range(rank) if i not in dropped)
     return AffineMap(rank, 0, tuple(kept))
@@ -237,28 +228,25 @@ def _read_reduce(operation: Operation) -> StructuredView | None:
     return _view(operation, input_count, maps, iterators, _own_body(operation))
 
 
-_RELAYOUT = NamedOp("relayout", None, "* -> *", BodyKind.YIELD_INPUT)
-
-
 @view_reader("linalg.broadcast")
 def _read_broadcast(operation: Operation) -> StructuredView | None:
     rank = _rank(operation.operands[1])
     maps = (_kept_dimensions(operation, rank), AffineMap.identity(rank))
     iterators = (IteratorType.PARALLEL,) * rank
-    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+    return _view(operation, 1, maps, iterators, _named_body(operation, DATA_MOVEMENT))
 
 
 @view_reader("linalg.transpose")
 def _read_transpose(operation: Operation) -> StructuredView | None:
-    # Output dimension i is input dimension permutation[i], so the input is read at the inverse.
+    # Output dimension i is input dimension permutation[i], so the input's map is the inverse.
     permutation = number_list(attribute(operation, "permutation"))
     rank = len(permutation)
     inverse = sorted(range(rank), key=permutation.__getitem__)
     input_map = AffineMap(rank, 0, tuple(AffineExpr.dimension(i) for i in inverse))
     maps = (input_map, AffineMap.identity(rank))
     iterators = (IteratorType.PARALLEL,) * rank
-    return _view(operation, 1, maps, iterators, _named_body(operation, _RELAYOUT))
+    return _view(operation, 1, maps, iterators, _named_body(operation, DATA_MOVEMENT))
 
 
 STRUCTURED_OPERATIONS = frozenset(view_reader)
-"""The names of the operations that may have a view."""
+"""The names of the ops that may have a view."""

@@ -1,1 +1,1 @@
-"""The operations of `scf` that xDSL lacks, and checks of control flow."""
+"""Ops of `scf` that xDSL lacks, and checks of control flow."""

@@ -1,4 +1,4 @@
-"""Checks of what regions of `scf` operations yield and what branches pass to blocks."""
+"""Verifiers of the values that regions of `scf` ops yield and that branches pass to blocks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _only_block(region: Region) -> Block:
 
 
 def _given(operation: Operation) -> Iterator[Sequence[SSAValue]]:
-    """The operands for each successor, in order."""
+    """Yield the operands of each successor, in order."""
     lengths = [len(operation.operands)]
     if operation.name == "cf.cond_br":
         lengths = _lengths(operation, "operandSegmentSizes")
@@ -88,7 +88,7 @@ def _given(operation: Operation) -> Iterator[Sequence[SSAValue]]:
         lengths = [flag, default, *_lengths(operation, "case_operand_segments")]
     ends = list(accumulate(lengths, initial=0))
     groups = [operation.operands[start:end] for start, end in pairwise(ends)]
-    # The first group of the other two is what they decide by.
+    # For `cond_br` and `switch` the first group is the condition or flag.
     yield from groups if operation.name == "cf.br" else groups[1:]
 
 

@@ -43,7 +43,10 @@ _PARALLEL_INSERT = "tensor.parallel_insert_slice"
 
 @irdl_op_definition
 class InParallelOp(IRDLOperation):
-    """The end of a `scf.forall`: what its threads put into the shared outputs."""
+    """Terminate a `scf.forall`; the ops inside insert slices into the shared outputs.
+
+    Only `tensor.parallel_insert_slice` into an output argument is allowed.
+    """
 
     name = "scf.forall.in_parallel"
 
@@ -51,7 +54,7 @@ class InParallelOp(IRDLOperation):
 
     traits = traits_def(IsTerminator(), NoTerminator(), RecursiveMemoryEffect())
 
-    # By hand: a region without operations is read as an empty block.
+    # Custom parser: a region without text is parsed as an empty block.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         body = parser.parse_region()
@@ -80,7 +83,11 @@ class InParallelOp(IRDLOperation):
 
 @irdl_op_definition
 class ForallOp(IRDLOperation):
-    """A loop nest whose iterations run in any order and share their output tensors."""
+    """Run the iterations of a loop nest in any order, with shared output tensors.
+
+    The body takes one index per loop and one argument per output, and ends in
+    `scf.forall.in_parallel`. The results have the types of the outputs.
+    """
 
     name = "scf.forall"
 
@@ -101,15 +108,15 @@ class ForallOp(IRDLOperation):
 
     @property
     def rank(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(number_list(self.static_upper_bound))
 
     @property
     def shared_arguments(self) -> Sequence[BlockArgument]:
-        """The block's arguments that stand for the outputs."""
+        """The arguments of the body that represent the outputs."""
         return self.body.block.args[self.rank :]
 
-    # By hand: arguments of the body are bound in the header, and the terminator may be left out.
+    # Custom parser: the header binds the arguments of the body; the terminator is optional.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         induction = parser.parse_comma_separated_list(
@@ -196,7 +203,7 @@ class ForallOp(IRDLOperation):
         printer.print_op_attributes(shown)
 
     def prints_generically(self) -> bool:
-        """Whether the terminator, which may be left out, has attributes."""
+        """Return whether the terminator has attributes, which the custom syntax would lose."""
         last = self.body.block.last_op
         return last is not None and bool(last.attributes)
 
@@ -238,7 +245,7 @@ def _parse_bounds(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[int]]:
 
 
 def _add_terminator(body: Region) -> None:
-    """A loop without outputs need not write its terminator."""
+    """Add the terminator that a loop without outputs may omit."""
     block = body.blocks.first
     if block is not None and not isinstance(block.last_op, InParallelOp):
         block.add_op(InParallelOp.create(regions=[Region(Block())]))

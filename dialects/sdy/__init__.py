@@ -1,1 +1,1 @@
-"""Shardy's dialect `sdy`."""
+"""The Shardy dialect `sdy`."""

@@ -1,7 +1,7 @@
-"""The attributes of Shardy's dialect `sdy`: meshes, axes and shardings, as values and as text.
+"""Attributes of the Shardy dialect `sdy`: meshes, axes and shardings, as values and as text.
 
-The values are plain frozen dataclasses; each attribute wraps one of them. The syntax and the
-rules are Shardy's (openxla/shardy, docs/sharding_representation.md).
+The values are plain frozen dataclasses, each wrapped by an attribute. Syntax and rules are those of
+Shardy (openxla/shardy, docs/sharding_representation.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """Named axes and their sizes, and the order of the devices if it is not 0, 1, 2, ..."""
+    """Named axes with their sizes, and the device ids if they are not 0, 1, 2, ..."""
 
     axes: tuple[tuple[str, int], ...]
     device_ids: tuple[int, ...] = ()
@@ -32,8 +32,8 @@ class Mesh:
     def sizes(self) -> dict[str, int]:
         return dict(self.axes)
 
-    def fault(self) -> str | None:
-        """What is wrong with the mesh, if anything."""
+    def validation_error(self) -> str | None:
+        """Return what is wrong with the mesh; `None` if it is valid."""
         names = [name for name, _ in self.axes]
         for name, size in self.axes:
             if names.count(name) > 1:
@@ -60,9 +60,9 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True)
 class AxisRef:
-    """An axis, or with `sub_axis = (pre_size, size)` a part of one.
+    """An axis of a mesh, or a sub-axis of one with `sub_axis = (pre_size, size)`.
 
-    The part is what is left of the axis after its `pre_size` major positions, `size` wide:
+    The sub-axis follows the `pre_size` major positions of the axis and has `size` positions:
     `"x":(2)4` of an axis of 16 is the middle digit of the position written as 2 x 4 x 2.
     """
 
@@ -74,12 +74,12 @@ class AxisRef:
         return f'"{self.name}"{part}'
 
     def extent(self, size: int) -> tuple[int, int]:
-        """First and end of the digits, as products of sizes, in an axis of `size`."""
+        """Return where the sub-axis begins and ends in an axis of `size`, as products of sizes."""
         first, width = self.sub_axis or (1, size)
         return first, first * width
 
-    def fault(self, size: int) -> str | None:
-        """What is wrong with the reference to an axis of `size`, if anything."""
+    def validation_error(self, size: int) -> str | None:
+        """Return what is wrong with the reference to an axis of `size`; `None` if it is valid."""
         if self.sub_axis is None:
             return None
         first, width = self.sub_axis
@@ -98,17 +98,16 @@ class AxisRef:
 
 
 def axes_text(axes: tuple[AxisRef, ...]) -> str:
-    """What `parse_axes` reads."""
-    """What `parse_axes` reads."""
+    """Return the text that `parse_axes` parses."""
     return "{" + ", ".join(map(str, axes)) + "}"
 
 
 @dataclass(frozen=True, slots=True)
 class DimensionSharding:
-    """The axes along which a dimension is split, major to minor.
+    """The axes that split a dimension, major to minor.
 
-    An open dimension may be split further; of two shardings, the one of lower `priority` number
-    is propagated first, and no number is the same as 0.
+    Propagation may split an open dimension further. Dimensions with a lower `priority` are
+    propagated first; `None` is the same as 0.
     """
 
     axes: tuple[AxisRef, ...] = ()
@@ -123,14 +122,14 @@ class DimensionSharding:
 
 @dataclass(frozen=True, slots=True)
 class TensorSharding:
-    """How a tensor lies on a mesh, which is given by name or in place."""
+    """The sharding of a tensor on a mesh, which is given by name or inline."""
 
     mesh: str | Mesh
     dimensions: tuple[DimensionSharding, ...]
     replicated: tuple[AxisRef, ...] = ()
-    """Axes that must not split any dimension."""
+    """Axes that must not split any dimension (explicitly replicated)."""
     unreduced: tuple[AxisRef, ...] = ()
-    """Axes along which the tensor is a sum that is still to be taken."""
+    """Axes along which the tensor is still to be summed."""
 
     def __str__(self) -> str:
         mesh = f"@{self.mesh}" if isinstance(self.mesh, str) else f"mesh{self.mesh}"
@@ -141,8 +140,8 @@ class TensorSharding:
             parts.append(f"unreduced={axes_text(self.unreduced)}")
         return "<" + ", ".join(parts) + ">"
 
-    def fault(self, mesh: Mesh, rank: int | None) -> str | None:
-        """What is wrong with the sharding of a tensor of `rank` on `mesh`, if anything."""
+    def validation_error(self, mesh: Mesh, rank: int | None) -> str | None:
+        """Return what is wrong with the sharding of a tensor of `rank`; `None` if it is valid."""
         if rank is not None and len(self.dimensions) != rank:
             return f"sharding doesn't match tensor rank: {len(self.dimensions)} != {rank}"
         if not mesh.axes and mesh.device_ids:
@@ -153,11 +152,11 @@ class TensorSharding:
             if dimension.priority is not None and not dimension.axes and not dimension.is_open:
                 return f"dim {index} is empty and closed but has a priority"
         lists = (*(dimension.axes for dimension in self.dimensions),)
-        return axes_fault((*lists, self.replicated, self.unreduced), mesh)
+        return axes_validation_error((*lists, self.replicated, self.unreduced), mesh)
 
 
-def axes_fault(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None:
-    """What is wrong with lists of axes that may not share any part of an axis."""
+def axes_validation_error(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None:
+    """Return what is wrong with lists of axes that must not overlap; `None` if they are valid."""
     sizes = mesh.sizes
     seen: list[AxisRef] = []
     for axes in lists:
@@ -165,9 +164,9 @@ def axes_fault(lists: tuple[tuple[AxisRef, ...], ...], mesh: Mesh) -> str | None
             if axis.name not in sizes:
                 return f'unknown axis name: "{axis.name}"'
             size = sizes[axis.name]
-            fault = axis.fault(size)
-            if fault is not None:
-                return fault
+            error = axis.validation_error(size)
+            if error is not None:
+                return error
             first, end = axis.extent(size)
             for other in seen:
                 other_first, other_end = other.extent(size)
@@ -206,9 +205,9 @@ def parse_mesh(parser: AttrParser) -> Mesh:
                 parser.Delimiter.SQUARE, parser.parse_integer
             )
     mesh = Mesh(tuple(axes), tuple(devices))
-    fault = mesh.fault()
-    if fault is not None:
-        parser.raise_error(fault, position)
+    error = mesh.validation_error()
+    if error is not None:
+        parser.raise_error(error, position)
     return mesh
 
 
@@ -282,7 +281,7 @@ def parse_shardings(parser: AttrParser) -> tuple[TensorSharding, ...]:
 
 
 def shardings_text(shardings: tuple[TensorSharding, ...]) -> str:
-    """What `parse_shardings` reads."""
+    """Return the text that `parse_shardings` parses."""
     return "[" + ", ".join(map(str, shardings)) + "]"
 
 
@@ -354,13 +353,13 @@ def parse_manual_axes(parser: AttrParser) -> tuple[str, ...]:
 
 
 def manual_axes_text(axes: tuple[str, ...]) -> str:
-    """What `parse_manual_axes` reads."""
+    """Return the text that `parse_manual_axes` parses."""
     return "{" + ", ".join(f'"{axis}"' for axis in axes) + "}"
 
 
 @irdl_attr_definition
 class OpShardingRuleAttr(Data[str]):
-    """`#sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=8}>`: kept as it is written."""
+    """`#sdy.op_sharding_rule<([i, j])->([j, i]) {i=4, j=8}>`, kept as text."""
 
     name = "sdy.op_sharding_rule"
 

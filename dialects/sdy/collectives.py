@@ -1,7 +1,7 @@
-"""Shardy's own collectives and data-flow edges: a value whose sharding changes, and how.
+"""Shardy's collectives and data-flow edges.
 
-They speak of whole tensors, as all of Shardy does: the value stays what it is, and
-`out_sharding` says how it lies afterwards.
+Like all of Shardy they are defined on whole tensors: result and operand are equal, and
+`out_sharding` is the sharding of the result.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from .attributes import AxisRef, ShardingAttr, axes_fault, axes_text, parse_axes
-from .meshes import mesh_of, shape_of, verify_sharding
+from .attributes import AxisRef, ShardingAttr, axes_text, axes_validation_error, parse_axes
+from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 Axes = tuple[AxisRef, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AllToAllParameter:
-    """Axes that move from one dimension to another: `{"b"}: 0->2`."""
+    """Axes that are moved from one dimension to another: `{"b"}: 0->2`."""
 
     axes: Axes
     source: int
@@ -61,13 +61,13 @@ class AxisListAttr(OpaqueSyntaxAttribute, Data[Axes]):
 
     @property
     def lists(self) -> Sequence[Axes]:
-        """The lists of axes in it."""
+        """The lists of axes in the attribute."""
         return (self.data,)
 
 
 @irdl_attr_definition
 class AxisListsAttr(OpaqueSyntaxAttribute, Data[tuple[Axes, ...]]):
-    """`#sdy<list_of_axis_ref_lists[{"a"}, {}]>`: axes for each dimension."""
+    """`#sdy<list_of_axis_ref_lists[{"a"}, {}]>`: the axes of each dimension."""
 
     name = "sdy.list_of_axis_ref_lists"
 
@@ -82,7 +82,7 @@ class AxisListsAttr(OpaqueSyntaxAttribute, Data[tuple[Axes, ...]]):
 
     @property
     def lists(self) -> Sequence[Axes]:
-        """The lists of axes in it."""
+        """The lists of axes in the attribute."""
         return self.data
 
 
@@ -110,7 +110,7 @@ class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter
 
     @property
     def lists(self) -> Sequence[Axes]:
-        """The lists of axes in it."""
+        """The lists of axes in the attribute."""
         return tuple(each.axes for each in self.data)
 
 
@@ -118,7 +118,11 @@ _ListAttr = AxisListAttr | AxisListsAttr | AllToAllParametersAttr
 
 
 class SdyCollective(SyntaxOperation, ABC):
-    """Base of the collectives: `sdy.all_gather [{"x"}, {}] %t out_sharding=<...> : T`."""
+    """Base of the collectives: `sdy.all_gather [{"x"}, {}] %t out_sharding=<...> : T`.
+
+    The verifier asks that the result has the operand's type, and checks `out_sharding` and the
+    listed axes on the mesh.
+    """
 
     tensor = operand_def()
     result = result_def()
@@ -134,10 +138,10 @@ class SdyCollective(SyntaxOperation, ABC):
         mesh = mesh_of(self, self.out_sharding.data)
         if listed is None or mesh is None:
             return
-        fault = axes_fault(tuple(listed.lists), mesh)
-        if fault is not None:
-            raise VerifyException(fault)
-        rank = len(shape_of(self.result.type))
+        error = axes_validation_error(tuple(listed.lists), mesh)
+        if error is not None:
+            raise VerifyException(error)
+        rank = len(shape_or_empty(self.result.type))
         if isinstance(listed, AxisListsAttr) and len(listed.data) != rank:
             raise VerifyException(
                 f"lists axes for {len(listed.data)} dimensions of a tensor of rank {rank}"
@@ -152,7 +156,7 @@ _SYNTAX = " $tensor out_sharding=bare($out_sharding) attr-dict : type($tensor, $
 
 
 def verify_same_type(operation: Operation) -> None:
-    """Verify that a value stays what it is. Raises VerifyException."""
+    """Check that operand and result have one type. Raises VerifyException."""
     source, result = operation.operands[0].type, operation.results[0].type
     if source != result:
         raise VerifyException(
@@ -162,7 +166,7 @@ def verify_same_type(operation: Operation) -> None:
 
 @irdl_op_definition
 class AllGatherOp(SdyCollective):
-    """Axes that leave dimensions, from the minor end."""
+    """Gather along axes: remove them from the minor end of each dimension's axes."""
 
     name = "sdy.all_gather"
     gathering_axes = prop_def(AxisListsAttr)
@@ -172,7 +176,7 @@ class AllGatherOp(SdyCollective):
 
 @irdl_op_definition
 class AllSliceOp(SdyCollective):
-    """Axes that split dimensions further."""
+    """Slice along axes: add them to the axes of each dimension."""
 
     name = "sdy.all_slice"
     slicing_axes = prop_def(AxisListsAttr)
@@ -182,7 +186,7 @@ class AllSliceOp(SdyCollective):
 
 @irdl_op_definition
 class AllToAllOp(SdyCollective):
-    """Axes that move from one dimension to another."""
+    """Move axes from one dimension to another."""
 
     name = "sdy.all_to_all"
     params = prop_def(AllToAllParametersAttr)
@@ -192,7 +196,7 @@ class AllToAllOp(SdyCollective):
 
 @irdl_op_definition
 class CollectivePermuteOp(SdyCollective):
-    """Axes that take each other's place."""
+    """Permute shards between devices, so that axes exchange their places."""
 
     name = "sdy.collective_permute"
 
@@ -201,7 +205,7 @@ class CollectivePermuteOp(SdyCollective):
 
 @irdl_op_definition
 class AllReduceOp(SdyCollective):
-    """A sum along axes that the operand awaits."""
+    """Sum along axes for which the reduction of the operand is pending."""
 
     name = "sdy.all_reduce"
     reduction_axes = prop_def(AxisListAttr)
@@ -211,7 +215,7 @@ class AllReduceOp(SdyCollective):
 
 @irdl_op_definition
 class ReduceScatterOp(SdyCollective):
-    """A sum that the operand awaits, along axes that split the result."""
+    """Sum along axes for which the reduction is pending; the axes then split the result."""
 
     name = "sdy.reduce_scatter"
     reduce_scatter_axes = prop_def(AxisListsAttr)
@@ -221,7 +225,7 @@ class ReduceScatterOp(SdyCollective):
 
 @irdl_op_definition
 class DataFlowEdgeOp(SyntaxOperation):
-    """The one sharding of what a loop or a branch carries: `sdy.data_flow_edge %t : T`."""
+    """Hold the one sharding of a loop or branch value: `sdy.data_flow_edge %t : T`."""
 
     name = "sdy.data_flow_edge"
 

@@ -1,7 +1,7 @@
-"""Shardy's dialect `sdy` as JAX writes it: meshes, constraints, manual computations.
+"""The Shardy dialect `sdy` as JAX emits it: meshes, constraints and manual computations.
 
-Meshes are in `meshes.py`, Shardy's own collectives and data-flow edges in `collectives.py`.
-Sharding rules of custom calls are kept as they are written.
+Meshes are in `meshes.py`, Shardy's collectives and data-flow edges in `collectives.py`. Sharding
+rules of custom calls are kept as text.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from .attributes import (
     shardings_text,
 )
 from .collectives import verify_same_type
-from .meshes import mesh_of, shape_of, verify_sharding
+from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
 
 
 class _ShardingOp(SyntaxOperation):
-    """Base of the operations that give a value a sharding."""
+    """Base of the ops that assign a sharding to a value."""
 
     sharding = prop_def(ShardingAttr)
     input = operand_def()
@@ -75,21 +75,21 @@ class _ShardingOp(SyntaxOperation):
 
 @irdl_op_definition
 class ShardingConstraintOp(_ShardingOp):
-    """The sharding that a value has to have at this place."""
+    """Constrain the sharding of a value at this point."""
 
     name = "sdy.sharding_constraint"
 
 
 @irdl_op_definition
 class ReshardOp(_ShardingOp):
-    """A change of sharding, already decided."""
+    """Change the sharding of a value; the decision has been made."""
 
     name = "sdy.reshard"
 
 
 @irdl_op_definition
 class ShardingGroupOp(SyntaxOperation):
-    """Values with the same number get the same sharding."""
+    """Put a value into a group; all values with one `group_id` get the same sharding."""
 
     name = "sdy.sharding_group"
 
@@ -104,7 +104,7 @@ _DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 @irdl_op_definition
 class PropagationBarrierOp(SyntaxOperation):
-    """Shardings pass this place only in the given direction."""
+    """Limit propagation across this value to `allowed_direction`."""
 
     name = "sdy.propagation_barrier"
 
@@ -128,7 +128,7 @@ class PropagationBarrierOp(SyntaxOperation):
 
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
-    """The values of a manual or named computation."""
+    """Terminate a manual or named computation and return its values."""
 
     name = "sdy.return"
 
@@ -143,7 +143,7 @@ class ReturnOp(SyntaxOperation):
 
 
 class _ComputationOp(IRDLOperation):
-    """Base of the operations with a body whose arguments and results are sharded."""
+    """Base of the ops with a body whose arguments and results have shardings."""
 
     arguments = var_operand_def()
     outputs = var_result_def()
@@ -155,7 +155,7 @@ class _ComputationOp(IRDLOperation):
 
     @classmethod
     def parse_computation(cls, parser: Parser, properties: dict[str, Attribute]) -> Self:
-        """Parse from the operands on."""
+        """Parse the op from its operands on; `properties` holds what was parsed before."""
         position = parser.pos
         unresolved = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
@@ -181,7 +181,7 @@ class _ComputationOp(IRDLOperation):
         )
 
     def print_computation(self, printer: Printer, after_shardings: str) -> None:
-        """Print from the operands on."""
+        """Print the op from its operands on."""
         with printer.in_parens():
             printer.print_list(self.arguments, printer.print_ssa_value)
         printer.print_string(f" in_shardings={shardings_text(self.in_shardings.data)}")
@@ -195,7 +195,10 @@ class _ComputationOp(IRDLOperation):
         printer.print_operation_type(self)
 
     def verify_computation(self, manual_axes: tuple[str, ...]) -> None:
-        """Check shardings against the types outside, and the types inside against both."""
+        """Check the shardings against the outer types, and the inner types against both.
+
+        Raises VerifyException. Only `manual_axes` divide the sizes inside.
+        """
         block = self.body.blocks.first
         terminator = None if block is None else block.last_op
         if block is None or not isinstance(terminator, ReturnOp):
@@ -217,7 +220,7 @@ class _ComputationOp(IRDLOperation):
             for index, sharding in enumerate(shardings):
                 verify_sharding(self, sharding, outer[index])
                 expected = self._inner_shape(sharding, outer[index], manual_axes)
-                found = shape_of(inner[index])
+                found = shape_or_empty(inner[index])
                 if not shapes_agree(expected, found):
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
@@ -230,7 +233,7 @@ class _ComputationOp(IRDLOperation):
         mesh = mesh_of(self, sharding)
         sizes = {} if mesh is None else mesh.sizes
         shape: list[int] = []
-        for size, dimension in zip(shape_of(outer), sharding.dimensions, strict=True):
+        for size, dimension in zip(shape_or_empty(outer), sharding.dimensions, strict=True):
             parts = prod(
                 axis.sub_axis[1] if axis.sub_axis else sizes[axis.name]
                 for axis in dimension.axes
@@ -244,7 +247,11 @@ class _ComputationOp(IRDLOperation):
 
 @irdl_op_definition
 class ManualComputationOp(_ComputationOp):
-    """A body that is written for one device along the manual axes."""
+    """Run a body that is local to each device along the manual axes.
+
+    Along these axes the body sees the shards that `in_shardings` and `out_shardings` define. The
+    verifier compares the inner shapes with them.
+    """
 
     name = "sdy.manual_computation"
 
@@ -268,7 +275,7 @@ class ManualComputationOp(_ComputationOp):
 
 @irdl_op_definition
 class NamedComputationOp(_ComputationOp):
-    """A part of the program that has a name and shardings at its border."""
+    """Run a named part of the program, with shardings of its arguments and results."""
 
     name = "sdy.named_computation"
 

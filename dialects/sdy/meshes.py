@@ -1,4 +1,4 @@
-"""Meshes of `sdy`, and what a sharding may say on one."""
+"""The op `sdy.mesh`, and the verification of shardings against meshes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .attributes import Mesh, MeshAttr, TensorSharding
 
 
 def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
-    """The mesh that a sharding names, looked up from an operation outwards."""
+    """Return the mesh of a sharding, looked up from an op outwards; `None` if undefined."""
     if isinstance(sharding.mesh, Mesh):
         return sharding.mesh
     current: Operation | None = operation
@@ -30,18 +30,21 @@ def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
 
 
 def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: Attribute) -> None:
-    """Raise `VerifyException` if a value of this type cannot lie so."""
+    """Check that a value of a type can have a sharding. Raises VerifyException."""
     mesh = mesh_of(operation, sharding)
     if mesh is None:
         raise VerifyException(f"unknown mesh: @{sharding.mesh}")
-    fault = sharding.fault(mesh, len(shape_of(value_type)))
-    if fault is not None:
-        raise VerifyException(fault)
+    error = sharding.validation_error(mesh, len(shape_or_empty(value_type)))
+    if error is not None:
+        raise VerifyException(error)
 
 
 @irdl_op_definition
 class MeshOp(SyntaxOperation):
-    """A mesh of devices with named axes."""
+    """Define a mesh of devices with named axes.
+
+    The verifier checks the names and sizes of the axes and the device ids.
+    """
 
     name = "sdy.mesh"
 
@@ -57,11 +60,11 @@ class MeshOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        fault = self.mesh.data.fault()
-        if fault is not None:
-            raise VerifyException(fault)
+        error = self.mesh.data.validation_error()
+        if error is not None:
+            raise VerifyException(error)
 
 
-def shape_of(value_type: Attribute) -> tuple[int, ...]:
-    """The shape of a tensor type, `()` for others."""
+def shape_or_empty(value_type: Attribute) -> tuple[int, ...]:
+    """Return the shape of a tensor type; `()` for other types."""
     return tuple(value_type.get_shape()) if isinstance(value_type, ShapedType) else ()

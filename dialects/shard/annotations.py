@@ -1,4 +1,4 @@
-"""Shardings as values, and the annotation of tensors with them."""
+"""The ops of `shard` that define shardings as SSA values and annotate tensors with them."""
 
 from __future__ import annotations
 
@@ -56,27 +56,25 @@ from .traits import ShardCanonicalization
 
 _SHARDING_CLAUSES = (
     Clause("split_axes", Form.AXES_ARRAY),
-    Clause("partial", Form.PARTIAL, optional=True, default=False),
-    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes", word="halo_sizes"),
-    Clause(
-        "static_sharded_dims_offsets",
-        Form.INDEX_LIST,
-        True,
-        "dynamic_sharded_dims_offsets",
-        word="sharded_dims_offsets",
-    ),
+    Clause("partial", Form.PARTIAL, optional=True),
+    Clause("static_halo_sizes", Form.INDEX_LIST, True, "dynamic_halo_sizes"),
+    Clause("static_sharded_dims_offsets", Form.INDEX_LIST, True, "dynamic_sharded_dims_offsets"),
 )
 
 
 @irdl_op_definition
 class ShardingOp(OnGrid):
-    """How a tensor lies on a grid.
+    """Define how a tensor is distributed over a grid.
 
     `shard.sharding @g split_axes = [[0], []] halo_sizes = [1, %h] : !shard.sharding`
 
-    `halo_sizes` holds a low and a high size for each split dimension; `sharded_dims_offsets` the
-    `n + 1` offsets of the `n` shards of each split dimension, one dimension after another. A
-    pending reduction, `partial = sum[1]`, is syntax of the older `mesh`, which our `shard` keeps.
+    `split_axes` lists the grid axes that split each dimension. `halo_sizes` holds a low and a high
+    size for each split dimension; `sharded_dims_offsets` holds the `n + 1` offsets of the `n`
+    shards of each split dimension, one dimension after another. The verifier asks that no axis
+    occurs twice, and that halos and offsets are not both given.
+
+    A pending reduction, `partial = sum[1]`, is syntax of the older `mesh` dialect, which the
+    `shard` of MLIR 22 does not have.
     """
 
     name = "shard.sharding"
@@ -127,24 +125,24 @@ class ShardingOp(OnGrid):
 
     @property
     def axes(self) -> tuple[Axes, ...]:
-        """The axes that split each dimension; dimensions beyond the list are not split."""
+        """The grid axes that split each dimension; dimensions beyond the list are not split."""
         return self.split_axes.lists()
 
     @property
     def halos(self) -> tuple[int | SSAValue, ...]:
-        """Low and high halo of each split dimension, or nothing."""
+        """The low and the high halo of each split dimension in turn; empty if there are none."""
         return mixed_list(self.static_halo_sizes.get_values(), self.dynamic_halo_sizes)
 
     @property
     def offsets(self) -> tuple[int | SSAValue, ...]:
-        """The offsets of the shards of each split dimension, or nothing."""
+        """The offsets of the shards of each split dimension; empty if all shards have one size."""
         return mixed_list(
             self.static_sharded_dims_offsets.get_values(), self.dynamic_sharded_dims_offsets
         )
 
     @property
     def partial(self) -> tuple[ReductionKind, Axes] | None:
-        """The pending reduction and its axes."""
+        """The kind and the grid axes of the pending reduction; `None` if there is none."""
         if self.partial_type is None or self.partial_axes is None:
             return None
         return self.partial_type.reduction, self.partial_axes.get_values()
@@ -167,11 +165,15 @@ class ShardingOp(OnGrid):
         check_partial(grid, self.partial)
 
     def check_tensor(self, tensor_type: Attribute) -> None:
-        """Check that this sharding means something for tensors of a type."""
+        """Check that this sharding fits tensors of a type.
+
+        Raises VerifyException if it does not, or if the grid does not exist.
+        """
         grid, halos, offsets = self.resolve_grid(), self.halos, self.offsets
         if halos or offsets:
-            # Their rules for tensors build on those for shardings, and in a graph region the
-            # sharding may come later, where nothing has checked it yet.
+            # The checks against a tensor assume a sharding that is valid by itself. In a graph
+            # region the `shard.sharding` may come after its use, when the verifier has not reached
+            # it yet.
             self.verify_without_grid()
             self.verify_on_grid(grid)
         check_sharding_of_tensor(tensor_type, grid, self.axes, halos, offsets, self.partial)
@@ -179,7 +181,7 @@ class ShardingOp(OnGrid):
 
 @irdl_op_definition
 class GetShardingOp(SyntaxOperation):
-    """The sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
+    """Get the sharding of an annotated tensor: `shard.get_sharding %t : T -> !shard.sharding`."""
 
     name = "shard.get_sharding"
 
@@ -193,15 +195,15 @@ class GetShardingOp(SyntaxOperation):
     def __init__(self, source: SSAValue) -> None:
         super().__init__(operands=[source], result_types=[ShardingType()])
 
-    def verify_(self) -> None:
-        super().verify_()
-
 
 @irdl_op_definition
 class ShardShapeOp(NamedResults):
-    """The local shape that one device holds.
+    """Compute the shape of the shard that one device holds.
 
     `shard.shard_shape dims = [8, %n] sharding = %s device = [%i, 0] : index, index`
+
+    `dims` are the sizes of the whole tensor, `device` the coordinates of the device on the grid.
+    There is one result for each of `dims`.
     """
 
     name = "shard.shard_shape"
@@ -242,12 +244,12 @@ class ShardShapeOp(NamedResults):
 
     @property
     def sizes(self) -> tuple[int | SSAValue, ...]:
-        """The global sizes."""
+        """The sizes of the whole tensor."""
         return mixed_list(self.dims.get_values(), self.dims_dynamic)
 
     @property
     def coordinates(self) -> tuple[int | SSAValue, ...]:
-        """The device, as coordinates on the grid."""
+        """The coordinates of the device on the grid."""
         return mixed_list(self.device.get_values(), self.device_dynamic)
 
     def verify_(self) -> None:
@@ -293,17 +295,18 @@ class ShardShapeOp(NamedResults):
 
 _SHARD_CLAUSES = (
     Clause("annotate_for_users", Form.FLAG, optional=True),
-    Clause("priority", Form.INTEGER, optional=True, default=False),
+    Clause("priority", Form.INTEGER, optional=True),
 )
 
 
 @irdl_op_definition
 class ShardOp(NamedResults):
-    """The annotation of a tensor: `shard.shard %t to %s annotate_for_users : T`.
+    """Annotate a tensor with a sharding: `shard.shard %t to %s annotate_for_users : T`.
 
-    Without the flag it speaks of the value as its producer makes it, with it of the value as the
-    users of this operation's result read it. It is the identity on values. `priority = n` is
-    ours: where annotations conflict, those with the lower number win.
+    The op is the identity on values; source and result have one type. Without `annotate_for_users`
+    it says how the producer of the source leaves the value; with it, how the users of the result
+    want the value. `priority = n` is an extension of this project: where annotations conflict, the
+    one with the lowest number wins.
     """
 
     name = "shard.shard"
@@ -357,7 +360,10 @@ class ShardOp(NamedResults):
 
 
 def sharding_definition(sharding: SSAValue) -> ShardingOp | None:
-    """The operation that defines a sharding, if it can be seen: not an argument of a block."""
+    """Return the `shard.sharding` that defines a sharding value.
+
+    Returns `None` if it is not visible, as for a block argument.
+    """
     owner = sharding.owner
     while isinstance(owner, GetShardingOp):
         annotation = owner.source.owner

@@ -1,4 +1,4 @@
-"""Attributes and the type of the `shard` dialect."""
+"""The attributes and the type of the `shard` dialect."""
 
 from __future__ import annotations
 
@@ -20,20 +20,26 @@ AxesAttr: TypeAlias = DenseArrayBase[I16]
 """A list of grid axes: `array<i16: 0, 1>`, in operations written `[0, 1]`."""
 
 IndicesAttr: TypeAlias = DenseArrayBase[I64]
-"""A list of numbers in which `DYNAMIC_INDEX` marks those that are operands."""
+"""A list of integers in which `DYNAMIC_INDEX` stands for each that is an operand."""
+
+WHOLE_LOOPS_ATTRIBUTE = "shard.whole_loops"
+"""Discardable attribute of `linalg.generic`: the loops that are not split over devices."""
 
 
 def axes_attribute(axes: Iterable[int]) -> AxesAttr:
-    """The attribute for a list of grid axes. Raises VerifyException beyond 16 bits."""
+    """Return the attribute for a list of grid axes.
+
+    Raises VerifyException if an axis does not fit in 16 bits.
+    """
     return _axes_attribute(tuple(axes))
 
 
 def indices_attribute(values: Iterable[int]) -> IndicesAttr:
-    """The attribute for a list of 64-bit numbers."""
+    """Return the attribute for a list of 64-bit integers."""
     return _indices_attribute(tuple(values))
 
 
-# Programs repeat a few lists all over, and building an attribute costs more than finding it.
+# Programs repeat a few lists very often, and building an attribute costs more than a look-up.
 
 
 @lru_cache(maxsize=1024)
@@ -47,7 +53,7 @@ def _indices_attribute(values: tuple[int, ...]) -> IndicesAttr:
 
 
 def parse_axes(parser: AttrParser, what: str = "") -> AxesAttr:
-    """Parse one bare list of axes, `[0, 1]`; `what` says in errors which list it is."""
+    """Parse one bare list of axes, `[0, 1]`; `what` names the list in error messages."""
     position = parser.pos
     axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer, what)
     for axis in axes:
@@ -64,10 +70,11 @@ def print_axes(printer: Printer, axes: AxesAttr) -> None:
 
 @irdl_attr_definition
 class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
-    """For each dimension of a tensor the grid axes that split it: `[[0, 1], [], [2]]`.
+    """The grid axes that split each dimension of a tensor: `[[0, 1], [], [2]]`.
 
-    The attribute is printed `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read too. No
-    list at all says the same as one empty list, and only the latter is a text that upstream reads.
+    It is printed as `#shard<axisarray[[0]]>`; `#shard.axisarray<[[0]]>` is read as well. An empty
+    array means the same as one empty list and is stored as the latter, because upstream only parses
+    that.
     """
 
     name = "shard.axisarray"
@@ -76,7 +83,7 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
 
     @classmethod
     def parse_lists(cls, parser: AttrParser) -> AxesArrayAttr:
-        """Parse the bare form that operations use."""
+        """Parse the bare form that is used inside ops: `[[0], []]`."""
         return cls.new(cls.parse_parameters(parser))
 
     @classmethod
@@ -97,18 +104,18 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
 
     @classmethod
     def from_lists(cls, lists: Iterable[Iterable[int]]) -> AxesArrayAttr:
-        """The attribute for a list of axes per dimension."""
+        """Return the attribute for one list of axes per dimension."""
         attributes = [axes_attribute(axes) for axes in lists]
         return cls.new((ArrayAttr(attributes or [axes_attribute(())]),))
 
     def lists(self) -> tuple[Axes, ...]:
-        """The axes of each dimension."""
+        """Return the axes of each dimension."""
         return tuple(axes.get_values() for axes in self.axes.data)
 
 
 @irdl_attr_definition
 class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
-    """How the devices of a group combine their values: `#shard<partial max>`."""
+    """The kind of a reduction across the devices of a group: `#shard<partial max>`."""
 
     name = "shard.partial"
 
@@ -116,18 +123,18 @@ class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
 
     @property
     def reduction(self) -> ReductionKind:
-        """The kind as a value of the sharding algebra."""
+        """The kind as a `ReductionKind` of `sharding/`."""
         return ReductionKind(self.kind.data)
 
     @classmethod
     @lru_cache(maxsize=64)
     def from_kind(cls, kind: ReductionKind) -> ReductionKindAttr:
-        """The attribute for a kind."""
+        """Return the attribute for a reduction kind."""
         return cls.new((StringAttr(kind.value),))
 
     @classmethod
     def parse_keyword(cls, parser: AttrParser) -> ReductionKindAttr:
-        """Parse `max`, or `<max>` as `mesh` writes it."""
+        """Parse `max`, or `<max>` as the `mesh` dialect writes it."""
         angle = parser.parse_optional_punctuation("<") is not None
         kind = next((kind for kind in ReductionKind if parser.parse_optional_keyword(kind)), None)
         if kind is None:
@@ -150,6 +157,6 @@ class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
 
 @irdl_attr_definition
 class ShardingType(ParametrizedAttribute, TypeAttribute):
-    """The type of a sharding as a value, `!shard.sharding`."""
+    """The type of a sharding as an SSA value, `!shard.sharding`."""
 
     name = "shard.sharding"

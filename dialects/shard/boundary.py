@@ -1,4 +1,8 @@
-"""The edge of partitioned programs: shards of arguments and results, devices of processes."""
+"""The attributes at the boundary of a partitioned program.
+
+They record which shard of which tensor each argument and result is (`shard.boundary`), and the
+device that each process of a grid runs on (`devices`).
+"""
 
 from __future__ import annotations
 
@@ -29,36 +33,36 @@ BOUNDARY_ATTRIBUTE = "shard.boundary"
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The whole tensor of which an argument or result holds one shard, and how it is placed."""
+    """The whole tensor of which an argument or result is a shard, and its sharding."""
 
     global_type: TensorType[Attribute]
     sharding: Sharding
 
 
 def argument_boundary(function: FuncOp, index: int) -> Boundary | None:
-    """Where argument `index` of a partitioned function comes from; `None` if it is no shard.
+    """Return the boundary of argument `index` of a partitioned function; `None` if it is no shard.
 
-    Raises VerifyException for a malformed attribute.
+    Raises VerifyException if the attribute is malformed.
     """
     return _boundary(function, function.arg_attrs, index)
 
 
 def result_boundary(function: FuncOp, index: int) -> Boundary | None:
-    """What result `index` of a partitioned function is a shard of; `None` if it is no shard.
+    """Return the boundary of result `index` of a partitioned function; `None` if it is no shard.
 
-    Raises VerifyException for a malformed attribute.
+    Raises VerifyException if the attribute is malformed.
     """
     return _boundary(function, function.res_attrs, index)
 
 
 def set_argument_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
-    """Record where argument `index` of a partitioned function comes from."""
+    """Record which tensor argument `index` of a partitioned function is a shard of."""
     count = len(function.function_type.inputs)
     function.arg_attrs = _with_boundary(function.arg_attrs, count, index, boundary)
 
 
 def set_result_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
-    """Record what result `index` of a partitioned function is a shard of."""
+    """Record which tensor result `index` of a partitioned function is a shard of."""
     count = len(function.function_type.outputs)
     function.res_attrs = _with_boundary(function.res_attrs, count, index, boundary)
 
@@ -74,7 +78,7 @@ def _with_boundary(
 
 
 def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
-    """The attribute that says a boundary in the IR."""
+    """Return the attribute that represents a boundary."""
     sharding = boundary.sharding
     data: dict[str, Attribute] = {
         "global_type": boundary.global_type,
@@ -139,7 +143,10 @@ def _axes(attribute: Attribute | None) -> tuple[Axes, ...]:
 def _integer_lists(
     attribute: Attribute | None, length: int | None = None
 ) -> tuple[tuple[int, ...], ...]:
-    """The integers of an array of dense arrays, each of the given length; none if absent."""
+    """Return the integers of an array of dense arrays; `()` if the attribute is absent.
+
+    Raises VerifyException if an entry does not have `length` integers (any number if `None`).
+    """
     if attribute is None:
         return ()
     lists: list[tuple[int, ...]] = []
@@ -158,17 +165,23 @@ def _integer_lists(
 
 
 def enclosing_grid(operation: Operation, name: str) -> Grid | None:
-    """The grid that `@name` means at an operation, looked for in the operations around it."""
+    """Return the grid that `@name` refers to at an op; `None` if there is no such grid.
+
+    Raises VerifyException if the grid has no shape.
+    """
     found = find_visible_symbol(operation, SymbolRefAttr(name))
     return None if found is None or found.name != "shard.grid" else grid_value(found)
 
 
-GRID_ATTRIBUTE = "shard.grid"
-"""On a device, or on the number of a kind: the grid of whose processes this is each one's own."""
+PER_PROCESS_GRID = "shard.grid"
+"""Attribute of a global: the grid for whose processes its value differs.
+
+The global is a `!hal.device`, the device of this process, or an index, the kind of this process.
+"""
 
 
 def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
-    """Where each process of a verified grid runs; `None` if the grid does not say."""
+    """Return the device of each process of a verified grid; `None` if the grid lists none."""
     devices = grid.attributes.get(DEVICES)
     if not isinstance(devices, ArrayAttr):
         return None
@@ -176,7 +189,10 @@ def process_devices(grid: Operation) -> tuple[AffinityAttribute, ...] | None:
 
 
 def verify_devices(grid: Operation) -> None:
-    """Check the devices of a grid. Raises VerifyException."""
+    """Check the attribute `devices` of a grid: one affinity of a single device for each process.
+
+    Raises VerifyException if it is malformed or names something that is no device.
+    """
     devices = grid.attributes.get(DEVICES)
     if devices is None:
         return

@@ -1,11 +1,11 @@
-"""Canonical forms of `shard` operations, run by xDSL's `canonicalize`.
+"""Canonicalisation patterns of `shard` ops, which run in xDSL's `canonicalize`.
 
-Why annotations survive `cse` and `canonicalize`: an annotation speaks of the values on its two
-sides, its source and its result, and each user reads the one that its operand goes through. When
-`cse` merges two equal producers, the one that is left has two annotations, each before its own
-users, and nothing is lost or confused. So no pattern here moves a user from the result of one
-annotation to a value that is annotated otherwise, and none chains annotations of one source but
-those of a constant, which partitioning makes anew for the users of each.
+Annotations must survive `cse` and `canonicalize`. An annotation describes the values on both its
+sides, its source and its result, and a user reads the value that its own operand is. When `cse`
+merges two equal producers, the remaining one has two annotations, each in front of its own users,
+and no information is lost. Therefore no pattern moves a user from the result of an annotation to a
+value with another annotation, and none chains annotations of one source, except those of constants:
+partitioning recreates a constant for each of its users.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .traits import add_patterns
 
 
 def _known_grid(operation: OnGrid) -> Grid | None:
-    """The grid, or `None` where it is out of sight, as in a function taken from its module."""
+    """Return the grid; `None` if it is not visible, as in a function without its module."""
     try:
         return operation.resolve_grid()
     except VerifyException:
@@ -40,7 +40,7 @@ def _known_grid(operation: OnGrid) -> Grid | None:
 
 
 def _constants_folded(mixed: Mixed) -> tuple[int | SSAValue, ...]:
-    """The list with the operands that are non-negative constants turned into numbers."""
+    """Replace operands that are non-negative constants by integers."""
     return tuple(item if isinstance(item, int) else _constant(item) for item in mixed)
 
 
@@ -54,17 +54,17 @@ def _constant(value: SSAValue) -> int | SSAValue:
 
 
 def _replace_in_kind(operation: Operation, new: Operation, rewriter: PatternRewriter) -> None:
-    """Replace an operation by a simpler one of its kind, which keeps its attributes and place."""
+    """Replace an op by a simpler one of the same kind; keep its attributes and location."""
     new.attributes.update(operation.attributes)
     new.location = operation.location
     rewriter.replace(operation, new)
 
 
 class FoldCollectiveOfOneDevice(RewritePattern):
-    """A collective in groups of one device gives the device its input.
+    """Fold a collective over groups of one device to its input.
 
-    Messages to oneself only where upstream says so, without axes: what is sent and what is
-    received are tensors of two operations.
+    A `send` or `recv` to oneself is folded only if it has no axes, as upstream does: the sent and
+    the received tensor belong to two different ops.
     """
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -78,7 +78,7 @@ class FoldCollectiveOfOneDevice(RewritePattern):
 
 
 class FoldSliceOfGather(RewritePattern):
-    """A slice undoes a gather."""
+    """Fold a slice of a gather along the same axes and dimension to the input of the gather."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter, /) -> None:
@@ -93,7 +93,10 @@ class FoldSliceOfGather(RewritePattern):
 
 
 class FoldGatherOfSlice(RewritePattern):
-    """A gather undoes a slice where the devices of a group had the same tensor to slice."""
+    """Fold a gather of a slice to the input of the slice.
+
+    This is valid only if all devices of a group hold the same input.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter, /) -> None:
@@ -109,7 +112,7 @@ class FoldGatherOfSlice(RewritePattern):
 
 
 def _is_uniform(value: SSAValue, collective: Collective) -> bool:
-    """Whether the devices of a group surely hold the same value."""
+    """Return whether all devices of a group are known to hold the same value."""
     owner = value.owner
     if isinstance(owner, Block):
         return _is_uniform_argument(value, owner, collective)
@@ -138,7 +141,7 @@ def _is_uniform_argument(value: SSAValue, block: Block, collective: Collective) 
 
 
 class FoldShiftByNothing(RewritePattern):
-    """A shift by 0, or a rotation by whole turns, leaves the tensor where it is."""
+    """Fold a shift by 0, or a rotation by a multiple of the extent, to its input."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, ShiftOp) or op.input.type != op.result.type:
@@ -153,7 +156,7 @@ class FoldShiftByNothing(RewritePattern):
 
 
 class FoldStaticGridShape(RewritePattern):
-    """Extents that the grid states are constants; the others stay in a smaller operation."""
+    """Replace static grid extents by constants; a smaller op remains for the dynamic ones."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridShapeOp, rewriter: PatternRewriter, /) -> None:
@@ -186,7 +189,7 @@ class FoldStaticGridShape(RewritePattern):
 
 
 class FoldConstantsOfSharding(RewritePattern):
-    """Constant halos and offsets are attributes, and those that say nothing are left out."""
+    """Fold constant halos and offsets into attributes and drop those that have no effect."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ShardingOp, rewriter: PatternRewriter, /) -> None:
@@ -204,9 +207,9 @@ class FoldConstantsOfSharding(RewritePattern):
 
 
 def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
-    """Whether each split dimension, from 0 to its end, has shards of one size.
+    """Return whether the offsets of every split dimension form shards of equal size.
 
-    The last offset is the size of the dimension, so these are the shards without any offsets.
+    The last offset is the size of the dimension, so such offsets describe the default split.
     """
     grid = _known_grid(operation)
     if grid is None:
@@ -222,7 +225,7 @@ def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
 
 
 class FoldConstantsOfShardShape(RewritePattern):
-    """Constant sizes and coordinates are attributes."""
+    """Fold constant sizes and coordinates into attributes."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ShardShapeOp, rewriter: PatternRewriter, /) -> None:
@@ -232,7 +235,7 @@ class FoldConstantsOfShardShape(RewritePattern):
 
 
 class FoldConstantsOfHaloUpdate(RewritePattern):
-    """Constant halos are attributes; where all are 0 there is nothing to update."""
+    """Fold constant halos into attributes; remove the update if all halos are 0."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: UpdateHaloOp, rewriter: PatternRewriter, /) -> None:
@@ -245,7 +248,7 @@ class FoldConstantsOfHaloUpdate(RewritePattern):
 
 
 class FoldRepeatedAnnotation(RewritePattern):
-    """An annotation that repeats the one it follows, or one of the same source, is that one."""
+    """Fold an annotation that repeats the one before it, or an earlier one of the same source."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ShardOp, rewriter: PatternRewriter, /) -> None:
@@ -260,7 +263,7 @@ class FoldRepeatedAnnotation(RewritePattern):
 
 
 def _earlier_annotations(op: ShardOp) -> Iterator[ShardOp]:
-    """The annotations of the same source that stand before one in its block."""
+    """Yield the annotations of the same source that come before an op in its block."""
     for use in op.src.uses:
         other = use.operation
         if (
@@ -273,7 +276,7 @@ def _earlier_annotations(op: ShardOp) -> Iterator[ShardOp]:
 
 
 def _says_the_same(first: ShardOp, second: ShardOp) -> bool:
-    """Whether two annotations differ in their operands at most, and hold equal shardings."""
+    """Return whether two annotations have equal attributes and equal shardings."""
     return (
         first.properties == second.properties
         and first.attributes == second.attributes
@@ -282,7 +285,10 @@ def _says_the_same(first: ShardOp, second: ShardOp) -> bool:
 
 
 def _are_equal(first: SSAValue, second: SSAValue) -> bool:
-    """Whether two sharding values are one, or defined alike up to dimensions left whole."""
+    """Return whether two sharding values are identical or defined by equal ops.
+
+    Empty lists of axes at the end do not count.
+    """
     if first is second:
         return True
     one, other = first.owner, second.owner
@@ -303,10 +309,10 @@ def _without_tail(lists: Sequence[Axes]) -> Sequence[Axes]:
 
 
 class ChainAnnotationsOfConstant(RewritePattern):
-    """A second annotation of a constant is one of the first's result, as upstream has it.
+    """Chain a second annotation of a constant to the result of the first, as upstream does.
 
-    Of other values the first could be a reshard that the users of the second do not need; a
-    constant is made anew for them.
+    For other values the first annotation could imply a reshard that the users of the second do not
+    need. A constant is recreated for its users.
     """
 
     @op_type_rewrite_pattern
@@ -321,7 +327,7 @@ class ChainAnnotationsOfConstant(RewritePattern):
 
 
 class FoldGetSharding(RewritePattern):
-    """The sharding of an annotated value is that of its annotation."""
+    """Fold the sharding of an annotated value to the sharding operand of the annotation."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, GetShardingOp):

@@ -1,4 +1,4 @@
-"""What the verifiers of `shard` operations check, one function a rule."""
+"""The rules that the verifiers of `shard` ops check, one function per rule."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.symbols import find_visible_symbol, visible_names
-from ...ir.tensor_types import Shape
-from ...ir.tensor_types import shape_of as shape_of_tensor
+from ...ir.tensor_types import Shape, shape_of
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import IndicesAttr
 
 DEVICES = "devices"
-"""On a grid: where each process runs."""
+"""Attribute of a grid: the device of each process."""
 
 AXIS_NAMES = "shard.axis_names"
-"""On a grid: what its axes are called in the mesh that it comes from."""
+"""Attribute of a grid: the names that its axes had in the mesh it was converted from."""
 
 
 def grid_value(grid: Operation) -> Grid:
-    """The value of a `shard.grid`. Raises VerifyException for a shapeless one."""
-    # Another compiler's class for the operation may have no properties.
+    """Return the `Grid` of a `shard.grid`.
+
+    Raises VerifyException if the op has no name or no shape, or if the shape is not valid.
+    """
+    # A class of another compiler for this op may store these as attributes.
     name, shape = grid.get_attr_or_prop("sym_name"), grid.get_attr_or_prop("shape")
     if not isinstance(name, StringAttr) or not isinstance(shape, DenseArrayBase):
         raise VerifyException("grid has no name or no shape")
@@ -54,7 +56,10 @@ def _grid(name: str, extents: tuple[int, ...]) -> Grid:
 
 
 def resolve_grid(operation: Operation, symbol: SymbolRefAttr) -> Grid:
-    """The grid that an operation refers to, or VerifyException if there is none."""
+    """Return the grid that an op refers to.
+
+    Raises VerifyException if the symbol is undefined or names something else.
+    """
     name = symbol.root_reference.data
     found = find_visible_symbol(operation, symbol)
     if found is None:
@@ -69,7 +74,7 @@ def resolve_grid(operation: Operation, symbol: SymbolRefAttr) -> Grid:
 
 
 def check_axes(axes: Sequence[int], grid: Grid) -> None:
-    """Axes must be distinct and lie on the grid."""
+    """Check that axes are distinct and exist on the grid."""
     check_distinct(axes)
     for axis in axes:
         if not 0 <= axis < grid.rank:
@@ -80,13 +85,13 @@ def check_axes(axes: Sequence[int], grid: Grid) -> None:
 
 
 def check_distinct(axes: Sequence[int]) -> None:
-    """No axis may be listed twice."""
+    """Check that no axis is listed twice."""
     if len(set(axes)) != len(axes):
         raise VerifyException("Grid axes contains duplicate elements.")
 
 
 def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[object]) -> None:
-    """A list of numbers has one operand for each of its holes."""
+    """Check that there is one operand for each `DYNAMIC_INDEX` of a list."""
     holes = numbers.count(DYNAMIC_INDEX)
     if holes != len(operands):
         raise VerifyException(
@@ -95,31 +100,29 @@ def check_index_count(what: str, numbers: Sequence[int], operands: Sequence[obje
         )
 
 
-def shape_of(value_type: Attribute) -> Shape:
-    """The shape of a ranked tensor or memref."""
+def require_ranked(value_type: Attribute) -> TensorType[Attribute]:
+    """Return a ranked tensor or memref type. Raises VerifyException for other types."""
     if not isinstance(value_type, TensorType | MemRefType):
         raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return shape_of_tensor(cast("TensorType[Attribute]", value_type))
+    return cast("TensorType[Attribute]", value_type)
 
 
-def element_type_of(value_type: Attribute) -> Attribute:
-    """The element type of a ranked tensor or memref."""
-    if not isinstance(value_type, TensorType | MemRefType):
-        raise VerifyException(f"expected a ranked tensor or memref, got {value_type}")
-    return cast("TensorType[Attribute]", value_type).element_type
+def ranked_shape(value_type: Attribute) -> Shape:
+    """Return the shape of a ranked tensor or memref. Raises VerifyException for other types."""
+    return shape_of(require_ranked(value_type))
 
 
-def show(size: int | None) -> str:
-    """A size as messages show it."""
+def _size_text(size: int | None) -> str:
+    """Return a size as text, such as `4` or `dynamic`."""
     return "dynamic" if size is None else str(size)
 
 
 def check_same_element_type(source: Attribute, result: Attribute, singles_out: bool) -> None:
-    """Source and result hold the same kind of element.
+    """Check that source and result have the same element type.
 
-    Upstream words this otherwise for operations that single out a device.
+    `singles_out` selects upstream's other wording, for ops that name one device of a group.
     """
-    if element_type_of(source) != element_type_of(result):
+    if require_ranked(source).element_type != require_ranked(result).element_type:
         rule = "requires the same element type for all operands and results"
         if singles_out:
             rule = "failed to verify that all of {input, result} have same element type"
@@ -127,8 +130,11 @@ def check_same_element_type(source: Attribute, result: Attribute, singles_out: b
 
 
 def check_same_shape(source: Attribute, result: Attribute) -> None:
-    """Input and result have one shape, in which dynamic sizes are equal only to each other."""
-    if shape_of(source) != shape_of(result):
+    """Check that source and result have the same shape.
+
+    A dynamic size is equal only to a dynamic one.
+    """
+    if ranked_shape(source) != ranked_shape(result):
         raise VerifyException(
             f"failed to verify that all of {{input, result}} have same shape, got {source} and "
             f"{result}"
@@ -136,8 +142,8 @@ def check_same_shape(source: Attribute, result: Attribute) -> None:
 
 
 def check_compatible_shape(source: Attribute, result: Attribute) -> None:
-    """Input and result have one shape, up to sizes known only at run time."""
-    before, after = shape_of(source), shape_of(result)
+    """Check that source and result have compatible shapes; a dynamic size matches any."""
+    before, after = ranked_shape(source), ranked_shape(result)
     if len(before) != len(after) or any(
         None not in (a, b) and a != b for a, b in zip(before, after, strict=True)
     ):
@@ -147,15 +153,15 @@ def check_compatible_shape(source: Attribute, result: Attribute) -> None:
 
 
 def check_ranked_above_zero(source: Attribute) -> None:
-    """Upstream gives some collectives no meaning on tensors of rank 0."""
-    if not shape_of(source):
+    """Check that a tensor does not have rank 0, which upstream rejects for some collectives."""
+    if not ranked_shape(source):
         raise VerifyException(
             f"operand #0 must be non-0-ranked.tensor of any type values, but got '{source}'"
         )
 
 
 def check_shape(found: Shape, expected: Shape) -> None:
-    """Each found size is the expected one; a dynamic one is always accepted."""
+    """Check that each size is the expected one; a dynamic size is always accepted."""
     if len(found) != len(expected):
         raise VerifyException(
             f"result type has different rank than operands: {len(found)}, expected {len(expected)}"
@@ -164,23 +170,26 @@ def check_shape(found: Shape, expected: Shape) -> None:
         if size is not None and size != want:
             raise VerifyException(
                 f"Dimension size mismatch for result axis {axis}. "
-                f"Expected {show(want)}, but got {show(size)}."
+                f"Expected {_size_text(want)}, but got {_size_text(size)}."
             )
 
 
 def check_dimension(what: str, dimension: int, rank: int) -> None:
-    """A tensor dimension must exist."""
+    """Check that a tensor dimension exists; `what` names it in the message."""
     if not 0 <= dimension < rank:
         raise VerifyException(f"{what} {dimension} is out of bounds [0, {rank}).")
 
 
 def times(size: int | None, group: int | None) -> int | None:
-    """The size of `group` pieces together."""
+    """Return the size of `group` concatenated pieces; `None` if it is dynamic."""
     return None if size is None or group is None else size * group
 
 
 def check_divided(dimension: int, size: int | None, group: int | None) -> int | None:
-    """The size of one of `group` equal pieces. They must be equal."""
+    """Return the size of one of `group` equal pieces; `None` if it is dynamic.
+
+    Raises VerifyException if `size` is not divisible.
+    """
     if size is None or group is None:
         return None
     if size % group:
@@ -194,7 +203,10 @@ def check_divided(dimension: int, size: int | None, group: int | None) -> int | 
 def check_in_group_device(
     what: str, device: Sequence[int], axes: Sequence[int], grid: Grid
 ) -> None:
-    """Coordinates of one device of a group; `DYNAMIC_INDEX` where they are operands."""
+    """Check the coordinates of one device within its group.
+
+    `device` has `DYNAMIC_INDEX` for each coordinate that is an operand.
+    """
     if len(device) != len(axes):
         raise VerifyException(
             f'In-group device "{what}" has unexpected multi-index size {len(device)}. '
@@ -217,7 +229,7 @@ _ORDERED = (ReductionKind.MAX, ReductionKind.MIN)
 
 
 def check_reduction(kind: ReductionKind, element_type: Attribute) -> None:
-    """The kind must be defined for the element type."""
+    """Check that a reduction kind is defined for an element type."""
     if kind in _BITWISE and not isinstance(element_type, IntegerType | IndexType):
         raise VerifyException(
             f"reduction {kind} needs elements of an integer type, got {element_type}"
@@ -227,8 +239,11 @@ def check_reduction(kind: ReductionKind, element_type: Attribute) -> None:
 
 
 def check_conversion(source: Attribute, result: Attribute) -> None:
-    """Inputs of a reduction are converted to the result's element type, within one family."""
-    before, after = element_type_of(source), element_type_of(result)
+    """Check that elements of a reduction's input can be converted to the result's element type.
+
+    Conversions stay within integers, floats or complex numbers.
+    """
+    before, after = require_ranked(source).element_type, require_ranked(result).element_type
     if before == after:
         return
     for family in (IntegerType | IndexType, AnyFloat, ComplexType):
@@ -240,7 +255,7 @@ def check_conversion(source: Attribute, result: Attribute) -> None:
 
 
 Mixed = Sequence[int | SSAValue]
-"""Numbers, and operands that are known at run time."""
+"""Integers mixed with SSA values that are known at run time only."""
 
 
 def check_sharding_by_itself(
@@ -249,7 +264,7 @@ def check_sharding_by_itself(
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
-    """Check what needs no grid."""
+    """Check the parts of a sharding that do not depend on the grid."""
     used = [axis for axes in split_axes for axis in axes]
     for axis in used:
         if axis < 0:
@@ -271,7 +286,7 @@ def check_sharding_on_grid(
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
-    """Check a sharding, correct by itself, on its grid."""
+    """Check a sharding against its grid; it must have passed `check_sharding_by_itself`."""
     used = [axis for axes in split_axes for axis in axes]
     check_axes(used, grid)
     if partial is not None:
@@ -281,7 +296,7 @@ def check_sharding_on_grid(
 
 
 def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None) -> None:
-    """Processes must be able to finish a pending reduction."""
+    """Check that processes can complete a pending reduction: it is not generic."""
     if partial is None:
         return
     if partial[0] is ReductionKind.GENERIC:
@@ -329,13 +344,21 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed) -> No
 def offset_runs(
     grid: Grid, split_axes: Sequence[Axes], offsets: Mixed
 ) -> Iterator[tuple[int, Mixed]]:
-    """For each split dimension its number and the `n + 1` limits of its `n` shards."""
+    """Yield each split dimension with the `n + 1` offsets of its `n` shards."""
     start = 0
     for dimension, axes in enumerate(split_axes):
         if axes:
             end = start + (grid.size(axes) or 0) + 1
             yield dimension, offsets[start:end]
             start = end
+
+
+def halo_pairs(
+    split_axes: Sequence[Axes], halos: Mixed
+) -> Iterator[tuple[int, int | SSAValue, int | SSAValue]]:
+    """Yield each split dimension with its low and its high halo."""
+    dimensions = (dimension for dimension, axes in enumerate(split_axes) if axes)
+    return zip(dimensions, halos[::2], halos[1::2], strict=True)
 
 
 def check_sharding_of_tensor(
@@ -346,8 +369,8 @@ def check_sharding_of_tensor(
     offsets: Mixed,
     partial: tuple[ReductionKind, Axes] | None,
 ) -> None:
-    """Check that a sharding, itself correct, means something for a tensor of this type."""
-    shape = shape_of(tensor_type)
+    """Check a sharding, which is valid by itself, against the type of a tensor."""
+    shape = ranked_shape(tensor_type)
     if any(split_axes[len(shape) :]):
         raise VerifyException(
             f"sharding splits dimension {max(d for d, axes in enumerate(split_axes) if axes)} of "
@@ -358,7 +381,7 @@ def check_sharding_of_tensor(
             f"sharding has {len(split_axes)} lists of axes for a tensor of rank {len(shape)}"
         )
     if partial is not None:
-        check_reduction(partial[0], element_type_of(tensor_type))
+        check_reduction(partial[0], require_ranked(tensor_type).element_type)
     if offsets:
         for dimension, limits in offset_runs(grid, split_axes, offsets):
             size, last = shape[dimension], limits[-1]
@@ -373,13 +396,13 @@ def check_sharding_of_tensor(
 def _check_halo_lengths(
     shape: Sequence[int | None], grid: Grid, split_axes: Sequence[Axes], halos: Mixed
 ) -> None:
-    """A halo is what the direct neighbours own, so it is no longer than the shortest shard."""
-    pairs = iter(halos)
-    for dimension, axes in enumerate(split_axes):
-        if not axes:
-            continue
-        size, parts = shape[dimension], grid.size(axes)
-        for side, halo in zip(("low", "high"), (next(pairs), next(pairs)), strict=True):
+    """Check that halos are no longer than the shortest shard.
+
+    A halo is filled from the elements of the direct neighbours only.
+    """
+    for dimension, low, high in halo_pairs(split_axes, halos):
+        size, parts = shape[dimension], grid.size(split_axes[dimension])
+        for side, halo in (("low", low), ("high", high)):
             if size is None or not parts or not isinstance(halo, int):
                 continue
             shortest = size // parts
@@ -396,7 +419,7 @@ def check_halo_update(
     split_axes: Sequence[Axes],
     halos: Mixed,
 ) -> None:
-    """Check an update of the halos of a shard whose local shape includes them."""
+    """Check a halo update of a shard; `local_shape` includes the halos."""
     check_axes([axis for axes in split_axes for axis in axes], grid)
     if len(split_axes) > len(local_shape):
         raise VerifyException(
@@ -405,11 +428,8 @@ def check_halo_update(
     if not halos:
         return
     _check_halos(split_axes, halos)
-    pairs = iter(halos)
-    for dimension, axes in enumerate(split_axes):
-        if not axes:
-            continue
-        low, high, size = next(pairs), next(pairs), local_shape[dimension]
+    for dimension, low, high in halo_pairs(split_axes, halos):
+        size = local_shape[dimension]
         if size is None or not isinstance(low, int) or not isinstance(high, int):
             continue
         if max(low, high) > size - low - high:

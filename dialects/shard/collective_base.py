@@ -1,8 +1,8 @@
-"""What the collectives share: text, groups, and the rules for their types.
+"""The base class of collectives: syntax, groups and the rules for types.
 
-A group is the set of processes that agree in all coordinates outside `grid_axes`; in a group
-they are ordered row-major over `grid_axes` as listed, the first axis slowest. No axes: each
-process is alone.
+A group is the set of processes whose coordinates agree on all axes except `grid_axes`. Its
+processes are ordered row-major over `grid_axes` as listed, the first axis slowest. Without axes
+each process is a group of its own.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from .checks import (
     check_same_element_type,
     check_same_shape,
     check_shape,
-    element_type_of,
-    shape_of,
+    ranked_shape,
+    require_ranked,
     times,
 )
 from .grids import OnGrid
@@ -63,9 +63,9 @@ _SYNONYMS = {"scatter_axis": ("scatter_dim",)}
 
 
 def collective_syntax(row: CollectiveRow, *clauses: Clause) -> Syntax:
-    """The format of a collective: the clauses that its row tells of, and others.
+    """Return the format of a collective: the clauses that its row implies, then `clauses`.
 
-    The types are `T -> U`, or `(T, index) -> U` where one of the clauses may have operands.
+    Types are written `T -> U`, or `(T, index) -> U` if a clause may have operands.
     """
     rows = [GRID_AXES, *([REDUCTION] if row.reduces else [])]
     for name in (row.divides, row.joins):
@@ -82,7 +82,7 @@ def collective_syntax(row: CollectiveRow, *clauses: Clause) -> Syntax:
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """`(T, index) -> U`: the types of the input, of some indices, and of the result."""
+    """`(T, index) -> U`: the types of the input, of the operands `indices`, and of the result."""
 
     indices: str
 
@@ -103,19 +103,19 @@ class _Signature:
 
 
 def clauses_of(operation: Collective) -> tuple[Clause, ...]:
-    """The clauses that an operation has of its own."""
+    """Return the clauses of a collective without `grid_axes`, the first one."""
     (found,) = (piece for piece in operation.SYNTAX if isinstance(piece, Clauses))
     return found.rows[1:]
 
 
 class Collective(OnGrid, ABC):
-    """What all collectives share: an input, a grid, the axes that span a group, and clauses."""
+    """Base of the collectives: an input, a grid, the axes that span a group, and clauses."""
 
     TAKES_SCALARS: ClassVar[bool] = False
-    """Whether tensors of rank 0 take part, as they do where nothing is cut or joined."""
+    """Whether tensors of rank 0 are accepted. Ops that split or join a dimension do not."""
 
     DEVICE: ClassVar[str] = ""
-    """The clause that names one device of the group."""
+    """The clause that names one device of the group; empty if there is none."""
 
     grid_axes = prop_def(AxesAttr, default_value=axes_attribute(()))
 
@@ -130,10 +130,10 @@ class Collective(OnGrid, ABC):
         result_type: Attribute | None = None,
         **values: ClauseValue,
     ) -> None:
-        """Build the operation from the values of its clauses, by their names.
+        """Build the op; `values` maps names of clauses to their values.
 
-        The result is of the input's type if none is given. Raises TypeError for a clause that the
-        operation has not, or needs.
+        The result has the type of the input if `result_type` is `None`. Raises TypeError if a
+        clause is unknown or a required one is missing.
         """
         properties, dynamic = clause_values(clauses_of(self), values)
         super().__init__(
@@ -148,7 +148,7 @@ class Collective(OnGrid, ABC):
 
     @property
     def axes(self) -> Axes:
-        """The grid axes that span a group, the first slowest."""
+        """The grid axes that span a group, the slowest first."""
         return self.grid_axes.get_values()
 
     def verify_on_grid(self, grid: Grid) -> None:
@@ -168,7 +168,7 @@ class Collective(OnGrid, ABC):
         if self.DEVICE:
             self._verify_device(grid)
         if row.divides or row.joins:
-            check_shape(shape_of(result), self._result_shape(row, shape_of(source), group))
+            check_shape(ranked_shape(result), self._result_shape(row, ranked_shape(source), group))
         elif self.DEVICE:
             check_same_shape(source, result)
         else:
@@ -176,10 +176,10 @@ class Collective(OnGrid, ABC):
         if row.reduces:
             kind = cast(ReductionKindAttr, self.properties["reduction"]).reduction
             check_conversion(source, result)
-            check_reduction(kind, element_type_of(result))
+            check_reduction(kind, require_ranked(result).element_type)
 
     def _verify_device(self, grid: Grid) -> None:
-        """The device is given by one coordinate for each axis of the group."""
+        """Check that the device has one coordinate for each axis of the group."""
         numbers = cast("IndicesAttr | None", self.properties.get(self.DEVICE))
         values = () if numbers is None else numbers.get_values()
         check_index_count(self.DEVICE, values, getattr(self, f"{self.DEVICE}_dynamic"))
@@ -187,15 +187,19 @@ class Collective(OnGrid, ABC):
             check_in_group_device(self.DEVICE, values, self.axes, grid)
 
     def _result_shape(self, row: CollectiveRow, shape: Shape, group: int | None) -> Shape:
-        """The shape of the result: one of `group` pieces in one dimension, so many in another."""
-        places = [
+        """Return the expected shape of the result.
+
+        Dimension `row.divides` is split into `group` pieces, dimension `row.joins` is concatenated
+        from as many.
+        """
+        dimensions = [
             cast(DimensionAttr, self.properties[name]).value.data if name else None
             for name in (row.divides, row.joins)
         ]
-        for name, place in zip((row.divides, row.joins), places, strict=True):
-            if place is not None:
-                check_dimension(name.replace("_", " ").capitalize(), place, len(shape))
-        divided, joined = places
+        for name, dimension in zip((row.divides, row.joins), dimensions, strict=True):
+            if dimension is not None:
+                check_dimension(name.replace("_", " ").capitalize(), dimension, len(shape))
+        divided, joined = dimensions
         expected = [*shape]
         if divided is not None and joined is None:
             expected[divided] = check_divided(divided, shape[divided], group)
@@ -207,7 +211,10 @@ class Collective(OnGrid, ABC):
 
 
 def _piece(size: int | None, group: int | None, *, is_joined: bool) -> int | None:
-    """The size of the pieces that are exchanged, unknown where devices receive different ones."""
+    """Return the size of the dimension that an all-to-all splits, after the exchange.
+
+    Returns `None` if it is dynamic or the devices receive pieces of different sizes.
+    """
     if size is None or group is None:
         return size if is_joined else None
     if size % group:

@@ -1,4 +1,4 @@
-"""Collectives without a root: every process does the same, or talks to its neighbours."""
+"""Collectives without a root: all devices do the same, or exchange with their neighbours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ...sharding.collectives import (
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
-from .checks import check_halo_update, check_index_count, check_ranked_above_zero, shape_of
+from .checks import check_halo_update, check_index_count, check_ranked_above_zero, ranked_shape
 from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
@@ -42,7 +42,7 @@ from .traits import ShardCanonicalization
 
 
 class _OfTensors(Collective, ABC):
-    """A collective of a tensor."""
+    """Base of the collectives on tensors."""
 
     input = operand_def(TENSOR)
     result = result_def(TENSOR)
@@ -51,7 +51,7 @@ class _OfTensors(Collective, ABC):
 
 
 class _OfBuffers(Collective, ABC):
-    """A collective of a tensor or a memref."""
+    """Base of the collectives on tensors or memrefs."""
 
     input = operand_def(TENSOR_OR_MEMREF)
     result = result_def(TENSOR_OR_MEMREF)
@@ -61,7 +61,7 @@ class _OfBuffers(Collective, ABC):
 
 @irdl_op_definition
 class AllGatherOp(_OfTensors):
-    """Concatenate the pieces of a group along a dimension, on every device.
+    """Concatenate the tensors of a group along `gather_axis` on every device.
 
     `shard.all_gather %t on @g grid_axes = [1] gather_axis = 1 : tensor<2x2xi8> -> tensor<2x4xi8>`
     """
@@ -75,10 +75,11 @@ class AllGatherOp(_OfTensors):
 
 @irdl_op_definition
 class AllReduceOp(_OfBuffers):
-    """Combine the tensors of a group elementwise, on every device.
+    """Reduce the tensors of a group elementwise; every device gets the result.
 
     `shard.all_reduce %t on @g grid_axes = [1] reduction = max : tensor<4xf32> -> tensor<4xf64>`
-    converts the input to the result's element type first.
+
+    The input is first converted to the element type of the result.
     """
 
     name = ALL_REDUCE.operation
@@ -91,7 +92,7 @@ class AllReduceOp(_OfBuffers):
 
 @irdl_op_definition
 class AllSliceOp(_OfTensors):
-    """Keep this device's piece along a dimension: the inverse of gathering, no communication.
+    """Keep the piece of this device along `slice_axis`; inverts `all_gather` without communication.
 
     `shard.all_slice %t on @g grid_axes = [1] slice_axis = 1 : tensor<2x4xi8> -> tensor<2x2xi8>`
     """
@@ -105,10 +106,10 @@ class AllSliceOp(_OfTensors):
 
 @irdl_op_definition
 class AllToAllOp(_OfTensors):
-    """Split along one dimension, exchange the pieces, concatenate along another.
+    """Split along `split_axis`, exchange the pieces, concatenate them along `concat_axis`.
 
-    `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1
-    : tensor<4x2xi8> -> tensor<2x4xi8>`
+    `shard.all_to_all %t on @g grid_axes = [0] split_axis = 0 concat_axis = 1 : tensor<4x2xi8> ->
+    tensor<2x4xi8>`
     """
 
     name = ALL_TO_ALL.operation
@@ -121,10 +122,12 @@ class AllToAllOp(_OfTensors):
 
 @irdl_op_definition
 class ReduceScatterOp(_OfBuffers):
-    """Combine the tensors of a group elementwise; each device keeps its piece along a dimension.
+    """Reduce the tensors of a group elementwise; each device keeps its piece along `scatter_axis`.
 
-    `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0
-    : tensor<4x4xf32> -> tensor<2x4xf64>`
+    `shard.reduce_scatter %t on @g grid_axes = [1] reduction = max scatter_axis = 0 :
+    tensor<4x4xf32> -> tensor<2x4xf64>`
+
+    The input is first converted to the element type of the result.
     """
 
     name = REDUCE_SCATTER.operation
@@ -137,10 +140,12 @@ class ReduceScatterOp(_OfBuffers):
 
 @irdl_op_definition
 class ShiftOp(_OfTensors):
-    """Give every device the tensor of the one `offset` before it along a grid axis.
+    """Give every device the tensor of the device `offset` places before it along `shift_axis`.
 
-    `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate
-    : tensor<2xi8> -> tensor<2xi8>`
+    `shard.shift %t on @g grid_axes = [1] shift_axis = 1 offset = 2 rotate : tensor<2xi8> ->
+    tensor<2xi8>`
+
+    With `rotate` the axis is cyclic. The verifier asks that `shift_axis` is one of `grid_axes`.
     """
 
     name = SHIFT.operation
@@ -168,10 +173,12 @@ class ShiftOp(_OfTensors):
 
 @irdl_op_definition
 class UpdateHaloOp(OnGrid):
-    """Fill the halos of a shard from what the neighbours own.
+    """Fill the halos of a shard with elements of the neighbouring shards.
 
     `shard.update_halo %t on @g split_axes = [[0]] halo_sizes = [1, %h] : tensor<8xf32>`
-    The result is the destination, which holds this device's elements between its halos.
+
+    The destination holds the elements of this device between its halos; the result has its type.
+    The verifier asks that the elements between the halos suffice to fill those of the neighbours.
     """
 
     name = UPDATE_HALO.operation
@@ -181,7 +188,7 @@ class UpdateHaloOp(OnGrid):
         Clauses(
             (
                 Clause("split_axes", Form.AXES_ARRAY),
-                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes", word="halo_sizes"),
+                Clause("static_halo_sizes", Form.INDEX_LIST, True, "halo_sizes"),
             )
         ),
         " attr-dict : type($destination, $result)",
@@ -215,12 +222,12 @@ class UpdateHaloOp(OnGrid):
 
     @property
     def axes(self) -> tuple[Axes, ...]:
-        """The axes along which each dimension's halos are updated."""
+        """The grid axes along which the halos of each dimension are updated."""
         return self.split_axes.lists()
 
     @property
     def halos(self) -> tuple[int | SSAValue, ...]:
-        """Low and high halo of each dimension that has axes."""
+        """The low and the high halo of each dimension that has axes, in turn."""
         return mixed_list(self.static_halo_sizes.get_values(), self.halo_sizes)
 
     def verify_on_grid(self, grid: Grid) -> None:
@@ -233,7 +240,7 @@ class UpdateHaloOp(OnGrid):
         check_ranked_above_zero(self.destination.type)
         check_halo_update(
             grid,
-            shape_of(self.destination.type),
+            ranked_shape(self.destination.type),
             self.axes,
             self.halos,
         )

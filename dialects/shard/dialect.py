@@ -1,8 +1,8 @@
-"""The `shard` dialect, whole: grids of processes, shardings of tensors, and collectives.
+"""The complete `shard` dialect: grids of processes, shardings of tensors, and collectives.
 
-Text and meaning are those of MLIR 22 (mlir/include/mlir/Dialect/Shard/IR). Ours are
-`partial = sum[1]` on `shard.sharding`, `priority = n` on `shard.shard`, and verifiers that refuse
-what upstream accepts though it cannot mean anything.
+Syntax and semantics are those of MLIR 22 (mlir/include/mlir/Dialect/Shard/IR). Extensions are
+`partial = sum[1]` on `shard.sharding`, `priority = n` on `shard.shard`, and verifiers that reject
+programs without a meaning that upstream accepts.
 """
 
 from __future__ import annotations
@@ -57,4 +57,4 @@ Shard = Dialect(
     ],
     [AxesArrayAttr, ReductionKindAttr, ShardingType],
 )
-"""The dialect, complete: xDSL's own covers 11 of the 22 operations and steps aside for it."""
+"""The dialect. It replaces the one of xDSL, which has 11 of the 22 ops."""

@@ -1,4 +1,4 @@
-"""Grids of processes, and the questions a process asks about its grid."""
+"""Ops that define a grid of processes or query it from a running process."""
 
 from __future__ import annotations
 
@@ -40,19 +40,26 @@ from .traits import ShardCanonicalization
 
 
 class _OldVisibility:
-    """A visibility in front of the name, which is read, and printed as an attribute."""
+    """Parse a string literal before the symbol name as `sym_visibility`.
+
+    It is printed in the attribute dictionary.
+    """
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         if (visibility := parser.parse_optional_str_literal()) is not None:
             parsed.attributes["sym_visibility"] = StringAttr(visibility)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        """Nothing is to be printed."""
+        """Print nothing."""
 
 
 @irdl_op_definition
 class GridOp(SyntaxOperation):
-    """A named grid of processes: `shard.grid @g(shape = 2x?x4)`."""
+    """Define a named grid of processes: `shard.grid @g(shape = 2x?x4)`.
+
+    The verifier asks for a rank of at least 1 and for positive or dynamic extents. The attribute
+    `devices`, if present, lists one device for each process.
+    """
 
     name = "shard.grid"
 
@@ -75,7 +82,7 @@ class GridOp(SyntaxOperation):
 
     @property
     def grid(self) -> Grid:
-        """The grid as a value of the sharding algebra."""
+        """The grid as a `Grid` of `sharding/`."""
         return grid_value(self)
 
     def verify_(self) -> None:
@@ -95,12 +102,12 @@ class GridOp(SyntaxOperation):
 
 
 class OnGrid(NamedResults, ABC):
-    """An operation that refers to a grid by its symbol."""
+    """Base of the ops that refer to a grid by its symbol."""
 
     grid = prop_def(FlatSymbolRefAttr)
 
     def resolve_grid(self) -> Grid:
-        """The grid that the symbol names. Raises VerifyException if there is none."""
+        """Return the grid that the symbol names. Raises VerifyException if there is none."""
         return resolve_grid(self, self.grid)
 
     def verify_(self) -> None:
@@ -109,10 +116,10 @@ class OnGrid(NamedResults, ABC):
         self.verify_on_grid(self.resolve_grid())
 
     def verify_without_grid(self) -> None:
-        """Check what needs no grid."""
+        """Check the parts of the op that do not depend on the grid."""
 
     def verify_on_grid(self, grid: Grid) -> None:
-        """Check what can be checked with the grid at hand."""
+        """Check the op against its grid."""
 
 
 _AXES_AND_TYPES = (
@@ -122,7 +129,7 @@ _AXES_AND_TYPES = (
 
 
 class _PerAxis(OnGrid, ABC):
-    """One index for each of the listed axes, or for all axes where none are listed."""
+    """Base of the ops with one result for each of `axes`, or for every grid axis if it is empty."""
 
     axes = prop_def(AxesAttr, default_value=axes_attribute(()))
     result = var_result_def(IndexType)
@@ -135,7 +142,7 @@ class _PerAxis(OnGrid, ABC):
         axes: Sequence[int] = (),
         result_count: int | None = None,
     ) -> None:
-        """`result_count` is needed where `axes` is empty: the rank of the grid."""
+        """Build the op; `result_count` is required if `axes` is empty: the rank of the grid."""
         count = len(axes) if result_count is None else result_count
         super().__init__(
             properties={
@@ -146,7 +153,7 @@ class _PerAxis(OnGrid, ABC):
         )
 
     def listed_axes(self, grid: Grid) -> tuple[int, ...]:
-        """The axes of the results, all of the grid's where none are listed."""
+        """Return the grid axis of each result: `axes`, or all axes if it is empty."""
         return self.axes.get_values() or tuple(range(grid.rank))
 
     def verify_on_grid(self, grid: Grid) -> None:
@@ -160,7 +167,10 @@ class _PerAxis(OnGrid, ABC):
 
 @irdl_op_definition
 class GridShapeOp(_PerAxis):
-    """Extents of a grid: `shard.grid_shape @g axes = [1, 0] : index, index`."""
+    """Return extents of a grid: `shard.grid_shape @g axes = [1, 0] : index, index`.
+
+    There is one result for each of `axes`, or for every grid axis if none are listed.
+    """
 
     name = "shard.grid_shape"
 
@@ -170,7 +180,10 @@ class GridShapeOp(_PerAxis):
 
 @irdl_op_definition
 class ProcessMultiIndexOp(_PerAxis):
-    """Coordinates of this process: `shard.process_multi_index on @g axes = [0] : index`."""
+    """Return coordinates of this process: `shard.process_multi_index on @g axes = [0] : index`.
+
+    There is one result for each of `axes`, or for every grid axis if none are listed.
+    """
 
     name = "shard.process_multi_index"
 
@@ -180,7 +193,7 @@ class ProcessMultiIndexOp(_PerAxis):
 
 @irdl_op_definition
 class ProcessLinearIndexOp(OnGrid):
-    """Row-major number of this process: `shard.process_linear_index on @g : index`."""
+    """Return the row-major number of this process: `shard.process_linear_index on @g : index`."""
 
     name = "shard.process_linear_index"
 
@@ -198,9 +211,11 @@ class ProcessLinearIndexOp(OnGrid):
 
 @irdl_op_definition
 class NeighborsLinearIndicesOp(OnGrid):
-    """Numbers of the processes before and after a device along axes, -1 where there is none.
+    """Return the numbers of the processes before and after a device along `split_axes`.
 
     `shard.neighbors_linear_indices on @g[%i, %j] split_axes = [1] : index, index`
+
+    A number is -1 if there is no such process. The verifier asks for one coordinate per grid axis.
     """
 
     name = "shard.neighbors_linear_indices"

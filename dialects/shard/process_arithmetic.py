@@ -1,4 +1,4 @@
-"""Arithmetic on where a process is: extents of a grid, coordinates, numbers of processes."""
+"""Builders of index arithmetic with grid extents, coordinates and process numbers."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .grids import GridShapeOp, ProcessMultiIndexOp
 
 
 class ProcessArithmetic(IndexArithmetic, ABC):
-    """Index arithmetic of a program that all processes of a grid run."""
+    """Index arithmetic in an SPMD program, which all processes of a grid run."""
 
     def extent(self, grid: Grid, axis: int) -> IndexOrInt:
-        """The number of processes along an axis, asked for at run time where it is not known."""
+        """Return the number of processes along an axis; if dynamic, emit a `shard.grid_shape`."""
         known = grid.shape[axis]
         return self.insert(GridShapeOp(grid.name, [axis])) if known is None else known
 
     def parts(self, grid: Grid, axes: Axes) -> IndexOrInt:
-        """The number of processes along several axes together."""
+        """Return the number of processes along several axes together."""
         total: IndexOrInt = 1
         for axis in axes:
             total = self.multiply(total, self.extent(grid, axis))
         return total
 
     def own_coordinates(self, grid: Grid, axes: Axes) -> Sequence[SSAValue]:
-        """Where this process is along some axes."""
+        """Emit and return the coordinates of this process along some axes."""
         if not axes:
             return ()
         operation = ProcessMultiIndexOp(grid.name, axes)
@@ -41,14 +41,14 @@ class ProcessArithmetic(IndexArithmetic, ABC):
         return operation.results
 
     def position(self, grid: Grid, axes: Axes) -> IndexOrInt:
-        """The number of this process among those along `axes`, the first listed slowest."""
+        """Return the row-major number of this process in its group, the first of `axes` slowest."""
         total: IndexOrInt = 0
         for axis, coordinate in zip(axes, self.own_coordinates(grid, axes), strict=True):
             total = self.add(self.multiply(total, self.extent(grid, axis)), coordinate)
         return total
 
     def sum_over(self, grid: Grid, axes: Axes, number: SSAValue) -> SSAValue:
-        """The sum of an index over the processes along some axes; they meet for it."""
+        """Emit the sum of an index over the processes along some axes, with an `all_reduce`."""
         one = TensorType(i64, [1])
         wide = self.insert(arith.IndexCastOp(number, i64))
         packed = self.insert(tensor.FromElementsOp.create(operands=[wide], result_types=[one]))
@@ -57,7 +57,10 @@ class ProcessArithmetic(IndexArithmetic, ABC):
         return self.insert(arith.IndexCastOp(first, INDEX))
 
     def coordinates(self, grid: Grid, number: IndexOrInt, axes: Sequence[int]) -> list[IndexOrInt]:
-        """The coordinates along `axes`, at least one, of the process of a row-major number."""
+        """Return the coordinates along `axes` of the process with a given row-major number.
+
+        `axes` must not be empty.
+        """
         found: dict[int, IndexOrInt] = {}
         slowest = min(axes)
         stride: IndexOrInt = 1
@@ -72,7 +75,7 @@ class ProcessArithmetic(IndexArithmetic, ABC):
 
 
 class ArithmeticBefore(ProcessArithmetic):
-    """Inserts operations before another, with its location; constants once."""
+    """Inserts ops before an anchor op, with its location; each constant only once."""
 
     def __init__(self, anchor: Operation) -> None:
         self.anchor = anchor
@@ -83,7 +86,7 @@ class ArithmeticBefore(ProcessArithmetic):
         return operation.results[0]
 
     def put(self, operation: Operation) -> None:
-        """Insert an operation that may have no result."""
+        """Insert an op, which need not have a result."""
         builder_before(self.anchor).insert(operation)
 
     def index(self, number: IndexOrInt) -> SSAValue:

@@ -1,4 +1,4 @@
-"""Communication that singles out one process of a group: a root, a destination, a source."""
+"""Collectives and messages that name one device of a group: a root, destination or source."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .traits import ShardCanonicalization
 
 
 class RootedCollective(Collective, ABC):
-    """A collective in which one device of each group, the root, differs from the others."""
+    """Base of the collectives in which one device of each group, the root, has another role."""
 
     DEVICE: ClassVar[str] = "root"
 
@@ -40,7 +40,7 @@ class RootedCollective(Collective, ABC):
 
 @irdl_op_definition
 class BroadcastOp(RootedCollective):
-    """Give every device of a group the root's tensor.
+    """Copy the root's tensor to every device of a group.
 
     `shard.broadcast %t on @g grid_axes = [0] root = [0] : (tensor<2xi8>) -> tensor<2xi8>`
     """
@@ -53,10 +53,10 @@ class BroadcastOp(RootedCollective):
 
 @irdl_op_definition
 class GatherOp(RootedCollective):
-    """Concatenate the pieces of a group on the root; undefined elsewhere.
+    """Concatenate the tensors of a group along `gather_axis` on the root; undefined elsewhere.
 
-    `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1]
-    : (tensor<2x2xi8>) -> tensor<2x4xi8>`
+    `shard.gather %t on @g grid_axes = [1] gather_axis = 1 root = [1] : (tensor<2x2xi8>) ->
+    tensor<2x4xi8>`
     """
 
     name = GATHER.operation
@@ -68,10 +68,10 @@ class GatherOp(RootedCollective):
 
 @irdl_op_definition
 class ReduceOp(RootedCollective):
-    """Combine the tensors of a group elementwise on the root; undefined elsewhere.
+    """Reduce the tensors of a group elementwise on the root; undefined elsewhere.
 
-    `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1]
-    : (tensor<4xf32>) -> tensor<4xf64>`
+    `shard.reduce %t on @g grid_axes = [1] reduction = max root = [1] : (tensor<4xf32>) ->
+    tensor<4xf64>`
     """
 
     name = REDUCE.operation
@@ -84,10 +84,10 @@ class ReduceOp(RootedCollective):
 
 @irdl_op_definition
 class ScatterOp(RootedCollective):
-    """Give each device of a group its piece of the root's tensor along a dimension.
+    """Split the root's tensor along `scatter_axis` and give each device of a group its piece.
 
-    `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1]
-    : (tensor<2x2xi8>) -> tensor<1x2xi8>`
+    `shard.scatter %t on @g grid_axes = [0] scatter_axis = 0 root = [1] : (tensor<2x2xi8>) ->
+    tensor<1x2xi8>`
     """
 
     name = SCATTER.operation
@@ -99,9 +99,11 @@ class ScatterOp(RootedCollective):
 
 @irdl_op_definition
 class SendOp(Collective):
-    """Send to one device of the group. It acts on its own, so it is not pure.
+    """Send a tensor to one device of the group.
 
     `shard.send %t on @g grid_axes = [0] destination = [1] : (tensor<2xi8>) -> tensor<2xi8>`
+
+    The op is not pure: it has an effect even if its result is unused.
     """
 
     name = SEND.operation
@@ -121,16 +123,18 @@ class SendOp(Collective):
 
 @irdl_op_definition
 class RecvOp(Collective):
-    """Receive from one device of the group, or from any where no source is given. Not pure.
+    """Receive a tensor from one device of the group, or from any if no source is given.
 
     `shard.recv %t on @g grid_axes = [0] source = [1] : (tensor<2xi8>) -> tensor<2xi8>`
+
+    The op is not pure.
     """
 
     name = RECV.operation
 
     DEVICE: ClassVar[str] = "source"
     SYNTAX: ClassVar[Syntax] = collective_syntax(
-        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", default=False)
+        RECV, Clause("source", Form.INDEX_LIST, True, "source_dynamic", set_when_absent=False)
     )
 
     input = operand_def(TENSOR)

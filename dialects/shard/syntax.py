@@ -1,8 +1,8 @@
-"""The text of `shard` operations, as data.
+"""The textual syntax of `shard` ops as data.
 
-Most of these operations are written `input on @grid`, then a row of clauses such as
-`gather_axis = 0`, then attributes and types. A `Clause` says how one property is written; the
-format and the constructor of an operation are driven by the same row.
+Most of these ops are written as `input on @grid`, then clauses such as `gather_axis = 0`, then
+attributes and types. A `Clause` describes the syntax of one property; both the format and the
+constructor of an op are derived from its list of clauses.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ INDEX = IndexType()
 
 
 class NamedResults(SyntaxOperation, ABC):
-    """An operation that suggests names for its results, as upstream's printer does.
+    """An op that suggests SSA names for its results, as upstream's printer does.
 
-    The suggestion gives way to a name that the text has.
+    A name that the text gives takes precedence.
     """
 
     RESULT_NAMES: ClassVar[tuple[str, ...]] = ()
-    """One name for each result; the last one serves those after it. None by default."""
+    """One name for each result; the last one is reused for further results. None by default."""
 
     def result_names(self) -> tuple[str, ...]:
-        """The suggestions for this operation."""
+        """Return the suggested names for this op."""
         return self.RESULT_NAMES
 
     def __post_init__(self) -> None:
@@ -71,9 +71,9 @@ class NamedResults(SyntaxOperation, ABC):
 
 @cache
 def _has_defaults(operation: type[IRDLOperation]) -> bool:
-    """Whether properties or attributes of an operation have defaults to be filled in.
+    """Return whether any property or attribute of an op class has a default value.
 
-    Annotations have none, and there are more of them in a program than of anything else.
+    Annotations have none, and they are the most frequent ops of a program.
     """
     definition = operation.get_irdl_definition()
     members = (*definition.properties.values(), *definition.attributes.values())
@@ -81,7 +81,7 @@ def _has_defaults(operation: type[IRDLOperation]) -> bool:
 
 
 class Form(Enum):
-    """How the value of a clause is written."""
+    """The syntax of a clause's value."""
 
     AXES = auto()
     """`[0, 1]`: grid axes."""
@@ -96,46 +96,45 @@ class Form(Enum):
     FLAG = auto()
     """Nothing: the keyword stands alone."""
     INDEX_LIST = auto()
-    """`[1, %i]`: numbers in a property, values in an operand segment."""
+    """`[1, %i]`: integers in a property, SSA values in an operand segment."""
     PARTIAL = auto()
     """`sum[1]`: a reduction kind and grid axes, in two properties."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One `keyword = value` of an operation's text.
+    """One `keyword = value` in the text of an op.
 
-    An optional clause is left out where the property is absent, empty, or the default reduction.
-    `dynamic` is the operand segment of an INDEX_LIST; `default` says whether the property exists,
-    empty, where the clause is left out; `word` is the keyword where it is not the property's name,
-    and `synonyms` are other keywords that are read.
+    An optional clause is not printed if its property is absent, empty or the default reduction.
+    `dynamic` names the operand segment of an INDEX_LIST. `set_when_absent` says whether a property
+    of axes, indices or a reduction gets its default if the clause is left out. `synonyms` are
+    further keywords that are parsed.
     """
 
     name: str
     form: Form
     optional: bool = False
     dynamic: str = ""
-    default: bool = True
-    word: str = ""
+    set_when_absent: bool = True
     synonyms: tuple[str, ...] = ()
 
     @property
     def keyword(self) -> str:
-        """The keyword, which is the property's name where `word` gives no other."""
-        return self.word or self.name
+        """The name of the property without the prefix of the static part of a list."""
+        return self.name.removeprefix("static_")
 
 
 ClauseValue = int | ReductionKind | Sequence[int | SSAValue] | None
-"""What a caller gives for a clause; booleans for flags, `None` for what is left out."""
+"""The value of a clause as a caller passes it: a boolean for a flag, `None` if left out."""
 
 
 def clause_values(
     clauses: Sequence[Clause], values: Mapping[str, ClauseValue]
 ) -> tuple[dict[str, Attribute | None], list[Sequence[SSAValue]]]:
-    """Properties, and the operands of each segment, for the values of a row of clauses.
+    """Return the properties and the operand segments for the values of some clauses.
 
-    A reduction that is left out is a sum. Raises TypeError for values of other clauses, or where
-    one is missing that is not optional.
+    A reduction that is left out is a sum. Raises TypeError if `values` has an unknown clause or
+    lacks one that is not optional.
     """
     properties: dict[str, Attribute | None] = {}
     segments: list[Sequence[SSAValue]] = []
@@ -180,7 +179,7 @@ def _dimensions(definition: OpDef, name: str) -> Dimensions:
 
 @dataclass(frozen=True, slots=True)
 class Dimensions(PrintsProperty):
-    """`2x?x4`, or `[]` for none."""
+    """`2x?x4`, or `[]` if there are no dimensions."""
 
     name: str
     operation: str
@@ -192,7 +191,8 @@ class Dimensions(PrintsProperty):
             is_list = parser.parse_optional_punctuation("]") is not None
         else:
             dimensions = parser.parse_dimension_list()
-            # What is no dimension, such as the `q` of `2xq`, is left with the `x` before it.
+            # If the text after a dimension is invalid, such as the `q` of `2xq`, the parser stops
+            # before the `x`.
             is_list = bool(dimensions) and parser.parse_optional_keyword("x") is None
             start = parser.pos
             if is_list and (rest := parser.parse_optional_identifier()) is not None:
@@ -221,7 +221,7 @@ class Dimensions(PrintsProperty):
 
 @dataclass(eq=False)
 class Clauses:
-    """A row of clauses, each after a space."""
+    """A list of clauses, each preceded by a space."""
 
     rows: tuple[Clause, ...]
 
@@ -232,7 +232,7 @@ class Clauses:
         return (*(row.name for row in self.rows), *also)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        """Read the clauses in order. An absent optional clause leaves its default."""
+        """Parse the clauses in order. An absent optional clause gets its default."""
         for clause in self.rows:
             words = (clause.keyword, *clause.synonyms)
             if any(parser.parse_optional_keyword(word) for word in words):
@@ -288,7 +288,7 @@ def _parse_value(parser: Parser, clause: Clause, parsed: Parsed) -> None:
 
 
 def _leave_out(clause: Clause, parsed: Parsed) -> None:
-    if not clause.default:
+    if not clause.set_when_absent:
         return
     name = clause.name
     match clause.form:
@@ -339,5 +339,5 @@ def _print_partial(printer: Printer, operation: Operation) -> None:
 
 
 def grid_reference(grid: str | SymbolRefAttr) -> SymbolRefAttr:
-    """A grid given by name or by reference, as a reference."""
+    """Return a reference to a grid that is given by name or by reference."""
     return SymbolRefAttr(StringAttr(grid)) if isinstance(grid, str) else grid

@@ -1,4 +1,4 @@
-"""The trait by which xDSL's `canonicalize` finds the patterns of `shard`."""
+"""The trait through which xDSL's `canonicalize` finds the patterns of `shard`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATTERNS: list[tuple[type[Operation], RewritePattern]] = []
 
 
 def add_patterns(patterns: Iterable[tuple[type[Operation], RewritePattern]]) -> None:
-    """Register patterns, each with the definition of the operations that it is for."""
+    """Register patterns, each with the class of the ops that it applies to."""
     _PATTERNS.extend(patterns)
 
 
@@ -30,7 +30,7 @@ def _patterns() -> Sequence[tuple[type[Operation], RewritePattern]]:
 
 @dataclass(frozen=True)
 class ShardCanonicalization(HasCanonicalizationPatternsTrait):
-    """The patterns are loaded when somebody canonicalizes: start-up is import time."""
+    """Import the patterns on the first `canonicalize`, to keep start-up time short."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
         return tuple(pattern for definition, pattern in _patterns() if issubclass(op, definition))

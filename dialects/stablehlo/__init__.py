@@ -1,1 +1,1 @@
-"""The StableHLO dialect: operations, attributes and types, as JAX and stablehlo-opt print them."""
+"""The StableHLO dialect: ops, attributes and types, with the syntax of JAX and stablehlo-opt."""

@@ -18,7 +18,7 @@ from ...ir.syntax.structs import parse_struct, print_struct
 
 
 def word_attribute(name: str, *words: str) -> type[OpaqueKeywordAttribute]:
-    """The attribute `#dialect<name WORD>` of one of some words, for `dialect.name`."""
+    """Return the class of the keyword attribute `#dialect<name WORD>` called `dialect.name`."""
     dialect, _, short = name.partition(".")
     class_name = "".join(word.capitalize() for word in short.split("_")) + "Attr"
     members = {
@@ -63,8 +63,8 @@ class ResultAccuracyModeAttr(KeywordAttribute[str]):
 FieldValue = int | float | bool | str | tuple[int, ...] | Attribute | tuple[Attribute, ...]
 
 
-def read_integers(parser: AttrParser) -> tuple[int, ...]:
-    """Read `[0, 1]`."""
+def parse_integers(parser: AttrParser) -> tuple[int, ...]:
+    """Parse `[0, 1]`."""
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
 
 
@@ -85,7 +85,7 @@ def _float(parser: AttrParser) -> float:
 
 
 def _sub_axis(parser: AttrParser) -> tuple[int, ...]:
-    """Read `(1)2`."""
+    """Parse `(1)2`."""
     with parser.in_parens():
         first = _integer(parser)
     return first, _integer(parser)
@@ -103,49 +103,49 @@ def _attributes(parser: AttrParser) -> tuple[Attribute, ...]:
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute))
 
 
-Read = Callable[[AttrParser], FieldValue]
+FieldParser = Callable[[AttrParser], FieldValue]
 
 
 class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
-    """Base of the attributes that are named numbers, lists and words.
+    """Base of the attributes with named fields: integers, lists, strings and nested attributes.
 
     A field that is left out has the default of its kind: 0, or an empty list.
     """
 
-    FIELDS: ClassVar[dict[str, Read]]
+    FIELDS: ClassVar[dict[str, FieldParser]]
     ALWAYS: ClassVar[tuple[str, ...]] = ()
-    """Fields that are printed even where they have the default value."""
+    """Fields that are printed even if they have the default value."""
 
     @classmethod
     def of(cls, **values: FieldValue) -> Self:
-        """The attribute with these fields."""
+        """Return the attribute with these fields."""
         return cls(tuple((name, values[name]) for name in cls.FIELDS if name in values))
 
     def integers(self, name: str) -> tuple[int, ...]:
-        """A list of numbers."""
+        """Return a list of integers; empty if the field is left out."""
         return cast("tuple[int, ...]", dict(self.data).get(name, ()))
 
     def integer(self, name: str) -> int:
-        """A number."""
+        """Return an integer; 0 if the field is left out."""
         return cast(int, dict(self.data).get(name, 0))
 
     def field(self, name: str) -> FieldValue | None:
-        """A field of any kind, `None` if it was left out."""
+        """Return a field of any kind; `None` if it is left out."""
         return dict(self.data).get(name)
 
     @classmethod
     def parse_fields(cls, parser: AttrParser) -> Self:
-        """Read `<a = 1, b = [2]>`."""
+        """Parse `<a = 1, b = [2]>`."""
         found: dict[str, FieldValue] = {}
 
-        def reader(name: str, read: Read) -> Callable[[AttrParser], Attribute]:
+        def reader(name: str, parse: FieldParser) -> Callable[[AttrParser], Attribute]:
             def run(inner: AttrParser) -> Attribute:
-                found[name] = read(inner)
+                found[name] = parse(inner)
                 return StringAttr("")
 
             return run
 
-        parse_struct(parser, {name: reader(name, read) for name, read in cls.FIELDS.items()})
+        parse_struct(parser, {name: reader(name, parse) for name, parse in cls.FIELDS.items()})
         return cls.of(**found)
 
     @classmethod
@@ -160,7 +160,7 @@ class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):
             if name not in self.ALWAYS and (value is None or value in (0, ())):
                 return None
             if value is None:
-                value = () if self.FIELDS[name] is read_integers else 0
+                value = () if self.FIELDS[name] is parse_integers else 0
             return lambda: _print_field(printer, name, value)
 
         print_struct(printer, [(name, show(name)) for name in self.FIELDS])
@@ -190,13 +190,13 @@ class GatherAttr(StructAttribute):
     """`#stablehlo.gather<offset_dims = [1], ...>`."""
 
     name = "stablehlo.gather"
-    FIELDS: ClassVar[dict[str, Read]] = {
+    FIELDS: ClassVar[dict[str, FieldParser]] = {
         **dict.fromkeys(
             (
                 *("offset_dims", "collapsed_slice_dims", "operand_batching_dims"),
                 *("start_indices_batching_dims", "start_index_map"),
             ),
-            read_integers,
+            parse_integers,
         ),
         "index_vector_dim": _integer,
     }
@@ -207,13 +207,13 @@ class ScatterAttr(StructAttribute):
     """`#stablehlo.scatter<update_window_dims = [1], ...>`."""
 
     name = "stablehlo.scatter"
-    FIELDS: ClassVar[dict[str, Read]] = {
+    FIELDS: ClassVar[dict[str, FieldParser]] = {
         **dict.fromkeys(
             (
                 *("update_window_dims", "inserted_window_dims", "input_batching_dims"),
                 *("scatter_indices_batching_dims", "scatter_dims_to_operand_dims"),
             ),
-            read_integers,
+            parse_integers,
         ),
         "index_vector_dim": _integer,
     }
@@ -229,7 +229,7 @@ class DotAttr(StructAttribute):
             *("lhs_batching_dimensions", "rhs_batching_dimensions"),
             *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
         ),
-        read_integers,
+        parse_integers,
     )
 
 
@@ -238,7 +238,7 @@ class DotAlgorithmAttr(StructAttribute):
     """`#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`."""
 
     name = "stablehlo.dot_algorithm"
-    FIELDS: ClassVar[dict[str, Read]] = {
+    FIELDS: ClassVar[dict[str, FieldParser]] = {
         "lhs_precision_type": _type,
         "rhs_precision_type": _type,
         "accumulation_type": _type,
@@ -255,7 +255,7 @@ class ChannelHandleAttr(StructAttribute):
     """`#stablehlo.channel_handle<handle = 1, type = 1>`."""
 
     name = "stablehlo.channel_handle"
-    FIELDS: ClassVar[dict[str, Read]] = {"handle": _integer, "type": _integer}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"handle": _integer, "type": _integer}
     ALWAYS = ("handle", "type")
 
 
@@ -264,7 +264,7 @@ class ResultAccuracyAttr(StructAttribute):
     """`#stablehlo.result_accuracy<ulps = 2, mode = ...>`."""
 
     name = "stablehlo.result_accuracy"
-    FIELDS: ClassVar[dict[str, Read]] = {
+    FIELDS: ClassVar[dict[str, FieldParser]] = {
         "atol": _float,
         "rtol": _float,
         "ulps": _integer,
@@ -277,10 +277,10 @@ class OutputOperandAliasAttr(StructAttribute):
     """`#stablehlo.output_operand_alias<output_tuple_indices = [0], ...>`."""
 
     name = "stablehlo.output_operand_alias"
-    FIELDS: ClassVar[dict[str, Read]] = {
-        "output_tuple_indices": read_integers,
+    FIELDS: ClassVar[dict[str, FieldParser]] = {
+        "output_tuple_indices": parse_integers,
         "operand_index": _integer,
-        "operand_tuple_indices": read_integers,
+        "operand_tuple_indices": parse_integers,
     }
     ALWAYS = tuple(FIELDS)
 
@@ -290,7 +290,7 @@ class MeshAxisAttr(StructAttribute):
     """`#stablehlo.mesh_axis<name = "x", size = 2>`."""
 
     name = "stablehlo.mesh_axis"
-    FIELDS: ClassVar[dict[str, Read]] = {"name": _text, "size": _integer}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"name": _text, "size": _integer}
     ALWAYS = ("name", "size")
 
 
@@ -299,7 +299,7 @@ class MeshAttr(StructAttribute):
     """`#stablehlo.mesh<axes = [...]>`."""
 
     name = "stablehlo.mesh"
-    FIELDS: ClassVar[dict[str, Read]] = {"axes": _attributes, "device_ids": _attribute}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"axes": _attributes, "device_ids": _attribute}
 
 
 @irdl_attr_definition
@@ -307,7 +307,7 @@ class AxisRefAttr(StructAttribute):
     """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
 
     name = "stablehlo.axis_ref"
-    FIELDS: ClassVar[dict[str, Read]] = {"name": _text, "sub_axis_info": _sub_axis}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"name": _text, "sub_axis_info": _sub_axis}
 
 
 @irdl_attr_definition
@@ -315,9 +315,9 @@ class ReplicaGroupMeshAxesAttr(StructAttribute):
     """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [...]>`."""
 
     name = "stablehlo.replica_group_mesh_axes"
-    FIELDS: ClassVar[dict[str, Read]] = {"mesh": _attribute, "axes": _attributes}
+    FIELDS: ClassVar[dict[str, FieldParser]] = {"mesh": _attribute, "axes": _attributes}
 
     def mesh(self) -> MeshAttr | SymbolRefAttr | None:
-        """The mesh, or the symbol that names it."""
+        """Return the mesh or the symbol that refers to it; `None` if there is neither."""
         found = self.field("mesh")
         return found if isinstance(found, MeshAttr | SymbolRefAttr) else None

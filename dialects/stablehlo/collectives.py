@@ -1,4 +1,4 @@
-"""StableHLO's operations between devices, and between a device and the host."""
+"""StableHLO's collectives, and the ops that communicate with other devices or the host."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .syntax import define
 
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
 
-OPERATIONS = [
+ROWS = [
     define("stablehlo.partition_id", "-> result", " attr-dict : type($result)"),
     define("stablehlo.replica_id", "-> result", " attr-dict : type($result)"),
     define(
@@ -59,4 +59,4 @@ OPERATIONS = [
     define("stablehlo.infeed", "token -> results_* | infeed_config? layout?", pure=False),
     define("stablehlo.outfeed", "inputs* token -> result | outfeed_config?", pure=False),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

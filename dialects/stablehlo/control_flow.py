@@ -23,7 +23,7 @@ from .syntax import Custom, define, string
 
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
-    """What a region gives."""
+    """Terminate a region and return its values."""
 
     name = "stablehlo.return"
 
@@ -38,7 +38,7 @@ class ReturnOp(SyntaxOperation):
 
 
 class WhileSyntax(IRDLOperation):
-    """The form of `stablehlo.while`, by hand: both regions share the names in the header."""
+    """The custom syntax of `stablehlo.while`: both regions use the argument names of the header."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -71,7 +71,7 @@ class WhileSyntax(IRDLOperation):
     def print(self, printer: Printer) -> None:
         condition, body = self.regions
         block = condition.block
-        # The names of the condition's arguments stand for the body's as well.
+        # The body's arguments are printed with the names of the condition's arguments.
         print_bindings(printer, block.args, self.operands)
         if self.operands:
             printer.print_string(" : ")
@@ -87,7 +87,7 @@ class WhileSyntax(IRDLOperation):
         printer.print_region(body, print_entry_block_args=False)
 
 
-def _while(operation: Operation) -> None:
+def _verify_while(operation: Operation) -> None:
     types = operation.operand_types
     if tuple(operation.result_types) != tuple(types):
         raise VerifyException("expected results of the operands' types")
@@ -113,7 +113,7 @@ def _compatible(found: Sequence[Attribute], expected: Sequence[Attribute]) -> bo
     return len(found) == len(expected) and all(map(agree, found, expected))
 
 
-def _branches(operation: Operation) -> None:
+def _verify_branches(operation: Operation) -> None:
     if not operation.regions:
         raise VerifyException("expected at least one branch")
     element = IntegerType(1 if operation.name == "stablehlo.if" else 32)
@@ -131,27 +131,27 @@ def _branches(operation: Operation) -> None:
 # Calls -------------------------------------------------------------------------------------------
 
 
-def _read_target(parser: Parser, parsed: Parsed) -> None:
+def _parse_target(parser: Parser, parsed: Parsed) -> None:
     parsed.attributes["call_target_name"] = parser.parse_symbol_name()
 
 
-def _write_target(printer: Printer, operation: Operation) -> None:
+def _print_target(printer: Printer, operation: Operation) -> None:
     printer.print_symbol_name(string(attribute(operation, "call_target_name")) or "")
 
 
 _TARGET = Custom(
-    _read_target,
-    _write_target,
+    _parse_target,
+    _print_target,
     ("call_target_name",),
     lambda operation: string(attribute(operation, "call_target_name")) is not None,
 )
 
 
-def _read_name(parser: Parser, parsed: Parsed) -> None:
+def _parse_name(parser: Parser, parsed: Parsed) -> None:
     parsed.attributes["name"] = StringAttr(parser.parse_str_literal())
 
 
-def _write_name(printer: Printer, operation: Operation) -> None:
+def _print_name(printer: Printer, operation: Operation) -> None:
     printer.print_string_literal(string(attribute(operation, "name")) or "")
 
 
@@ -159,7 +159,7 @@ def _write_name(printer: Printer, operation: Operation) -> None:
 
 
 class _ListSyntax(IRDLOperation):
-    """`%a, %b : t, u`, and `()` for nothing: the operands, which are the results as well."""
+    """`%a, %b : t, u`, or `()` for nothing: operands and results have the same types."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -189,7 +189,7 @@ class _ListSyntax(IRDLOperation):
 
 
 class _OneTypeSyntax(IRDLOperation):
-    """`%a, %b : t`: the type of the result, which says those of the operands."""
+    """`%a, %b : t`: the type of the result, which implies the types of the operands."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -217,17 +217,18 @@ class _OneTypeSyntax(IRDLOperation):
         printer.print_attribute(self.results[0].type)
 
 
-OPERATIONS: list[type[IRDLOperation]] = [
-    ReturnOp,
+ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.while",
         "operands_* -> results_* | | cond body",
         pure=False,
-        verify=_while,
+        verify=_verify_while,
         base=WhileSyntax,
     ),
-    define("stablehlo.case", "index -> results_* | | branches*", verify=_branches),
-    define("stablehlo.if", "pred -> results_* | | true_branch false_branch", verify=_branches),
+    define("stablehlo.case", "index -> results_* | | branches*", verify=_verify_branches),
+    define(
+        "stablehlo.if", "pred -> results_* | | true_branch false_branch", verify=_verify_branches
+    ),
     define(
         "stablehlo.custom_call",
         "inputs* -> results_* | call_target_name has_side_effect? backend_config? "
@@ -241,7 +242,7 @@ OPERATIONS: list[type[IRDLOperation]] = [
         "inputs* -> results_* | composite_attributes? decomposition version?",
         (
             " ",
-            Custom(_read_name, _write_name, ("name",)),
+            Custom(_parse_name, _print_name, ("name",)),
             " $inputs attr-dict : signature($inputs, $results_)",
         ),
         pure=False,
@@ -256,4 +257,4 @@ OPERATIONS: list[type[IRDLOperation]] = [
     ),
     define("stablehlo.create_token", "-> output", " attr-dict : type($output)"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

@@ -1,9 +1,8 @@
-"""The StableHLO dialect as a whole."""
+"""The complete StableHLO dialect."""
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Dialect
-
+from ...ir.dialect_extension import dialect_of
 from . import (
     attributes,
     collectives,
@@ -15,26 +14,14 @@ from . import (
     types,
 )
 
-_ATTRIBUTES = [
-    kind
-    for kind in (*vars(attributes).values(), *vars(types).values())
-    if isinstance(kind, type)
-    and issubclass(kind, Attribute)
-    and getattr(kind, "name", "").startswith("stablehlo.")
-]
-
-Stablehlo = Dialect(
+Stablehlo = dialect_of(
     "stablehlo",
-    [
-        elementwise.ConstantOp,
-        *elementwise.UNARY_OPS,
-        *elementwise.BINARY_OPS,
-        *elementwise.OTHERS,
-        *shapes.OPERATIONS,
-        *products.OPERATIONS,
-        *reductions.OPERATIONS,
-        *control_flow.OPERATIONS,
-        *collectives.OPERATIONS,
-    ],
-    _ATTRIBUTES,
+    attributes,
+    collectives,
+    control_flow,
+    elementwise,
+    products,
+    reductions,
+    shapes,
+    types,
 )

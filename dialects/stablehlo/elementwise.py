@@ -1,4 +1,4 @@
-"""StableHLO's operations that work element by element, and constants."""
+"""StableHLO's elementwise ops and constants."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 
 from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
-from .inference import (
-    clamping,
-    comparison,
-    complex_parts,
-    constant,
-    elementwise,
-    same_shape,
-    selection,
+from .checks import (
+    verify_clamp,
+    verify_compare,
+    verify_complex_parts,
+    verify_constant,
+    verify_elementwise,
+    verify_same_shape,
+    verify_select,
 )
 from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Verifier, Word, define
 
@@ -36,13 +36,13 @@ CHANGING = frozenset(
     f"stablehlo.{name}"
     for name in "abs convert imag is_finite real uniform_quantize uniform_dequantize".split()
 )
-"""Operations whose result has other elements than their operands."""
+"""The ops whose result may have another element type than the operand."""
 
 
 def _verifier(name: str) -> Verifier:
     if name in ("real", "imag", "abs"):
-        return complex_parts
-    return same_shape if f"stablehlo.{name}" in CHANGING else elementwise
+        return verify_complex_parts
+    return verify_same_shape if f"stablehlo.{name}" in CHANGING else verify_elementwise
 
 
 UNARY_OPS = [
@@ -59,16 +59,18 @@ BINARY_OPS = [
         f"stablehlo.{name}",
         "lhs rhs -> result",
         " $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
-        verify=elementwise,
+        verify=verify_elementwise,
     )
     for name in _BINARY.split()
 ]
-OTHERS = [
+ROWS = [
+    *UNARY_OPS,
+    *BINARY_OPS,
     define(
         "stablehlo.clamp",
         "min operand max -> result",
         " $min, $operand, $max attr-dict : types($min, $operand, $max, $result)",
-        verify=clamping,
+        verify=verify_clamp,
     ),
     define(
         "stablehlo.compare",
@@ -80,7 +82,7 @@ OTHERS = [
             Word("compare_type", ComparisonTypeAttr, optional=True),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        verify=comparison,
+        verify=verify_compare,
     ),
     define(
         "stablehlo.reduce_precision",
@@ -90,19 +92,19 @@ OTHERS = [
             EXPONENT_MANTISSA,
             " attr-dict : types($operand, $result)",
         ),
-        verify=elementwise,
+        verify=verify_elementwise,
     ),
     define(
         "stablehlo.complex",
         "lhs rhs -> result",
         (" $lhs, $rhs attr-dict : ", COMPLEX_TYPES),
-        verify=complex_parts,
+        verify=verify_complex_parts,
     ),
     define(
         "stablehlo.select",
         "pred on_true on_false -> result",
         (" $pred, $on_true, $on_false attr-dict : ", SELECT_TYPES),
-        verify=selection,
+        verify=verify_select,
     ),
     define(
         "stablehlo.bitcast_convert",
@@ -114,7 +116,10 @@ OTHERS = [
 
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
-    """A tensor that is written in the program."""
+    """A constant tensor.
+
+    The type of the value is the type of the result, or for quantised results their storage type.
+    """
 
     name = "stablehlo.constant"
 
@@ -123,11 +128,11 @@ class ConstantOp(IRDLOperation):
 
     traits = traits_def(Pure(), ConstantLike())
 
-    # By hand: the type of the result is that of the attribute.
+    # Custom parser: the result has the type of the attribute.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         if parser.parse_optional_punctuation("("):
-            # The form for quantised constants, whose attribute has another type.
+            # The syntax of quantised constants, whose attribute differs in type from the result.
             parser.parse_punctuation(")")
             attributes = dict[str, Attribute]()
             if parser.parse_optional_punctuation("<"):
@@ -165,4 +170,4 @@ class ConstantOp(IRDLOperation):
         printer.print_attribute(self.value)
 
     def verify_(self) -> None:
-        constant(self)
+        verify_constant(self)

@@ -1,4 +1,4 @@
-"""Checks of gather, scatter and dimensions that attributes name."""
+"""Verifiers of gather, scatter and the dimension attributes of ops."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
 from .attributes import GatherAttr, ScatterAttr
-from .inference import Shape, distinct, require_shape, shape
+from .checks import Shape, operand_shape, require_shape, verify_distinct
 
 
-def dimension(operation: Operation) -> None:
-    """`dimension` is one of the operand's."""
-    distinct([integer(operation, "dimension")], len(shape(operation, 0)), "the dimension")
+def verify_dimension(operation: Operation) -> None:
+    """Check that `dimension` is a dimension of the operand. Raises VerifyException."""
+    verify_distinct(
+        [integer(operation, "dimension")], len(operand_shape(operation, 0)), "the dimension"
+    )
 
 
 def _starts(
     starts: Shape, vector: int, mapped: Sequence[int], batching: Sequence[int], rank: int
 ) -> list[int]:
-    """Check index vectors; returns the sizes of the batch, one index vector each."""
+    """Check index vectors; return the batch sizes, which is the shape without their dimension."""
     if not 0 <= vector <= len(starts):
         raise VerifyException(f"expected index_vector_dim in [0, {len(starts)}], got {vector}")
     length = starts[vector] if vector < len(starts) else 1
@@ -28,31 +30,34 @@ def _starts(
         raise VerifyException(
             f"index vectors of {length} numbers do not fit a map of {len(mapped)} dimensions"
         )
-    distinct(mapped, rank, "dimensions of the index map")
-    distinct(batching, len(starts), "batching dimensions of the indices")
+    verify_distinct(mapped, rank, "dimensions of the index map")
+    verify_distinct(batching, len(starts), "batching dimensions of the indices")
     if vector in batching:
         raise VerifyException(f"dimension {vector} of the indices cannot be a batching dimension")
-    return [size for place, size in enumerate(starts) if place != vector]
+    return [size for dimension, size in enumerate(starts) if dimension != vector]
 
 
-def gather(operation: Operation) -> None:
-    """Slices of these sizes lie in the operand, and make up the result."""
+def verify_gather(operation: Operation) -> None:
+    """Check that slices fit the operand and that the result consists of them.
+
+    Raises VerifyException.
+    """
     numbers = attribute(operation, "dimension_numbers")
     if not isinstance(numbers, GatherAttr):
         raise VerifyException(f"expected #stablehlo.gather<...>, got {numbers}")
-    source, starts = shape(operation, 0), shape(operation, 1)
+    source, starts = operand_shape(operation, 0), operand_shape(operation, 1)
     batching = numbers.integers("operand_batching_dims")
     dropped = (*numbers.integers("collapsed_slice_dims"), *batching)
     of_starts = numbers.integers("start_indices_batching_dims")
     mapped = numbers.integers("start_index_map")
-    distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
-    distinct(dropped, len(source), "collapsed and batching dimensions")
+    verify_distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
+    verify_distinct(dropped, len(source), "collapsed and batching dimensions")
     if len(batching) != len(of_starts):
         raise VerifyException("expected as many batching dimensions of operand and indices")
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     offsets = numbers.integers("offset_dims")
     rank = len(batch) + len(offsets)
-    distinct(offsets, rank, "offset_dims")
+    verify_distinct(offsets, rank, "offset_dims")
     if len(offsets) != len(source) - len(dropped):
         raise VerifyException(
             f"expected {len(source) - len(dropped)} offset_dims, one for each dimension that is "
@@ -65,49 +70,56 @@ def gather(operation: Operation) -> None:
     for size, most in zip(sizes, source, strict=True):
         if 0 <= most < size:
             raise VerifyException(f"slice size {size} does not fit a dimension of size {most}")
-    window = iter([size for place, size in enumerate(sizes) if place not in dropped])
+    window = iter([size for dimension, size in enumerate(sizes) if dimension not in dropped])
     rest = iter(batch)
     require_shape(
-        operation, [next(window) if place in offsets else next(rest) for place in range(rank)]
+        operation,
+        [next(window) if dimension in offsets else next(rest) for dimension in range(rank)],
     )
 
 
-def scatter(operation: Operation) -> None:
-    """Updates are windows of the inputs, one for each index vector."""
+def verify_scatter_indices(operation: Operation) -> None:
+    """Check that updates are windows of the inputs, one per index vector.
+
+    Raises VerifyException.
+    """
     numbers = attribute(operation, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
         raise VerifyException(f"expected #stablehlo.scatter<...>, got {numbers}")
     count = len(operation.results)
-    source, starts = shape(operation, 0), shape(operation, count)
+    source, starts = operand_shape(operation, 0), operand_shape(operation, count)
     batching = numbers.integers("input_batching_dims")
     dropped = (*numbers.integers("inserted_window_dims"), *batching)
     of_starts = numbers.integers("scatter_indices_batching_dims")
     mapped = numbers.integers("scatter_dims_to_operand_dims")
-    distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
-    distinct(dropped, len(source), "inserted and batching dimensions")
+    verify_distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
+    verify_distinct(dropped, len(source), "inserted and batching dimensions")
     if len(batching) != len(of_starts):
         raise VerifyException("expected as many batching dimensions of inputs and indices")
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     windows = numbers.integers("update_window_dims")
-    updates = shape(operation, count + 1)
-    distinct(windows, len(updates), "update_window_dims")
+    updates = operand_shape(operation, count + 1)
+    verify_distinct(windows, len(updates), "update_window_dims")
     if len(windows) != len(source) - len(dropped) or len(updates) != len(batch) + len(windows):
         raise VerifyException(
             f"expected updates of rank {len(batch) + len(source) - len(dropped)} with "
             f"{len(source) - len(dropped)} window dimensions, got rank {len(updates)} with "
             f"{len(windows)}"
         )
-    own = [size for place, size in enumerate(updates) if place not in windows]
+    own = [size for dimension, size in enumerate(updates) if dimension not in windows]
     for size, wanted in zip(own, batch, strict=True):
         if size != wanted and min(size, wanted) >= 0:
             raise VerifyException(f"updates for {size} index vectors, where there are {wanted}")
-    kept = [size for place, size in enumerate(source) if place not in dropped]
-    for place, most in zip(windows, kept, strict=True):
-        if 0 <= most < updates[place]:
+    kept = [size for dimension, size in enumerate(source) if dimension not in dropped]
+    for dimension, most in zip(windows, kept, strict=True):
+        if 0 <= most < updates[dimension]:
             raise VerifyException(
-                f"window size {updates[place]} does not fit a dimension of size {most}"
+                f"window size {updates[dimension]} does not fit a dimension of size {most}"
             )
     for index in range(count):
-        if shape(operation, index) != source or shape(operation, count + 1 + index) != updates:
+        if (
+            operand_shape(operation, index) != source
+            or operand_shape(operation, count + 1 + index) != updates
+        ):
             raise VerifyException("expected inputs of one shape, and updates of one shape")
         require_shape(operation, source, index)

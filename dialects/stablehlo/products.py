@@ -1,4 +1,4 @@
-"""StableHLO's contractions, transforms and random numbers."""
+"""StableHLO's contractions, convolutions, transforms and random numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
-from . import inference
+from . import checks
 from .attributes import (
     DotAlgorithmAttr,
     DotAttr,
@@ -28,8 +28,8 @@ _PRECISION = WordList("precision", "precision_config", PrecisionAttr)
 # dot_general -------------------------------------------------------------------------------------
 
 
-def _read_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Read `= [0] x [1]`."""
+def _parse_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Parse `= [0] x [1]`."""
     parser.parse_punctuation("=")
     first = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
     parser.parse_keyword("x")
@@ -37,17 +37,17 @@ def _read_pair(parser: Parser) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return tuple(first), tuple(second)
 
 
-def _read_dot(parser: Parser, parsed: Parsed) -> None:
+def _parse_dot(parser: Parser, parsed: Parsed) -> None:
     found: dict[str, tuple[int, ...]] = {}
     while parser.parse_optional_punctuation(","):
         position = parser.pos
         word = parser.parse_identifier()
         if word in ("batching_dims", "contracting_dims"):
             kind = word.removesuffix("_dims")
-            first, second = _read_pair(parser)
+            first, second = _parse_pair(parser)
             found[f"lhs_{kind}_dimensions"], found[f"rhs_{kind}_dimensions"] = first, second
         elif word == "precision":
-            _PRECISION.read(parser, parsed)
+            _PRECISION.parse_list(parser, parsed)
         elif word == "algorithm":
             parser.parse_punctuation("=")
             parsed.attributes["algorithm"] = DotAlgorithmAttr.parse_fields(parser)
@@ -58,7 +58,7 @@ def _read_dot(parser: Parser, parsed: Parsed) -> None:
     parsed.attributes["dot_dimension_numbers"] = DotAttr.of(**found)
 
 
-def _write_dot(printer: Printer, operation: Operation) -> None:
+def _print_dot(printer: Printer, operation: Operation) -> None:
     numbers = attribute(operation, "dot_dimension_numbers")
     assert isinstance(numbers, DotAttr)
     for kind in ("batching", "contracting"):
@@ -73,20 +73,20 @@ def _write_dot(printer: Printer, operation: Operation) -> None:
 
 
 _DOT = Custom(
-    _read_dot,
-    _write_dot,
+    _parse_dot,
+    _print_dot,
     ("dot_dimension_numbers", "precision_config", "algorithm"),
     lambda operation: isinstance(attribute(operation, "dot_dimension_numbers"), DotAttr),
 )
 
 
-def _read_precision(parser: Parser, parsed: Parsed) -> None:
+def _parse_precision(parser: Parser, parsed: Parsed) -> None:
     if parser.parse_optional_punctuation(","):
         parser.parse_keyword("precision")
-        _PRECISION.read(parser, parsed)
+        _PRECISION.parse_list(parser, parsed)
 
 
-def _write_precision(printer: Printer, operation: Operation) -> None:
+def _print_precision(printer: Printer, operation: Operation) -> None:
     printer.print_string(_PRECISION.text(operation))
 
 
@@ -112,7 +112,7 @@ def _pairs(parser: Parser) -> Attribute:
     return DenseIntOrFPElementsAttr.from_list(TensorType(i64, [len(pairs), 2]), numbers)
 
 
-def _read_window(parser: Parser, parsed: Parsed) -> None:
+def _parse_window(parser: Parser, parsed: Parsed) -> None:
     if parser.parse_optional_punctuation(",") is None:
         return
     parser.parse_keyword("window")
@@ -141,12 +141,12 @@ def _read_window(parser: Parser, parsed: Parsed) -> None:
     parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry)
 
 
-def _read_dimensions(parser: Parser, parsed: Parsed) -> None:
-    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_places(parser))
-    _read_window(parser, parsed)
+def _parse_dimensions(parser: Parser, parsed: Parsed) -> None:
+    parsed.attributes["dimension_numbers"] = ConvAttr(ConvAttr.parse_roles(parser))
+    _parse_window(parser, parsed)
 
 
-def _write_dimensions(printer: Printer, operation: Operation) -> None:
+def _print_dimensions(printer: Printer, operation: Operation) -> None:
     numbers = attribute(operation, "dimension_numbers")
     assert isinstance(numbers, ConvAttr)
     parts: list[str] = []
@@ -166,15 +166,15 @@ def _write_dimensions(printer: Printer, operation: Operation) -> None:
 
 
 _CONVOLUTION = Custom(
-    _read_dimensions,
-    _write_dimensions,
+    _parse_dimensions,
+    _print_dimensions,
     ("dimension_numbers", *_WINDOW.values()),
     lambda operation: isinstance(attribute(operation, "dimension_numbers"), ConvAttr),
 )
 
-# Both forms are read; jaxlib prints and reads the generic one alone.
+# Both forms are parsed; jaxlib prints and parses only the generic one.
 _DYNAMIC_CONVOLUTION = Custom(
-    _read_dimensions, _write_dimensions, ("dimension_numbers",), lambda operation: False
+    _parse_dimensions, _print_dimensions, ("dimension_numbers",), lambda operation: False
 )
 
 _CONVOLUTION_ATTRIBUTES = (
@@ -183,26 +183,26 @@ _CONVOLUTION_ATTRIBUTES = (
 )
 
 
-def convolution(operation: Operation) -> None:
-    """Check that all sizes fit. Raises VerifyException."""
+def verify_convolution(operation: Operation) -> None:
+    """Check the shape of a convolution. Raises VerifyException."""
     from .windows import convolution_shape
 
-    inference.require_shape(operation, convolution_shape(operation))
+    checks.require_shape(operation, convolution_shape(operation))
 
 
-OPERATIONS = [
+ROWS = [
     define(
         "stablehlo.dot_general",
         "lhs rhs -> result | dot_dimension_numbers precision_config? algorithm?",
         (" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
-        verify=inference.dot_product,
+        verify=checks.verify_dot_general,
     ),
     define(
         "stablehlo.dot",
         "lhs rhs -> result | precision_config?",
         (
             " $lhs, $rhs",
-            Custom(_read_precision, _write_precision, ("precision_config",)),
+            Custom(_parse_precision, _print_precision, ("precision_config",)),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
     ),
@@ -224,7 +224,7 @@ OPERATIONS = [
             _CONVOLUTION,
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        verify=convolution,
+        verify=verify_convolution,
     ),
     define(
         "stablehlo.dynamic_conv",
@@ -248,7 +248,7 @@ OPERATIONS = [
         "stablehlo.cholesky",
         "a -> result | lower?",
         " $a( , lower = bool($lower))? attr-dict : types($a, $result)",
-        verify=inference.elementwise,
+        verify=checks.verify_elementwise,
     ),
     define(
         "stablehlo.triangular_solve", "a b -> result | left_side lower unit_diagonal transpose_a"
@@ -286,4 +286,4 @@ OPERATIONS = [
         "epsilon feature_index",
     ),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

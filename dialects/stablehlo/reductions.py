@@ -1,4 +1,4 @@
-"""StableHLO's operations with a body that combines elements."""
+"""StableHLO's ops with a body that combines elements."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list, with_element
-from . import index_checks, inference
+from ...ir.tensor_types import shape_text, shapes_agree
+from . import checks, index_checks
 from .control_flow import ReturnOp
 from .syntax import define
 
 _COMPACT = frozenset(
     f"stablehlo.{name}" for name in "add multiply maximum minimum and or xor".split()
 )
-"""Operations that a compact reduction may apply."""
+"""The ops that a compact reduction may apply."""
 
 
 class ReduceSyntax(IRDLOperation):
-    """The two forms of `stablehlo.reduce`, by hand: pairs of operands, pairs of arguments."""
+    """The two custom forms of `stablehlo.reduce`: with pairs of arguments, or `applies`."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -94,7 +96,7 @@ class ReduceSyntax(IRDLOperation):
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
     def prints_generically(self) -> bool:
-        """Whether the syntax would lose something of this operation."""
+        """Return whether the custom syntax cannot represent the op."""
         half = len(self.operands) // 2
         block = self.regions[0].blocks.first
         return not half or block is None or len(block.args) != 2 * half
@@ -125,7 +127,7 @@ def _compact_region(parser: Parser, name: str, scalar: Attribute, position: int)
 
 
 def _applied(operation: Operation) -> str | None:
-    """The operation that a compact form names; `None` if the body is more than that."""
+    """Return the op that the compact form names; `None` if the body is anything else."""
     block = operation.regions[0].blocks.first
     if len(operation.operands) != 2 or block is None:
         return None
@@ -144,94 +146,94 @@ def _applied(operation: Operation) -> str | None:
     return body[0].name if plain and same else None
 
 
-def scattering(operation: Operation) -> None:
-    """Inputs, indices, updates, and a body over pairs of elements. Raises VerifyException."""
+def verify_scatter(operation: Operation) -> None:
+    """Check inputs, indices, updates and the body of a scatter. Raises VerifyException."""
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
-        raise inference.VerifyException("expected as many updates and results as inputs")
-    index_checks.scatter(operation)
-    inference.body_arguments(operation, 2 * count, count)
+        raise VerifyException("expected as many updates and results as inputs")
+    index_checks.verify_scatter_indices(operation)
+    checks.verify_body(operation, 2 * count, count)
 
 
-def sorting(operation: Operation) -> None:
-    """Operands and results of one shape, and a body that compares. Raises VerifyException."""
+def verify_sort(operation: Operation) -> None:
+    """Check that operands and results have one shape, and the comparator.
+
+    Raises VerifyException.
+    """
     count = len(operation.operands)
     if count < 1 or len(operation.results) != count:
-        raise inference.VerifyException("expected as many results as operands")
+        raise VerifyException("expected as many results as operands")
     for index in range(count):
-        inference.require_shape(operation, inference.shape(operation, 0), index)
-        inference.require_shape(operation, inference.shape(operation, index), index)
-    rank = len(inference.shape(operation, 0))
+        checks.require_shape(operation, checks.operand_shape(operation, 0), index)
+        checks.require_shape(operation, checks.operand_shape(operation, index), index)
+    rank = len(checks.operand_shape(operation, 0))
     dimension = integer(operation, "dimension", -1)
     if not -rank <= dimension < rank:
-        raise inference.VerifyException(
-            f"expected the dimension to be in [{-rank}, {rank}), got {dimension}"
-        )
-    inference.body_arguments(operation, 2 * count, 1)
+        raise VerifyException(f"expected the dimension to be in [{-rank}, {rank}), got {dimension}")
+    checks.verify_body(operation, 2 * count, 1)
 
 
-def window_reduction(operation: Operation) -> None:
-    """One result for each window. Raises VerifyException."""
+def verify_reduce_window(operation: Operation) -> None:
+    """Check that the results have one element per window. Raises VerifyException."""
     from .windows import reduction_windows
 
     count = len(operation.operands) // 2
     if count < 1 or len(operation.operands) != 2 * count or len(operation.results) != count:
-        raise inference.VerifyException("expected as many initial values and results as inputs")
-    inference.windowed(operation)
+        raise VerifyException("expected as many initial values and results as inputs")
+    checks.verify_window_attributes(operation)
     windows = reduction_windows(operation)
     for index in range(count):
-        sizes = inference.shape(operation, index)
+        sizes = checks.operand_shape(operation, index)
         counts = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
-        inference.require_shape(operation, counts, index)
-    inference.body_arguments(operation, 2 * count, count)
+        checks.require_shape(operation, counts, index)
+    checks.verify_body(operation, 2 * count, count)
 
 
-def selecting(operation: Operation) -> None:
-    """The operand's shape, from one source element for each window. Raises VerifyException."""
+def verify_select_and_scatter(operation: Operation) -> None:
+    """Check that the source has one element per window of the operand. Raises VerifyException."""
     from .windows import reduction_windows
 
-    inference.windowed(operation)
-    sizes = inference.shape(operation, 0)
-    inference.require_shape(operation, sizes)
+    checks.verify_window_attributes(operation)
+    sizes = checks.operand_shape(operation, 0)
+    checks.require_shape(operation, sizes)
     counts = [w.count(n) for w, n in zip(reduction_windows(operation), sizes, strict=True)]
-    found = inference.shape(operation, 1)
-    if not inference.shapes_agree(tuple(counts), found):
-        raise inference.VerifyException(
-            f"expected a source of shape {inference.shape_text(tuple(counts))}, got "
-            f"{inference.shape_text(found)}"
+    found = checks.operand_shape(operation, 1)
+    if not shapes_agree(tuple(counts), found):
+        raise VerifyException(
+            f"expected a source of shape {shape_text(tuple(counts))}, got {shape_text(found)}"
         )
 
 
-OPERATIONS: list[type[IRDLOperation]] = [
+ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.reduce",
         "inputs* init_values* -> results_* | dimensions | body",
-        verify=inference.reduction,
+        verify=checks.verify_reduce,
         base=ReduceSyntax,
     ),
     define(
         "stablehlo.reduce_window",
         "inputs* init_values* -> results_* | window_dimensions window_strides? "
         "base_dilations? window_dilations? padding? | body",
-        verify=window_reduction,
+        verify=verify_reduce_window,
     ),
     define(
         "stablehlo.select_and_scatter",
         "operand source init_value -> result | window_dimensions? window_strides? "
         "padding? | select scatter",
-        verify=selecting,
+        verify=verify_select_and_scatter,
     ),
     define(
         "stablehlo.scatter",
         "inputs* scatter_indices updates* -> results_* | scatter_dimension_numbers "
         "indices_are_sorted? unique_indices? | update_computation",
-        verify=scattering,
+        verify=verify_scatter,
     ),
     define(
         "stablehlo.sort",
         "inputs* -> results_* | dimension? is_stable? | comparator",
-        verify=sorting,
+        verify=verify_sort,
     ),
     define("stablehlo.map", "inputs* -> result | dimensions | computation"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

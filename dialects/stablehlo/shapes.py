@@ -1,4 +1,4 @@
-"""StableHLO's operations that move elements, with known and with computed shapes."""
+"""StableHLO's ops that move elements, with static or with computed shapes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
-from . import index_checks, inference
-from .inference import inferred
+from . import checks, index_checks
+from .checks import shape_verifier
 from .syntax import Custom, define
 
 
-def _read_slice(parser: Parser, parsed: Parsed) -> None:
+def _parse_slice(parser: Parser, parsed: Parsed) -> None:
     def entry() -> tuple[int, int, int]:
         start = parser.parse_integer(allow_boolean=False)
         parser.parse_punctuation(":")
@@ -25,12 +25,12 @@ def _read_slice(parser: Parser, parsed: Parsed) -> None:
         return start, limit, stride
 
     entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, entry)
-    for place, name in enumerate(_SLICE):
-        numbers = [each[place] for each in entries]
+    for index, name in enumerate(_SLICE):
+        numbers = [each[index] for each in entries]
         parsed.attributes[name] = DenseArrayBase.from_list(i64, numbers)
 
 
-def _write_slice(printer: Printer, operation: Operation) -> None:
+def _print_slice(printer: Printer, operation: Operation) -> None:
     lists = [number_list(attribute(operation, name)) for name in _SLICE]
     shown = [
         f"{start}:{limit}" + (f":{stride}" if stride != 1 else "")
@@ -40,24 +40,24 @@ def _write_slice(printer: Printer, operation: Operation) -> None:
 
 
 _SLICE = ("start_indices", "limit_indices", "strides")
-_RANGES = Custom(_read_slice, _write_slice, _SLICE)
+_RANGES = Custom(_parse_slice, _print_slice, _SLICE)
 
 _BROADCAST = (
     " $operand, dims = numbers($broadcast_dimensions) attr-dict : signature($operand, $result)"
 )
 
-OPERATIONS = [
+ROWS = [
     define(
         "stablehlo.reshape",
         "operand -> result",
         " $operand attr-dict : signature($operand, $result)",
-        verify=inference.reshaping,
+        verify=checks.verify_reshape,
     ),
     define(
         "stablehlo.broadcast_in_dim",
         "operand -> result | broadcast_dimensions",
         _BROADCAST,
-        verify=inference.broadcasting,
+        verify=checks.verify_broadcast_in_dim,
     ),
     define(
         "stablehlo.broadcast",
@@ -68,25 +68,25 @@ OPERATIONS = [
         "stablehlo.transpose",
         "operand -> result | permutation",
         " $operand, dims = numbers($permutation) attr-dict : signature($operand, $result)",
-        verify=inferred(inference.transposed),
+        verify=shape_verifier(checks.infer_transpose),
     ),
     define(
         "stablehlo.reverse",
         "operand -> result | dimensions",
         " $operand, dims = numbers($dimensions) attr-dict : types($operand, $result)",
-        verify=inferred(inference.reversed_),
+        verify=shape_verifier(checks.infer_reverse),
     ),
     define(
         "stablehlo.concatenate",
         "inputs* -> result | dimension",
         " leading($inputs) dim = int($dimension) attr-dict : signature($inputs, $result)",
-        verify=inferred(inference.concatenated),
+        verify=shape_verifier(checks.infer_concatenate),
     ),
     define(
         "stablehlo.slice",
         f"operand -> result | {' '.join(_SLICE)}",
         (" $operand ", _RANGES, " attr-dict : signature($operand, $result)"),
-        verify=inferred(inference.sliced),
+        verify=shape_verifier(checks.infer_slice),
     ),
     define(
         "stablehlo.pad",
@@ -96,13 +96,13 @@ OPERATIONS = [
             "high = numbers($edge_padding_high), interior = numbers($interior_padding) attr-dict : "
             "signature($operand, $padding_value, $result)"
         ),
-        verify=inferred(inference.padded),
+        verify=shape_verifier(checks.infer_pad),
     ),
     define(
         "stablehlo.iota",
         "-> output | iota_dimension",
         " dim = int($iota_dimension) attr-dict : type($output)",
-        verify=inference.iota,
+        verify=checks.verify_iota,
     ),
     define(
         "stablehlo.dynamic_slice",
@@ -111,7 +111,7 @@ OPERATIONS = [
             " $operand, leading($start_indices) sizes = numbers($slice_sizes) attr-dict : "
             "signature($operand, $start_indices, $result)"
         ),
-        verify=inferred(inference.dynamic_slice),
+        verify=shape_verifier(checks.infer_dynamic_slice),
     ),
     define(
         "stablehlo.dynamic_update_slice",
@@ -120,7 +120,7 @@ OPERATIONS = [
             " $operand, $update( , $start_indices)? attr-dict : "
             "signature($operand, $update, $start_indices, $result)"
         ),
-        verify=inferred(inference.dynamic_update),
+        verify=shape_verifier(checks.infer_dynamic_update_slice),
     ),
     define(
         "stablehlo.dynamic_reshape",
@@ -135,7 +135,7 @@ OPERATIONS = [
             " $operand, $output_dimensions, dims = numbers($broadcast_dimensions) attr-dict : "
             "signature($operand, $output_dimensions, $result)"
         ),
-        verify=inference.broadcasting,
+        verify=checks.verify_broadcast_in_dim,
     ),
     define(
         "stablehlo.dynamic_iota",
@@ -144,7 +144,7 @@ OPERATIONS = [
             " $output_shape, dim = int($iota_dimension) attr-dict : "
             "signature($output_shape, $result)"
         ),
-        verify=inference.iota,
+        verify=checks.verify_iota,
     ),
     define(
         "stablehlo.dynamic_pad",
@@ -167,18 +167,18 @@ OPERATIONS = [
         "stablehlo.get_dimension_size",
         "operand -> result | dimension",
         " $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
-        verify=index_checks.dimension,
+        verify=index_checks.verify_dimension,
     ),
     define(
         "stablehlo.set_dimension_size",
         "operand size -> result | dimension",
         (" $operand, $size, dim = int($dimension) attr-dict : signature($operand, $size, $result)"),
-        verify=index_checks.dimension,
+        verify=index_checks.verify_dimension,
     ),
     define(
         "stablehlo.gather",
         "operand start_indices -> result | dimension_numbers slice_sizes indices_are_sorted?",
-        verify=index_checks.gather,
+        verify=index_checks.verify_gather,
     ),
     define(
         "stablehlo.dynamic_gather",
@@ -186,4 +186,4 @@ OPERATIONS = [
     ),
     define("stablehlo.torch_index_select", "operand index -> result | dim batch_dims"),
 ]
-"""The operations of this file."""
+"""The op classes of this module."""

@@ -1,4 +1,4 @@
-"""How StableHLO's operations are written."""
+"""Directives for the custom syntax of StableHLO's ops, and the constructor of op classes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ def define(
     verify: Verifier | None = None,
     base: type[IRDLOperation] | None = None,
 ) -> type[RowOperation]:
-    """An operation as a row (`ir/syntax/rows.py`): types and attributes may be any.
+    """Return the class of an op, described as a row (`ir/syntax/rows.py`).
 
-    Without a syntax, or a base that has one, it is written generically.
+    Its values may have any type, its attributes any kind. Without `syntax`, or a `base` that has
+    one, it is printed in the generic syntax.
     """
     dialect, _, own_name = name.partition(".")
     effects: tuple[OpTrait, ...] = ()
@@ -65,7 +66,7 @@ def _split(definition: OpDef, names: Sequence[str]) -> tuple[tuple[str, ...], tu
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`(T, U) -> V`; with `short`, `T` alone if all types are the same."""
+    """`(T, U) -> V`; with `short`, only `T` if all types are equal."""
 
     operands: tuple[str, ...]
     results: tuple[str, ...]
@@ -114,22 +115,22 @@ def _signature(definition: OpDef, names: Sequence[str], short: bool) -> Signatur
 
 @directive("signature")
 def _full_signature(definition: OpDef, *names: str) -> Directive:
-    """`signature($a, $result)`: the types as those of a function."""
+    """Return the directive `signature($a, $result)`: the types as a function type."""
     return _signature(definition, names, False)
 
 
 @directive("types")
 def _short_signature(definition: OpDef, *names: str) -> Directive:
-    """`types($a, $result)`: the one type that all have, or those of a function."""
+    """Return the directive `types($a, $result)`: one type if all are equal, or a function type."""
     return _signature(definition, names, True)
 
 
 @directive("leading")
 @dataclass(frozen=True, slots=True)
 class LeadingOperands:
-    """`%a, %b,`: operands, perhaps none, each with a comma behind it; no operand follows.
+    """`%a, %b,`: operands, possibly none, each followed by a comma, at the end of the operands.
 
-    Where there is none StableHLO prints a comma, too, which its own parser does not read.
+    If there are none, StableHLO still prints a comma, which its own parser rejects.
     """
 
     name: str
@@ -154,7 +155,7 @@ class LeadingOperands:
 
 @dataclass(frozen=True, slots=True)
 class Word(PrintsProperty):
-    """A word in the place of the attribute that holds it; if optional, behind a comma."""
+    """A keyword that stands for its attribute; if optional, a comma precedes it."""
 
     name: str
     kind: type[OpaqueKeywordAttribute]
@@ -177,33 +178,33 @@ class Word(PrintsProperty):
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A part of a syntax that two functions read and write."""
+    """A piece of syntax that is parsed and printed by two functions."""
 
-    reads: Callable[[Parser, Parsed], None]
-    writes: Callable[[Printer, Operation], None]
+    parse_function: Callable[[Parser, Parsed], None]
+    print_function: Callable[[Printer, Operation], None]
     printed_attributes: tuple[str, ...] = ()
-    suits: Callable[[Operation], bool] | None = None
+    fits_function: Callable[[Operation], bool] | None = None
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        self.reads(parser, parsed)
+        self.parse_function(parser, parsed)
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        self.writes(printer, operation)
+        self.print_function(printer, operation)
 
     def fits(self, operation: Operation) -> bool:
-        return self.suits is None or self.suits(operation)
+        return self.fits_function is None or self.fits_function(operation)
 
 
 @dataclass(frozen=True, slots=True)
 class WordList(PrintsProperty):
-    """`, precision = [DEFAULT, HIGH]`: an array of words, or nothing."""
+    """`, precision = [DEFAULT, HIGH]`: an array of keywords, or nothing."""
 
     keyword: str
     name: str
     kind: type[OpaqueKeywordAttribute]
 
-    def read(self, parser: Parser, parsed: Parsed) -> None:
-        """Read what follows the keyword."""
+    def parse_list(self, parser: Parser, parsed: Parsed) -> None:
+        """Parse the text after the keyword."""
         parser.parse_punctuation("=")
         words = parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: self.kind.parse_word(parser)
@@ -211,7 +212,7 @@ class WordList(PrintsProperty):
         parsed.attributes[self.name] = ArrayAttr(words)
 
     def text(self, operation: Operation) -> str:
-        """The text with the comma in front of it, or nothing."""
+        """Return the text with its leading comma; empty if there are no words."""
         words = operation.get_attr_or_prop(self.name)
         if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
             return ""
@@ -220,14 +221,14 @@ class WordList(PrintsProperty):
 
 
 def string(attribute: Attribute | None) -> str | None:
-    """The text of a string attribute."""
+    """Return the value of a string attribute; `None` for others."""
     return attribute.data if isinstance(attribute, StringAttr) else None
 
 
 # Parts of several forms --------------------------------------------------------------------------
 
 
-def _read_format(parser: Parser, parsed: Parsed) -> None:
+def _parse_format(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     word = parser.parse_identifier()
     found = re.fullmatch(r"e([0-9]{1,4})m([0-9]{1,4})", word)
@@ -237,16 +238,16 @@ def _read_format(parser: Parser, parsed: Parsed) -> None:
         parsed.attributes[name] = IntegerAttr(int(text), 32)
 
 
-def _write_format(printer: Printer, operation: Operation) -> None:
+def _print_format(printer: Printer, operation: Operation) -> None:
     exponent, mantissa = (integer(operation, name) for name in ("exponent_bits", "mantissa_bits"))
     printer.print_string(f"e{exponent}m{mantissa}")
 
 
-EXPONENT_MANTISSA = Custom(_read_format, _write_format, ("exponent_bits", "mantissa_bits"))
+EXPONENT_MANTISSA = Custom(_parse_format, _print_format, ("exponent_bits", "mantissa_bits"))
 """`e5m10`."""
 
 
-def _read_select(parser: Parser, parsed: Parsed) -> None:
+def _parse_select(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     first = parser.parse_type()
     if isinstance(first, FunctionType):
@@ -262,7 +263,7 @@ def _read_select(parser: Parser, parsed: Parsed) -> None:
         parsed.types[name] = [type_]
 
 
-def _write_select(printer: Printer, operation: Operation) -> None:
+def _print_select(printer: Printer, operation: Operation) -> None:
     _, first, second = operation.operand_types
     if first == second == operation.results[0].type:
         printer.print_attribute(operation.operand_types[0])
@@ -272,11 +273,11 @@ def _write_select(printer: Printer, operation: Operation) -> None:
         printer.print_operation_type(operation)
 
 
-SELECT_TYPES = Custom(_read_select, _write_select)
-"""`tensor<2xi1>, tensor<2xf32>`, or the types of a function."""
+SELECT_TYPES = Custom(_parse_select, _print_select)
+"""`tensor<2xi1>, tensor<2xf32>`, or a function type."""
 
 
-def _read_parts(parser: Parser, parsed: Parsed) -> None:
+def _parse_parts(parser: Parser, parsed: Parsed) -> None:
     position = parser.pos
     found = parser.parse_type()
     if isinstance(found, FunctionType):
@@ -293,7 +294,7 @@ def _read_parts(parser: Parser, parsed: Parsed) -> None:
         parsed.types[name] = [type_]
 
 
-def _write_parts(printer: Printer, operation: Operation) -> None:
+def _print_parts(printer: Printer, operation: Operation) -> None:
     result = operation.results[0].type
     element = getattr(element_type(result), "element_type", None)
     if isinstance(element, Attribute) and set(operation.operand_types) == {
@@ -304,5 +305,5 @@ def _write_parts(printer: Printer, operation: Operation) -> None:
         printer.print_operation_type(operation)
 
 
-COMPLEX_TYPES = Custom(_read_parts, _write_parts)
-"""The type of complex numbers, which says that of their parts."""
+COMPLEX_TYPES = Custom(_parse_parts, _print_parts)
+"""The complex type, which implies the type of the parts, or a function type."""

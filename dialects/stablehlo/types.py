@@ -1,4 +1,4 @@
-"""What StableHLO says of dimensions of convolutions and of open sizes, and its types."""
+"""StableHLO's types, the dimension numbers of convolutions, and bounds of dynamic sizes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ...ir.dialect_extension import plain_type
 
 # Dimensions of convolutions ----------------------------------------------------------------------
 
-Places = tuple[str | int, ...]
-"""What each dimension is: a letter, or a number of a spatial dimension."""
+DimensionRoles = tuple[str | int, ...]
+"""The role of each dimension: a letter, or the number of a spatial dimension."""
 
 
-def _places(parser: AttrParser) -> Places:
-    def place() -> str | int:
+def _parse_roles(parser: AttrParser) -> DimensionRoles:
+    def role() -> str | int:
         number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
         if number is not None:
             return number
@@ -27,31 +27,35 @@ def _places(parser: AttrParser) -> Places:
             return "?"
         return parser.parse_identifier()
 
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, place))
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, role))
 
 
 @irdl_attr_definition
-class ConvAttr(Data[tuple[Places, Places, Places]]):
+class ConvAttr(Data[tuple[DimensionRoles, DimensionRoles, DimensionRoles]]):
     """`#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>`."""
 
     name = "stablehlo.conv"
 
     @classmethod
-    def parse_places(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
-        """Read the text without the angle brackets."""
-        first = _places(parser)
+    def parse_roles(
+        cls, parser: AttrParser
+    ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
+        """Parse the text without the angle brackets."""
+        first = _parse_roles(parser)
         parser.parse_keyword("x")
-        second = _places(parser)
+        second = _parse_roles(parser)
         parser.parse_punctuation("->")
-        return first, second, _places(parser)
+        return first, second, _parse_roles(parser)
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> tuple[Places, Places, Places]:
+    def parse_parameter(
+        cls, parser: AttrParser
+    ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
         with parser.in_angle_brackets():
-            return cls.parse_places(parser)
+            return cls.parse_roles(parser)
 
     def text(self) -> str:
-        """The text without the angle brackets."""
+        """Return the text without the angle brackets."""
         first, second, third = (f"[{', '.join(map(str, each))}]" for each in self.data)
         return f"{first}x{second}->{third}"
 
@@ -59,15 +63,18 @@ class ConvAttr(Data[tuple[Places, Places, Places]]):
         printer.print_string(f"<{self.text()}>")
 
     def positions(self, which: int, letters: str) -> tuple[int, ...]:
-        """Where the letters are, then the spatial dimensions in order. Raises ValueError."""
-        places = self.data[which]
-        spatial = sorted(place for place in places if isinstance(place, int))
-        return tuple(places.index(each) for each in (*letters, *spatial))
+        """Return the positions of `letters`, then those of the spatial dimensions in order.
+
+        `which` selects input, kernel or output. Raises ValueError if a letter is missing.
+        """
+        roles = self.data[which]
+        spatial = sorted(role for role in roles if isinstance(role, int))
+        return tuple(roles.index(each) for each in (*letters, *spatial))
 
 
 @irdl_attr_definition
 class BoundsAttr(Data[tuple[int | None, ...]]):
-    """`#stablehlo.bounds<3, ?>`: how large the open sizes of a type may be."""
+    """`#stablehlo.bounds<3, ?>`: upper bounds of the dynamic sizes of a type."""
 
     name = "stablehlo.bounds"
 
@@ -84,12 +91,12 @@ class BoundsAttr(Data[tuple[int | None, ...]]):
 
 @irdl_attr_definition
 class TypeExtensionsAttr(Data[tuple[int | None, ...]]):
-    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling, read as a `BoundsAttr`."""
+    """`#stablehlo.type_extensions<bounds = [3, ?]>`: the older spelling of `BoundsAttr`."""
 
     name = "stablehlo.type_extensions"
 
     def __new__(cls, data: tuple[int | None, ...]) -> Any:
-        """The same attribute: types that are spelled in both ways are equal."""
+        """Return a `BoundsAttr`, so that types in both spellings are equal."""
         return BoundsAttr(data)
 
     @classmethod
@@ -120,12 +127,12 @@ def _bounds_text(bounds: tuple[int | None, ...]) -> str:
 # Types -------------------------------------------------------------------------------------------
 
 
-TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: what orders side effects.")
+TokenType = plain_type("stablehlo.token", "`!stablehlo.token`: a value that orders side effects.")
 
 
 @irdl_attr_definition
 class FutureType(ParametrizedAttribute, TypeAttribute):
-    """`!stablehlo.future<T>`: values that an asynchronous operation will have computed."""
+    """`!stablehlo.future<T>`: the results of an asynchronous op."""
 
     name = "stablehlo.future"
 

@@ -1,4 +1,4 @@
-"""Windows that slide over a tensor: what the attributes of convolutions and reductions say."""
+"""Windows that slide over a tensor, as attributes of convolutions and reductions define them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
-from .inference import shape
+from .checks import operand_shape
 from .types import ConvAttr
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How a window slides along one dimension."""
+    """The window of one dimension: size, stride, padding and dilation."""
 
     size: int
     stride: int = 1
@@ -27,17 +27,17 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """How many positions a window covers, those that it skips included."""
+        """The number of positions that a window spans, including the skipped ones."""
         return (self.size - 1) * self.dilation + 1 if self.size else 0
 
     def padded(self, extent: int) -> int:
-        """How large a dimension is once it is dilated and padded; negative if it is open."""
+        """Return the size of a dimension after dilation and padding; negative if it is dynamic."""
         if extent < 0:
             return -1
         return (max(extent - 1, 0) * self.base_dilation + 1 if extent else 0) + self.low + self.high
 
     def count(self, extent: int) -> int:
-        """How many windows fit; negative if the dimension is open."""
+        """Return the number of windows that fit; negative if the dimension is dynamic."""
         if extent < 0 or self.size < 0:
             return -1
         room = self.padded(extent)
@@ -45,7 +45,7 @@ class Window:
 
     @property
     def is_plain(self) -> bool:
-        """Whether windows are single elements, one after the other."""
+        """Whether each window is a single element, one after the other."""
         return self == Window(1)
 
 
@@ -55,9 +55,12 @@ def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequen
 
 
 def reduction_windows(operation: Operation) -> list[Window]:
-    """The windows of `reduce_window` and `select_and_scatter`, one for each dimension."""
+    """Return the windows of `reduce_window` and `select_and_scatter`, one per dimension.
+
+    Raises VerifyException if an attribute has another number of dimensions.
+    """
     sizes = number_list(attribute(operation, "window_dimensions"))
-    rank = len(shape(operation, 0))
+    rank = len(operand_shape(operation, 0))
     sizes = sizes or (1,) * rank
     padding = _numbers(operation, "padding", 2 * rank, 0)
     lists = [
@@ -73,9 +76,9 @@ def reduction_windows(operation: Operation) -> list[Window]:
 
 
 def convolution_windows(operation: Operation) -> list[Window]:
-    """The windows of a convolution, one for each spatial dimension. Raises VerifyException."""
+    """Return the windows of a convolution, one per spatial dimension. Raises VerifyException."""
     numbers = convolution_numbers(operation)
-    kernel = shape(operation, 1)
+    kernel = operand_shape(operation, 1)
     spatial = numbers.positions(1, "io")[2:]
     rank = len(spatial)
     padding = _numbers(operation, "padding", 2 * rank, 0)
@@ -94,7 +97,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
         raise VerifyException("expected strides and dilations to be positive")
     return [
         Window(
-            kernel[place],
+            kernel[dimension],
             lists[0][i],
             padding[2 * i],
             padding[2 * i + 1],
@@ -102,31 +105,31 @@ def convolution_windows(operation: Operation) -> list[Window]:
             lists[2][i],
             bool(lists[3][i]),
         )
-        for i, place in enumerate(spatial)
+        for i, dimension in enumerate(spatial)
     ]
 
 
 def convolution_numbers(operation: Operation) -> ConvAttr:
-    """The dimension numbers, held against the ranks of operands. Raises VerifyException."""
+    """Return the dimension numbers, checked against operand ranks. Raises VerifyException."""
     numbers = attribute(operation, "dimension_numbers")
     if not isinstance(numbers, ConvAttr):
         raise VerifyException(f"expected #stablehlo.conv<...>, got {numbers}")
-    ranks = [len(shape(operation, 0)), len(shape(operation, 1))]
+    ranks = [len(operand_shape(operation, 0)), len(operand_shape(operation, 1))]
     rank = ranks[0]
-    for places, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
+    for roles, letters in zip(numbers.data, ("bf", "io", "bf"), strict=True):
         expected = [*letters, *range(rank - 2)]
-        if sorted(map(str, places)) != sorted(map(str, expected)) or ranks[1] != rank:
+        if sorted(map(str, roles)) != sorted(map(str, expected)) or ranks[1] != rank:
             raise VerifyException(
-                f"expected dimensions {', '.join(map(str, expected))}, got {list(places)} for "
+                f"expected dimensions {', '.join(map(str, expected))}, got {list(roles)} for "
                 f"operands of rank {ranks[0]} and {ranks[1]}"
             )
     return numbers
 
 
 def convolution_shape(operation: Operation) -> tuple[int, ...]:
-    """The shape of a convolution's result. Raises VerifyException where sizes do not fit."""
+    """Infer the shape of a convolution's result. Raises VerifyException if sizes do not match."""
     numbers = convolution_numbers(operation)
-    image, kernel = shape(operation, 0), shape(operation, 1)
+    image, kernel = operand_shape(operation, 0), operand_shape(operation, 1)
     batch, feature, *spatial = numbers.positions(0, "bf")
     inputs, outputs = numbers.positions(1, "io")[:2]
     groups = integer(operation, "feature_group_count")
@@ -152,8 +155,8 @@ def convolution_shape(operation: Operation) -> tuple[int, ...]:
         "b": -1 if image[batch] < 0 else image[batch] // batches,
         "f": kernel[outputs],
     }
-    for index, (window, place) in enumerate(
+    for index, (window, dimension) in enumerate(
         zip(convolution_windows(operation), spatial, strict=True)
     ):
-        sizes[index] = window.count(image[place])
-    return tuple(sizes[place] for place in numbers.data[2])
+        sizes[index] = window.count(image[dimension])
+    return tuple(sizes[role] for role in numbers.data[2])

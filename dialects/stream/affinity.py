@@ -1,8 +1,8 @@
-"""Where operations run: what the stream dialect asks of affinities without knowing devices.
+"""Affinities: where ops run, as the stream dialect sees it.
 
-Stream sees affinities as attributes. What they mean, which targets' code may run there and which
-solver each target offers, is told by whatever dialect implements
-`AffinityAnalysisDialectInterface`: `hal` does. Stream imports nothing of it.
+Stream treats affinities as opaque attributes. Which targets' code can run at an affinity, and which
+encoding solver each target has, is answered by the dialect that implements
+`AffinityAnalysisDialectInterface`, here `hal`. Stream does not import it.
 """
 
 from __future__ import annotations
@@ -22,64 +22,65 @@ from ...ir.diagnostics import OperationError
 from ..iree_encoding.interfaces import EncodingSolverInterface
 
 DEFAULT_AFFINITY = "stream.affinity.default"
-"""On a module, function or initializer: where operations without an affinity run."""
+"""Attribute of a module, function or initializer: the affinity of ops that have none."""
 
 AFFINITY = "stream.affinity"
-"""On a global, or on an operation that has no property for it: where it is, or runs."""
+"""Attribute of a global, or of an op without an affinity property: its affinity."""
 
 
 class AffinityAttribute(Attribute, ABC):
-    """An attribute that says where to run."""
+    """Base of the attributes that say where an op runs."""
 
     @abstractmethod
     def device_names(self) -> tuple[str, ...]:
-        """The symbols of all devices that may be meant."""
+        """Return the symbols of all devices that the affinity may resolve to."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSolver:
-    """A target that code is compiled for, and how it lays tensors out."""
+    """A target that code is compiled for, and the solver that resolves its encodings."""
 
     target: Attribute
     solver: EncodingSolverInterface
     format: str
-    """What a device can tell code by when it loads it: code of two targets of one format must
-    never be in one executable."""
+    """The format by which a device recognises code when it loads it. One executable must never
+    contain code of two targets of one format.
+    """
 
 
 class TargetsUnknownError(OperationError):
-    """A device exists, but nothing tells what its code is compiled for."""
+    """A device exists, but its executable targets are not known."""
 
 
 TargetResolver = Callable[[Attribute, Operation], tuple[TargetSolver, ...]]
-"""From an affinity, and the operation it was found on, to all targets that may be meant.
+"""Maps an affinity, and the op it was found on, to all targets it may resolve to.
 
-The targets come in the order in which they are preferred, each once. Raises `OperationError` at
-the operation if the affinity means nothing, `TargetsUnknownError` if its device has no targets.
+The targets are distinct and in order of preference. Raises OperationError at the op if the affinity
+cannot be resolved, TargetsUnknownError if its device has no targets.
 """
 
 
 class AffinityAnalysisDialectInterface(DialectInterface, ABC):
-    """What a dialect of devices tells about affinities."""
+    """Implemented by a dialect of devices to resolve affinities."""
 
     @abstractmethod
     def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
-        """A resolver for the affinities of a module. Asking it often is cheap."""
+        """Return a resolver for the affinities of a module; repeated queries are cheap."""
 
     def only_affinity(self, module: ModuleOp) -> Attribute | None:
-        """The affinity of the module's only device; `None` if it has several, or none."""
+        """Return the affinity of the module's only device; `None` if there is not exactly one."""
         del module
         return None
 
 
 @dataclass(frozen=True)
 class AffinityOpInterface(OpTrait):
-    """An operation that runs somewhere: its affinity is the property named here."""
+    """An op that runs at an affinity, which is the property named here."""
 
     affinity_property: str = "affinity"
 
     def get(self, operation: Operation) -> Attribute | None:
-        """The operation's own affinity, `None` if it has none."""
+        """Return the op's own affinity; `None` if it has none."""
         return operation.properties.get(self.affinity_property)
 
     def verify(self, op: Operation) -> None:
@@ -93,7 +94,7 @@ class AffinityOpInterface(OpTrait):
 
 @dataclass(frozen=True)
 class TensorPhase(OpTrait):
-    """An operation on resources that still stand for tensors: encodings matter to it."""
+    """Marks ops on resources that still represent tensors, whose encodings must be resolved."""
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +103,7 @@ def _affinity_interface(operation: type[Operation]) -> AffinityOpInterface | Non
 
 
 def own_affinity(operation: Operation) -> Attribute | None:
-    """The affinity that an operation itself bears."""
+    """Return the affinity that an op itself has, as a property or an attribute; `None` if none."""
     interface = _affinity_interface(type(operation))
     if interface is not None and (affinity := interface.get(operation)) is not None:
         return affinity
@@ -110,7 +111,11 @@ def own_affinity(operation: Operation) -> Attribute | None:
 
 
 def affinity_of(operation: Operation) -> Attribute | None:
-    """Where an operation runs: its own affinity, else that of the nearest scope, or its default."""
+    """Return the affinity of an op: its own, or that of the nearest enclosing op that has one.
+
+    An enclosing op has one as its property `affinity` or as the default affinity. Returns `None` if
+    neither is found.
+    """
     if (affinity := own_affinity(operation)) is not None:
         return affinity
     scope = operation.parent_op()

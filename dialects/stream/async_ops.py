@@ -1,6 +1,6 @@
-"""Asynchronous operations of the `stream` dialect: bytes in resources, without tensor types.
+"""Asynchronous ops of the `stream` dialect, on resources as bytes, without tensor types.
 
-What is verified beyond the types of operands is in the directives of `SYNTAX`
+Everything that is verified apart from operand types is in the directives of `SYNTAX`
 (`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
 """
 
@@ -31,15 +31,14 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
 from .regions import ResourceRegion
-from .rows import PLACED, row
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
-INDEX = IndexType()
 TIMEPOINT = TimepointType()
 
 
 class PlacedOperation(SyntaxOperation):
-    """An asynchronous operation that runs somewhere."""
+    """Base of the asynchronous ops with an affinity."""
 
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
@@ -50,7 +49,7 @@ AsyncAllocaOp = row(
     "storage_size -> result:resource | affinity:attr?",
     "( on($affinity))? attr-dict : type($result){$storage_size}",
     traits=PLACED,
-    doc="Bytes without contents.",
+    doc="Allocate a resource with undefined contents.",
 )
 
 
@@ -59,7 +58,7 @@ AsyncConstantOp = row(
     "result_size -> result:resource | affinity:attr? value:attr",
     "( on($affinity))? : type($result){$result_size} = $value attr-dict-with-keyword",
     traits=PLACED,
-    doc="Constant bytes.",
+    doc="Return a resource with constant contents.",
 )
 
 
@@ -68,7 +67,7 @@ AsyncSplatOp = row(
     "value:i8/i16/i32/i64 result_size -> result:resource | affinity:attr?",
     "( on($affinity))? $value : type($value) -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A pattern over and over.",
+    doc="Return a resource filled with a repeated pattern.",
 )
 
 
@@ -78,7 +77,7 @@ AsyncCloneOp = row(
     "( on($affinity))? $source : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A copy.",
+    doc="Clone a resource.",
 )
 
 
@@ -88,7 +87,7 @@ AsyncCastOp = row(
     "( on($affinity))? $source : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same bytes with another lifetime.",
+    doc="Cast a resource to another lifetime.",
 )
 
 
@@ -99,7 +98,7 @@ AsyncSliceOp = row(
     "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="A copy of a range of bytes.",
+    doc="Copy a range of a resource into a new one.",
 )
 
 
@@ -111,7 +110,7 @@ AsyncFillOp = row(
     " : type($value) -> tied($target) type($target, $result){$target_size}"
     " attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with a pattern written to a range.",
+    doc="Fill a range with a repeated pattern; the result is tied to the target.",
 )
 
 
@@ -123,7 +122,7 @@ AsyncUpdateOp = row(
     " : type($update){$update_size}"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with another one written to a range.",
+    doc="Write a resource to a range of another; the result is tied to the target.",
 )
 
 
@@ -135,7 +134,7 @@ AsyncCopyOp = row(
     " $target_end], $length : type($source){$source_size}"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource with a range of another one written to a range.",
+    doc="Copy a range to a range of another resource; the result is tied to the target.",
 )
 
 
@@ -144,13 +143,16 @@ AsyncBarrierOp = row(
     "source:resource size -> result:resource | affinity:attr?",
     "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="The same resource, pinned to where the operation runs.",
+    doc="Pin a resource to the affinity of the op.",
 )
 
 
 @irdl_op_definition
 class AsyncTransferOp(SyntaxOperation):
-    """The same bytes on another device, or with another lifetime."""
+    """Transfer a resource to another affinity or lifetime.
+
+    The contents stay the same. The affinity of the op is `target_affinity`.
+    """
 
     name = "stream.async.transfer"
     source = operand_def(ResourceType)
@@ -173,7 +175,7 @@ AsyncLoadOp = row(
     "source:resource source_size source_offset -> result:number",
     " $source[$source_offset] : type($source){$source_size} -> type($result)"
     " attr-dict-with-keyword",
-    doc="One element of a resource that the host can reach.",
+    doc="Load one element of a resource in staging memory.",
 )
 
 
@@ -182,13 +184,18 @@ AsyncStoreOp = row(
     "target:resource target_size target_offset value:number -> result:resource",
     " $value, $target[$target_offset] : type($value)"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
-    doc="The same resource, which the host can reach, with one element written.",
+    doc="Store one element of a resource in staging memory; the result is tied to the target.",
 )
 
 
 @irdl_op_definition
 class AsyncDispatchOp(PlacedOperation):
-    """Run a kernel on ranges of resources."""
+    """Dispatch a kernel on ranges of resources.
+
+    `resource_operands` holds resources and primitive values; every resource has a size and a range
+    given by offset, end and length. Results are new resources, or tied to operands that the kernel
+    updates in place. If there are several entry points, they are alternatives.
+    """
 
     name = "stream.async.dispatch"
     workload = var_operand_def(INDEX)
@@ -221,7 +228,11 @@ class AsyncDispatchOp(PlacedOperation):
 
 @irdl_op_definition
 class AsyncExecuteOp(PlacedOperation):
-    """Operations that wait for each other's results and for a timepoint."""
+    """Execute ops asynchronously once a timepoint is reached.
+
+    The region sees only the captured resources and yields the results; `result_timepoint` is
+    reached when all its ops have completed.
+    """
 
     name = "stream.async.execute"
     resource_operands = var_operand_def(ResourceType)
@@ -243,7 +254,10 @@ class AsyncExecuteOp(PlacedOperation):
 
 @irdl_op_definition
 class AsyncConcurrentOp(PlacedOperation):
-    """Operations that run at the same time."""
+    """Execute ops that may run concurrently.
+
+    The region sees only the captured resources and yields the results.
+    """
 
     name = "stream.async.concurrent"
     resource_operands = var_operand_def(ResourceType)

@@ -1,4 +1,4 @@
-"""Attributes of the `stream` dialect that say how a module is to be partitioned and stored."""
+"""Attributes of the `stream` dialect that configure partitioning and resources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FAVORS = ("debug", "min-peak-memory", "max-concurrency")
 
 @irdl_attr_definition
 class PartitioningConfigAttr(ParametrizedAttribute):
-    """`<"max-concurrency">`: what partitions of the program are chosen for."""
+    """`<"max-concurrency">`: the objective of partitioning."""
 
     name = "stream.partitioning_config"
     favor: StringAttr
@@ -37,7 +37,7 @@ class PartitioningConfigAttr(ParametrizedAttribute):
 
 
 def _dashed(parser: AttrParser) -> str:
-    """`favor-min-peak-memory`."""
+    """Parse words joined by dashes: `favor-min-peak-memory`."""
     words = [parser.parse_identifier()]
     while parser.parse_optional_punctuation("-") is not None:
         words.append(parser.parse_identifier())
@@ -52,7 +52,7 @@ _NUMBERS = (
     "index_bits",
 )
 _DEFAULTS = {"index_bits": 32}
-"""What a number is that is not given; the others are 0, which says nothing."""
+"""The values of fields that are left out; for all others it is 0, which means no constraint."""
 _ALIAS = "alias_mutable_bindings"
 _MODEL = "memory_model"
 MEMORY_MODELS = ("Discrete", "Unified")
@@ -60,7 +60,7 @@ MEMORY_MODELS = ("Discrete", "Unified")
 
 @irdl_attr_definition
 class ResourceConfigAttr(ParametrizedAttribute):
-    """`<{max_allocation_size = 4096, ...}>`: what resources of a device may be."""
+    """`<{max_allocation_size = 4096, ...}>`: limits on the resources of a device."""
 
     name = "stream.resource_config"
     numbers: ArrayAttr[IntegerAttr]

@@ -1,4 +1,4 @@
-"""Channels of the `stream` dialect: groups of devices, and what they do with elements together."""
+"""Channels of the `stream` dialect: groups of devices and the collectives between them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from .types import CollectiveAttr
 
 
 @dataclass(eq=False)
-class Partner:
+class PeerOperand:
     """` source(%rank)`, ` target(%rank)`, `source_target_pair(%ranks)`, or nothing.
 
-    Which word it is follows from what the collective does.
+    The kind of the collective determines the keyword.
     """
 
     operand: str
     collective: str
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        word = _PARTNERS.get(cast(CollectiveAttr, parsed.attributes[self.collective]).kind.data)
+        word = _PEER_KEYWORDS.get(
+            cast(CollectiveAttr, parsed.attributes[self.collective]).kind.data
+        )
         if word is not None:
             parser.parse_keyword(word)
             with parser.in_parens():
@@ -42,10 +44,12 @@ class Partner:
         return (self._word(operation) is not None) == bool(values(operation, self.operand))
 
     def _word(self, operation: Operation) -> str | None:
-        return _PARTNERS.get(cast(CollectiveAttr, operation.properties[self.collective]).kind.data)
+        return _PEER_KEYWORDS.get(
+            cast(CollectiveAttr, operation.properties[self.collective]).kind.data
+        )
 
 
-_PARTNERS = {
+_PEER_KEYWORDS = {
     "broadcast": "source",
     "recv": "source",
     "reduce": "target",
@@ -81,7 +85,7 @@ ROWS = (
         " param:i32? -> result:resource | op:collective affinity:attr?",
         (
             "bare($op)[$element_count]( on($affinity))? channel($channel)",
-            Partner("param", "op"),
+            PeerOperand("param", "op"),
             " $source[$source_offset to $source_end for $source_length],"
             " $target[$target_offset to $target_end for $target_length]"
             " : type($source){$source_size} -> tied($target) type($target, $result){$target_size}"

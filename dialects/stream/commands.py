@@ -1,6 +1,6 @@
-"""Commands of the `stream` dialect: what devices do, in which order, to which bytes.
+"""Commands of the `stream` dialect: ordered work of devices on ranges of resources.
 
-What is verified beyond the types of operands is in the directives of `SYNTAX`
+Everything that is verified apart from operand types is in the directives of `SYNTAX`
 (`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
 """
 
@@ -24,11 +24,11 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints, exports_of
-from .async_ops import INDEX, TIMEPOINT, PlacedOperation
+from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import Captures, CommandBody
-from .rows import row
+from .rows import INDEX, row
 from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(
@@ -36,7 +36,7 @@ CmdFlushOp = row(
     "target:resource target_size target_offset target_length | source_affinity:attr?",
     "( to($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
-    doc="Make what was written visible to another device.",
+    doc="Make writes to a range visible to another device.",
 )
 
 
@@ -45,7 +45,7 @@ CmdInvalidateOp = row(
     "target:resource target_size target_offset target_length | source_affinity:attr?",
     "( from($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
-    doc="See what another device has written.",
+    doc="Make writes of another device to a range visible.",
 )
 
 
@@ -54,7 +54,7 @@ CmdDiscardOp = row(
     "target:resource target_size target_offset target_length",
     " $target[$target_offset for $target_length] : type($target){$target_size}"
     " attr-dict-with-keyword",
-    doc="Contents that nobody reads any more.",
+    doc="Discard the contents of a range.",
 )
 
 
@@ -63,7 +63,7 @@ CmdFillOp = row(
     "target:resource target_size target_offset target_length value:i8/i16/i32/i64",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
-    doc="Write a pattern over and over.",
+    doc="Fill a range with a repeated pattern.",
 )
 
 
@@ -72,13 +72,17 @@ CmdCopyOp = row(
     "source:resource source_size source_offset target:resource target_size target_offset length",
     " $source[$source_offset], $target[$target_offset], $length"
     " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword",
-    doc="Copy a range of one resource to another.",
+    doc="Copy a range of a resource to another.",
 )
 
 
 @irdl_op_definition
 class CmdDispatchOp(SyntaxOperation):
-    """Run a kernel on ranges of resources."""
+    """Dispatch a kernel on ranges of resources, with scalar uniform operands.
+
+    The verifier asks that the numbers of resources and the types of uniform operands match the
+    arguments of the exported function.
+    """
 
     name = "stream.cmd.dispatch"
     workload = var_operand_def(INDEX)
@@ -118,7 +122,11 @@ class CmdDispatchOp(SyntaxOperation):
 
 @irdl_op_definition
 class CmdExecuteOp(PlacedOperation):
-    """Run commands once a timepoint is reached."""
+    """Execute commands once a timepoint is reached.
+
+    The region sees only the captured resources; `result_timepoint` is reached when the commands
+    have completed.
+    """
 
     name = "stream.cmd.execute"
     resource_operands = var_operand_def(ResourceType)
@@ -143,7 +151,7 @@ CmdSerialOp = row(
         CommandBody(),
         " attr-dict-with-keyword",
     ),
-    doc="Commands one after another.",
+    doc="Execute commands one after another.",
 )
 
 
@@ -154,5 +162,5 @@ CmdConcurrentOp = row(
         CommandBody(),
         " attr-dict-with-keyword",
     ),
-    doc="Commands at the same time.",
+    doc="Execute commands that may run concurrently.",
 )

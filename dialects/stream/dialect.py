@@ -1,7 +1,7 @@
-"""The `stream` dialect: what runs where and when, on bytes that stand for tensors.
+"""The `stream` dialect: asynchronous execution on resources that hold the bytes of tensors.
 
-Operations are in files by topic: executables, tensors, asynchronous operations, resources,
-commands and timepoints.
+The ops are in files by topic: executables, tensors, asynchronous ops, resources, commands and
+timepoints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How dispatches list their resources, the ranges of these, and the tensors behind them."""
+"""Syntax of the operands of dispatches: resources, ranges, and the tensor types behind them."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from ...ir.syntax.resource_directives import (
 from ..util.types import UnusedType
 
 ACCESS = {"ro": 1, "wo": 2, "rw": 3}
-"""How a command uses a resource, and the bits that stand for it."""
+"""How a command accesses a resource (read-only, write-only, read-write), and its bits."""
 
 ACCESS_NAMES = {bits: name for name, bits in ACCESS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class DispatchOperands:
-    """`(%r[%c0 to %end for %length], %n)`: ranges of resources, and other values.
+    """`(%r[%c0 to %end for %length], %n)`: ranges of resources mixed with other values.
 
-    With `accesses` a range has no end, and a word in front of it says how it is used.
+    With `accesses` a range has no end, and a keyword in front of it gives the access.
     """
 
     accesses: str = ""
-    """The property that keeps how resources are used, if there is one."""
+    """The property that holds the accesses; empty if there is none."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class DispatchOperands:
 
     @property
     def _ranges(self) -> dict[str, str]:
-        """Operands by the words that stand in front of them."""
+        """The operand segments of a range by the keyword in front of each."""
         words = {"": "offsets", "for": "lengths"}
         if not self.accesses:
             words = {"": "offsets", "to": "ends", "for": "lengths"}
@@ -124,7 +124,7 @@ class DispatchOperands:
 
 
 def verify_accesses(accesses: Sequence[int], resources: int) -> None:
-    """Verify that each resource is used in a way that there is."""
+    """Check that there is one valid access per resource. Raises VerifyException."""
     if len(accesses) != resources:
         raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
     for access in accesses:
@@ -134,7 +134,7 @@ def verify_accesses(accesses: Sequence[int], resources: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DispatchResources:
-    """` {ro %r[%offset for %length] : T{%size}, ...}`: what a kernel is bound to."""
+    """` {ro %r[%offset for %length] : T{%size}, ...}`: the resources bound to a kernel."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("resource_accesses",)
 
@@ -200,7 +200,7 @@ class DispatchResources:
 
     def fits(self, operation: Operation) -> bool:
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
-        return all(access == IntegerAttr(access.value.data, i32) for access in accesses)
+        return all(access.type == i32 for access in accesses)
 
 
 UNUSED = UnusedType()
@@ -208,7 +208,7 @@ UNUSED = UnusedType()
 
 @dataclass(slots=True)
 class TensorList:
-    """What has been read of a list of tensors behind resources."""
+    """The parsed parts of a list of tensors that are stored in resources."""
 
     encodings: list[Attribute]
     types: list[Attribute]
@@ -220,7 +220,10 @@ class TensorList:
         return TensorList([], [], [], [])
 
     def parse_encoding(self, parser: Parser) -> bool:
-        """`tensor<?xf32>{%n} in`, or the type of what is no tensor: then false."""
+        """Parse `tensor<?xf32>{%n} in`, or the type of a value that is no tensor.
+
+        Returns whether it was a tensor; `parse_resource` must follow then.
+        """
         type_ = parser.parse_type()
         position = parser.pos
         dimensions = parse_dimensions(parser)
@@ -238,7 +241,7 @@ class TensorList:
         return True
 
     def parse_resource(self, parser: Parser, type_: Attribute | None = None) -> None:
-        """`!stream.resource<*>{%s}`; the type may be known from an operand."""
+        """Parse `!stream.resource<*>{%s}`; `type_`, if given, replaces the type in the text."""
         self.types.append(parser.parse_type() if type_ is None else type_)
         with parser.in_braces():
             self.sizes.append(parser.parse_unresolved_operand())
@@ -246,7 +249,7 @@ class TensorList:
 
 @dataclass(frozen=True, slots=True)
 class EncodedFunctionType:
-    """Operand and result tensors of a dispatch, and the operands that results are stored in."""
+    """The tensor types of a dispatch's operands and results, and which results are tied."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = (
         "operand_encodings",
@@ -329,7 +332,10 @@ class EncodedFunctionType:
 
 
 def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -> None:
-    """Verify that each value has a tensor type, and each of those the sizes that it needs."""
+    """Check that each value has a tensor type, with a size for each dynamic dimension.
+
+    Raises VerifyException.
+    """
     types = encodings(operation, f"{what}_encodings")
     if len(types) != len(found):
         raise VerifyException(f"{len(found)} {what}s, but {len(types)} {what} encodings")
@@ -348,14 +354,17 @@ def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -
 
 
 def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
-    """The tensor types in a list property."""
+    """Return the tensor types in a list property."""
     return tuple(cast("ArrayAttr[Attribute]", operation.get_attr_or_prop(name)))
 
 
 def tensor_printer(
     printer: Printer, operation: Operation, what: str
 ) -> Callable[[SSAValue, Attribute, Callable[[], None]], None]:
-    """A function that writes one tensor after another; it takes their sizes as it goes."""
+    """Return a function that prints one tensor after another.
+
+    It takes their dynamic dimensions and sizes from the op's segments in order.
+    """
     dimensions: Iterator[SSAValue] = iter(values(operation, f"{what}_encoding_dims"))
     sizes: Iterator[SSAValue] = iter(values(operation, f"{what}_sizes"))
 

@@ -1,4 +1,7 @@
-"""Executables of the `stream` dialect and of `flow`: kernels, their exports, and their bindings."""
+"""Base classes of executables and exports, and the executable ops of `stream`.
+
+`flow` and `hal` derive their executables from the same classes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from .types import BindingType
 
 @dataclass(frozen=True, slots=True)
 class ExecutableBody(RegionBody):
-    """` {...}` whose terminator is implied."""
+    """` {...}` with an implied terminator."""
 
     end: type[Operation] = Operation
 
@@ -48,8 +51,14 @@ class ExecutableBody(RegionBody):
         return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
 
 
+def executable_syntax(end: type[Operation], *header: str) -> Syntax:
+    """Return the syntax of an executable: visibility, header, and a body that ends in `end`."""
+    header = header or (" @$sym_name attr-dict-with-keyword ",)
+    return (Visibility(), *header, ExecutableBody("body", terminator=False, end=end))
+
+
 class Executable(SyntaxOperation):
-    """A module of kernels and the names under which they are dispatched."""
+    """Base of executables: a symbol table of kernels and their exports."""
 
     sym_visibility = opt_prop_def(StringAttr)
     sym_name = prop_def(StringAttr)
@@ -59,7 +68,7 @@ class Executable(SyntaxOperation):
 
 @dataclass(frozen=True, slots=True)
 class ExportName:
-    """`@function`, or `@function as("alias")` if the export has a name of its own."""
+    """`@function`, or `@function as("alias")` if the export's name differs."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("sym_name", "function_ref")
 
@@ -85,7 +94,7 @@ class ExportName:
 
 
 class ExecutableExport(SyntaxOperation):
-    """A kernel that can be dispatched, and how many workgroups a workload needs."""
+    """Base of exports: the symbol of a kernel, and the workgroup count of a workload."""
 
     sym_visibility = opt_prop_def(StringAttr)
     sym_name = prop_def(StringAttr)
@@ -103,7 +112,7 @@ class ExecutableExport(SyntaxOperation):
 
 
 class ExecutableEnd(SyntaxOperation):
-    """Ends an executable or a part of one; not printed."""
+    """The implied terminator of an executable or of a part of it; not printed."""
 
     traits = traits_def(IsTerminator())
 
@@ -117,18 +126,14 @@ class ExecutableEndOp(ExecutableEnd):
 
 @irdl_op_definition
 class ExecutableOp(Executable):
-    """A module of kernels of the `stream` dialect."""
+    """A module of kernels with their exports."""
 
     name = "stream.executable"
 
-    SYNTAX: ClassVar[Syntax] = (
-        Visibility(),
-        " @$sym_name attr-dict-with-keyword ",
-        ExecutableBody("body", terminator=False, end=ExecutableEndOp),
-    )
+    SYNTAX: ClassVar[Syntax] = executable_syntax(ExecutableEndOp)
 
     def inner_module(self) -> ModuleOp | None:
-        """The module of kernels; an executable that was emptied has none."""
+        """Return the module of kernels; `None` if the executable has been emptied."""
         for operation in self.body.block.ops:
             if isinstance(operation, ModuleOp):
                 return operation
@@ -137,12 +142,12 @@ class ExecutableOp(Executable):
 
 @irdl_op_definition
 class ExecutableExportOp(ExecutableExport):
-    """A kernel of the `stream` dialect."""
+    """Export a function of the executable's module as a kernel that can be dispatched."""
 
     name = "stream.executable.export"
 
     def function(self) -> Operation | None:
-        """The kernel itself, `None` if the name dangles."""
+        """Return the kernel's function; `None` if the symbol cannot be resolved."""
         executable = self.parent_op()
         if not isinstance(executable, ExecutableOp):
             return None
@@ -154,7 +159,7 @@ class ExecutableExportOp(ExecutableExport):
 
 @irdl_op_definition
 class BindingSubspanOp(SyntaxOperation):
-    """The tensor that a binding holds from a byte offset on."""
+    """Return the tensor that a binding holds, starting at a byte offset."""
 
     name = "stream.binding.subspan"
     binding = operand_def(BindingType)
@@ -173,5 +178,5 @@ ReturnOp = row(
     "arguments:any*",
     " attr-dict( $arguments : type($arguments))?",
     traits=(IsTerminator(),),
-    doc="Ends a workgroup count region.",
+    doc="Terminate a workgroup count region.",
 )

@@ -1,8 +1,8 @@
-"""Functions outside of the program that `stream` calls, with resources as they are passed."""
+"""External functions that `stream` ops call, and the calls, with resources as operands."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition
 from xdsl.parser import Parser
@@ -19,22 +19,23 @@ from ..util.functions import (
     print_attributes,
     verify_callee,
 )
-from .channels import PLACED, row
 from .dispatch_syntax import DispatchOperands
-
-INDEX = IndexType()
+from .rows import INDEX, PLACED, row
 
 
 @irdl_op_definition
 class AsyncFuncOp(Function):
-    """A function that asynchronous operations call."""
+    """Declare an external function that `stream.async.call` calls."""
 
     name = "stream.async.func"
 
 
 @irdl_op_definition
 class CmdFuncOp(Function):
-    """A function that commands call. A resource `%a[%n for %m]` comes with a range of it."""
+    """Declare an external function that `stream.cmd.call` calls.
+
+    A resource argument `%a[%n for %m]` stands for three: the resource, an offset and a length.
+    """
 
     name = "stream.cmd.func"
 
@@ -80,7 +81,7 @@ class CmdFuncOp(Function):
         return bool(self.body.blocks) or not fits or super().prints_generically()
 
     def _starts(self) -> list[int]:
-        """The indices of arguments without those that are ranges of resources."""
+        """Return the indices of the arguments without the offsets and lengths of resources."""
         types = self.function_type.inputs.data
         starts: list[int] = []
         index = 0

@@ -1,4 +1,4 @@
-"""Contents that are kept outside of the program: read from, and written to, `%scope::%key`."""
+"""Ops that read and write parameters: contents outside of the program, `%scope::%key`."""
 
 from __future__ import annotations
 
@@ -25,21 +25,30 @@ LOADS = Repeated(
 
 
 def _parts(resource: str, numbers: tuple[str, ...]) -> Pieces:
-    """`%resource[%offset to %end for %length]`, without the end where there is none."""
+    """Return the pieces of `%resource[%offset to %end for %length]`.
+
+    Two numbers are offset and length, without the end.
+    """
     offset, *end, length = (Operand(f"{resource}_{number}") for number in numbers)
     to = (" to ", *end) if end else ()
     return (Operand(resource), "[", offset, *to, " for ", length, "]")
 
 
 def _gather(numbers: tuple[str, ...]) -> Repeated:
-    """`{%scope::%key[%offset] -> %target[...] : T{%size}, ...}`: many to one."""
+    """Return the format `{%scope::%key[%offset] -> %target[...] : T{%size}, ...}`.
+
+    A gather reads many parameters into ranges of one resource.
+    """
     target = (" : ", Type("target"), "{", Operand("target_size"), "}")
     entry = (Parameter("source_scope", *KEY), " -> ", *_parts("target", numbers), *target)
     return Repeated(entry, (*KEY, *(f"target_{number}" for number in numbers)))
 
 
 def _scatter(numbers: tuple[str, ...]) -> Repeated:
-    """`{%source[...] : T{%size} -> %scope::%key[%offset], ...}`: one to many."""
+    """Return the format `{%source[...] : T{%size} -> %scope::%key[%offset], ...}`.
+
+    A scatter writes ranges of one resource to many parameters.
+    """
     key = ("target_keys", "target_offsets")
     source = (" : ", Type("source"), "{", Operand("source_size"), "}")
     entry = (*_parts("source", numbers), *source, " -> ", Parameter("target_scope", *key))

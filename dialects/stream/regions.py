@@ -1,4 +1,4 @@
-"""Regions of asynchronous operations and commands, and the timepoints that order them."""
+"""Regions of asynchronous ops and of commands, and the timepoints that order them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IndexType, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -33,18 +33,16 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
-from .rows import PLACED, row
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
-
-INDEX = IndexType()
 
 
 @dataclass(frozen=True, slots=True)
 class Captures:
-    """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the resources it is given."""
+    """`(%r as %a: T{%size}, ...) {...}`: a region that sees only the captured resources."""
 
     ends_plainly: ClassVar[bool] = True
-    """Whether a `stream.yield` of nothing is left out."""
+    """Whether a `stream.yield` without operands is not printed."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         self.parse_region(parser, parsed, self.parse_captures(parser, parsed))
@@ -117,7 +115,7 @@ class Captures:
 
 
 def only_block(operation: Operation) -> Block:
-    """The block of an operation's region; raises VerifyException if that has not just one."""
+    """Return the block of an op's region. Raises VerifyException unless there is exactly one."""
     blocks = operation.regions[0].blocks
     if len(blocks) != 1:
         raise VerifyException(f"expects a region of one block, found {len(blocks)}")
@@ -125,13 +123,13 @@ def only_block(operation: Operation) -> Block:
 
 
 def ends_with_yield(operation: Operation) -> bool:
-    """Whether a reader finds or adds just the terminator that a region has."""
+    """Return whether the region ends in the terminator that the parser expects or adds."""
     last = only_block(operation).last_op
     return last is not None and last.name == "stream.yield"
 
 
 def end_with_yield(region: Region) -> None:
-    """Add the `stream.yield` that is left out where it has no operands."""
+    """Add the `stream.yield` that the text omits if it has no operands."""
     if not region.blocks:
         region.add_block(Block())
     block = region.block
@@ -146,7 +144,7 @@ RESULTS = TiedResultTypes(
 
 @dataclass(frozen=True, slots=True)
 class ResourceRegion(Captures):
-    """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then what the region gives."""
+    """`(%r as %a: T{%size}) -> U{%size} {...}`: captures, then the types of the results."""
 
     ends_plainly: ClassVar[bool] = False
 
@@ -175,7 +173,7 @@ class ResourceRegion(Captures):
 
 @dataclass(frozen=True, slots=True)
 class CommandBody:
-    """` {...}`: commands, with no value in or out."""
+    """` {...}`: a region of commands, without captures and results."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         region = parser.parse_region()
@@ -196,7 +194,7 @@ class CommandBody:
 
 @irdl_op_definition
 class YieldOp(SyntaxOperation):
-    """Ends a region of asynchronous operations or of commands."""
+    """Terminate a region of asynchronous ops or of commands; yield its results."""
 
     name = "stream.yield"
     resource_operands = var_operand_def(ResourceType)
@@ -211,7 +209,7 @@ class YieldOp(SyntaxOperation):
 
 @irdl_op_definition
 class TimepointImmediateOp(SyntaxOperation):
-    """The start of all time."""
+    """Return a timepoint that has already been reached."""
 
     name = "stream.timepoint.immediate"
     result_timepoint = result_def(TimepointType)
@@ -226,7 +224,7 @@ TimepointImportOp = row(
     "( on($affinity))? $sources : (type($sources)) => type($result_timepoint)"
     " attr-dict-with-keyword",
     traits=PLACED,
-    doc="The timepoint of fences that came from outside.",
+    doc="Import fences of the caller as a timepoint.",
 )
 
 
@@ -235,7 +233,7 @@ TimepointExportOp = row(
     "await_timepoint:timepoint -> results_:any* | affinity:attr?",
     "( on($affinity))? $await_timepoint => (type($results_)) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A timepoint as fences that go outside.",
+    doc="Export a timepoint as fences for the caller.",
 )
 
 
@@ -251,7 +249,7 @@ TimepointChainExternalOp = row(
 
 @irdl_op_definition
 class TimepointJoinOp(SyntaxOperation):
-    """The last of several timepoints."""
+    """Return the timepoint at which all of several timepoints have been reached."""
 
     name = "stream.timepoint.join"
     await_timepoints = var_operand_def(TimepointType())
@@ -275,13 +273,13 @@ TimepointBarrierOp = row(
     "( on($affinity))? $resource : type($resource, $result){$resource_size}"
     " => type($result_timepoint) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A resource, and the timepoint at which it is ready.",
+    doc="Return a resource and the timepoint at which it is available.",
 )
 
 
 @irdl_op_definition
 class TimepointAwaitOp(SyntaxOperation):
-    """Resources, once a timepoint is reached."""
+    """Return resources that are available once a timepoint is reached."""
 
     name = "stream.timepoint.await"
     resource_operands = var_operand_def(ResourceType)
@@ -298,7 +296,7 @@ class TimepointAwaitOp(SyntaxOperation):
 
 
 def joined(timepoints: Sequence[SSAValue], builder: Builder) -> SSAValue:
-    """The last of some timepoints; of none, the start of all time."""
+    """Return the join of some timepoints, built if needed; for none an immediate timepoint."""
     if len(timepoints) == 1:
         return timepoints[0]
     types = [TimepointType()]
@@ -309,7 +307,7 @@ def joined(timepoints: Sequence[SSAValue], builder: Builder) -> SSAValue:
 
 
 def awaited(resource: SSAValue, size: SSAValue, timepoint: SSAValue, builder: Builder) -> SSAValue:
-    """A resource of `size` bytes, once a timepoint is reached."""
+    """Return a resource of `size` bytes after an await of a timepoint."""
     wait = TimepointAwaitOp.build(
         operands=[[resource], [size], timepoint], result_types=[[resource.type]]
     )

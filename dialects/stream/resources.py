@@ -1,4 +1,4 @@
-"""Resources of the `stream` dialect as storage: their bytes, their parts, and files."""
+"""Resources of the `stream` dialect as storage: allocation, subviews, and files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand
-from .async_ops import INDEX, TIMEPOINT, PlacedOperation
-from .rows import PLACED, row
+from ...ir.syntax.rows import PURE
+from .async_ops import TIMEPOINT, PlacedOperation
+from .rows import INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
 ResourceAllocOp = row(
@@ -34,7 +34,7 @@ ResourceAllocOp = row(
     "storage_size -> result:resource | affinity:attr? uninitialized:unit?",
     "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}",
     traits=PLACED,
-    doc="Storage that lives long.",
+    doc="Allocate long-lived storage.",
 )
 
 
@@ -43,7 +43,7 @@ AWAIT = Optional((" await(", Operand("await_timepoint"), ") =>"), "await_timepoi
 
 @dataclass(frozen=True, slots=True)
 class AwaitOrColon:
-    """` await(%tp) =>`, or ` :` if there is nothing to wait for."""
+    """` await(%tp) =>`, or ` :` if there is no timepoint to await."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         AWAIT.parse(parser, parsed)
@@ -59,7 +59,7 @@ class AwaitOrColon:
 
 @irdl_op_definition
 class ResourceAllocaOp(PlacedOperation):
-    """Storage that lives until it is given back, from a timepoint on."""
+    """Allocate transient storage, available from `result_timepoint` until it is deallocated."""
 
     name = "stream.resource.alloca"
     storage_size = operand_def(INDEX)
@@ -82,7 +82,7 @@ ResourceDeallocaOp = row(
     "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
     " : type($operand){$operand_size} => type($result_timepoint) attr-dict",
     traits=PLACED,
-    doc="Give storage back once a timepoint is reached.",
+    doc="Deallocate transient storage once a timepoint is reached.",
 )
 
 
@@ -90,8 +90,8 @@ ResourceSizeOp = row(
     "resource.size",
     "operand:resource -> result | affinity:attr?",
     "( on($affinity))? $operand attr-dict : type($operand)",
-    traits=(*PLACED, Pure()),
-    doc="The bytes of a resource.",
+    traits=(*PLACED, *PURE),
+    doc="Return the size of a resource in bytes.",
 )
 
 
@@ -100,14 +100,14 @@ ResourceSubviewOp = row(
     "source:resource source_size source_offset result_size -> result:resource",
     " $source[$source_offset] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
-    traits=(Pure(),),
-    doc="A range of a resource, in place.",
+    traits=PURE,
+    doc="Return a range of a resource without a copy.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """`[0, 2] = %size, ...`: lifetimes, and the bytes that are needed for each."""
+    """`[0, 2] = %size, ...`: the lifetime interval of each slice and its size in bytes."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("lifetime_intervals",)
 
@@ -145,7 +145,11 @@ class Slices:
 
 @irdl_op_definition
 class ResourcePackOp(PlacedOperation):
-    """Offsets for slices of one storage, which may overlap where their lifetimes do not."""
+    """Assign offsets in one allocation to slices.
+
+    Slices may overlap if their lifetime intervals do not. `total_length` is the size of the
+    allocation in bytes.
+    """
 
     name = "stream.resource.pack"
     offset = opt_operand_def(INDEX)
@@ -177,7 +181,7 @@ ResourceTryMapOp = row(
     "( on($affinity))? $source[$source_offset] : type($source)"
     " -> type($did_map), type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    doc="Host memory as a resource without a copy, and before it whether the device can.",
+    doc="Try to map host memory as a resource without a copy; return whether it worked.",
 )
 
 
@@ -187,7 +191,7 @@ FileConstantOp = row(
     "( on($affinity))? $source[$source_offset for $source_length]"
     " : type($source){$source_size} -> type($result) attr-dict-with-keyword",
     traits=PLACED,
-    doc="A part of host memory as a file.",
+    doc="Return a range of host memory as a file.",
 )
 
 
@@ -202,7 +206,7 @@ FileReadOp = row(
         " -> type($target){$target_size} => type($result_timepoint) attr-dict-with-keyword",
     ),
     traits=PLACED,
-    doc="Bytes of a file into a resource, from a timepoint on.",
+    doc="Read a range of a file into a resource once a timepoint is reached.",
 )
 
 
@@ -218,5 +222,5 @@ FileWriteOp = row(
         " attr-dict-with-keyword",
     ),
     traits=PLACED,
-    doc="Bytes of a resource into a file, from a timepoint on.",
+    doc="Write a range of a resource to a file once a timepoint is reached.",
 )

@@ -1,8 +1,8 @@
-"""What rows of the `stream` dialect share: short names of its types, and where operations run."""
+"""Declarations shared by the rows of `stream` ops: short names of types, traits."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IndexType, StringAttr
 
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
@@ -32,4 +32,5 @@ row = Rows(
     },
 )
 
+INDEX = IndexType()
 PLACED = (AffinityOpInterface(),)

@@ -1,13 +1,13 @@
-"""What is asked of resources, devices and storage, and operations that IREE's tests are made of."""
+"""Ops on resources, devices and storage of rare use, and ops for the tests of IREE."""
 
 from __future__ import annotations
 
 from xdsl.parser import Parser
-from xdsl.traits import Pure
 
 from ...ir.syntax.directives import AttributeValue, Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
+from ...ir.syntax.rows import PURE
 from .rows import PLACED, row
 
 CONSTANTS = Repeated(
@@ -32,7 +32,7 @@ ROWS = (
         "context.resolve",
         "-> results_:any* | affinity:attr?",
         "( on($affinity))? attr-dict : type($results_)",
-        traits=(*PLACED, Pure()),
+        traits=(*PLACED, *PURE),
     ),
     row(
         "resource.constants",

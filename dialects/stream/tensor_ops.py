@@ -1,7 +1,7 @@
-"""Tensor operations of the `stream` dialect: resources that still stand for tensors.
+"""Tensor ops of the `stream` dialect, on resources that still represent tensors.
 
-Each names the tensor type behind a resource in a property, `source_encoding` and the like. All of
-them are of the tensor phase: encodings matter to them, and later passes replace them.
+Each op has the tensor type of a resource in a property such as `source_encoding`. All have the
+trait `TensorPhase`: their encodings must be resolved, and later passes replace the ops.
 """
 
 from __future__ import annotations
@@ -40,20 +40,29 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
+from .rows import INDEX
 from .types import ResourceType
 
-INDEX = IndexType()
 STAGING = ResourceType(StringAttr("staging"))
+
+SOURCE = "shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
+UPDATE = "shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
+RESULT = "shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
+TARGET = (
+    "shaped($target_encoding_dims, $target_encoding)"
+    " in tied($target) type($target, $result){$target_size}"
+)
+"""The tensor type of a value and the type of its resource; the result is tied to the target."""
 
 
 class TensorOperation(SyntaxOperation):
-    """What tensor operations have in common."""
+    """Base of the tensor ops."""
 
     traits = traits_def(TensorPhase())
 
 
 class PlacedTensorOperation(TensorOperation):
-    """A tensor operation that runs somewhere."""
+    """Base of the tensor ops with an affinity."""
 
     affinity = opt_prop_def(Attribute)
     traits = traits_def(AffinityOpInterface())
@@ -61,7 +70,7 @@ class PlacedTensorOperation(TensorOperation):
 
 @irdl_op_definition
 class TensorImportOp(PlacedTensorOperation):
-    """The resource of a value that came from outside."""
+    """Import an external value, such as a buffer view, as a resource."""
 
     name = "stream.tensor.import"
     source = operand_def()
@@ -72,15 +81,14 @@ class TensorImportOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?( consume$consume)? $source : type($source)"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        "( on($affinity))?( consume$consume)? $source"
+        f" : type($source) -> {RESULT} attr-dict-with-keyword"
     )
 
 
 @irdl_op_definition
 class TensorExportOp(PlacedTensorOperation):
-    """A resource as a value that goes outside."""
+    """Export a resource as an external value, such as a buffer view."""
 
     name = "stream.tensor.export"
     source = operand_def(ResourceType)
@@ -90,15 +98,13 @@ class TensorExportOp(PlacedTensorOperation):
     result = result_def()
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> type($result) attr-dict-with-keyword"
+        f"( on($affinity))? $source : {SOURCE} -> type($result) attr-dict-with-keyword"
     )
 
 
 @irdl_op_definition
 class TensorSizeOfOp(PlacedTensorOperation):
-    """The bytes that a tensor takes in its encoding, where the operation runs."""
+    """Return the storage size in bytes of a tensor with its encoding, at the op's affinity."""
 
     name = "stream.tensor.sizeof"
     encoding = prop_def(Attribute)
@@ -113,7 +119,7 @@ class TensorSizeOfOp(PlacedTensorOperation):
 
 @irdl_op_definition
 class TensorEmptyOp(PlacedTensorOperation):
-    """A tensor without contents."""
+    """Return a tensor with undefined contents."""
 
     name = "stream.tensor.empty"
     result_encoding = prop_def(Attribute)
@@ -121,16 +127,12 @@ class TensorEmptyOp(PlacedTensorOperation):
     result_size = operand_def(INDEX)
     result = result_def(ResourceType)
 
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?"
-        " : shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
-    )
+    SYNTAX: ClassVar[Syntax] = f"( on($affinity))? : {RESULT} attr-dict-with-keyword"
 
 
 @irdl_op_definition
 class TensorConstantOp(PlacedTensorOperation):
-    """A tensor of constant contents."""
+    """Return a tensor with constant contents."""
 
     name = "stream.tensor.constant"
     value = prop_def(Attribute)
@@ -147,7 +149,7 @@ class TensorConstantOp(PlacedTensorOperation):
 
 @irdl_op_definition
 class TensorSplatOp(PlacedTensorOperation):
-    """A tensor with the same value everywhere."""
+    """Return a tensor in which all elements have one value."""
 
     name = "stream.tensor.splat"
     value = operand_def(SCALAR)
@@ -157,14 +159,12 @@ class TensorSplatOp(PlacedTensorOperation):
     result = result_def(ResourceType)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value : type($value)"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f"( on($affinity))? $value : type($value) -> {RESULT} attr-dict-with-keyword"
     )
 
 
 class TensorCopy(PlacedTensorOperation):
-    """A tensor made of another of the same shape."""
+    """Base of the ops that copy a tensor to another with the same elements."""
 
     source = operand_def(ResourceType)
     source_encoding = prop_def(Attribute)
@@ -177,16 +177,17 @@ class TensorCopy(PlacedTensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f"( on($affinity))? $source : {SOURCE} -> {RESULT} attr-dict-with-keyword"
     )
 
 
 @irdl_op_definition
 class TensorCloneOp(TensorCopy):
-    """A copy of a tensor, in the same layout; of one in rows, the same bytes in another shape."""
+    """Clone a tensor.
+
+    The verifier asks for equal types if one of them has an encoding. Without encodings the result
+    may have another shape with the same bytes.
+    """
 
     name = "stream.tensor.clone"
 
@@ -204,7 +205,10 @@ class TensorCloneOp(TensorCopy):
 
 @irdl_op_definition
 class TensorEncodeOp(TensorCopy):
-    """A copy of a tensor in another layout."""
+    """Copy a tensor to another encoding.
+
+    The verifier asks that the types differ only in the encoding.
+    """
 
     name = "stream.tensor.encode"
 
@@ -218,19 +222,19 @@ class TensorEncodeOp(TensorCopy):
 
 
 def plain_type(type_: Attribute) -> Attribute:
-    """A type without its encoding, if it has one."""
+    """Return a type without its encoding."""
     return plain(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else type_
 
 
 def verify_rank(type_: Attribute, positions: Sequence[SSAValue], message: str) -> None:
-    """Verify that there is one number for each dimension of a tensor. Raises VerifyException."""
+    """Check that there is one index for each dimension of a tensor. Raises VerifyException."""
     if isinstance(type_, TensorType) and len(positions) != type_.get_num_dims():
         raise VerifyException(message)
 
 
 @irdl_op_definition
 class TensorSliceOp(PlacedTensorOperation):
-    """A copy of a part of a tensor."""
+    """Copy a slice of a tensor, given by start indices and lengths."""
 
     name = "stream.tensor.slice"
     source = operand_def(ResourceType)
@@ -247,9 +251,7 @@ class TensorSliceOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source[$start_indices for $lengths]"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> shaped($result_encoding_dims, $result_encoding) in type($result){$result_size}"
-        " attr-dict-with-keyword"
+        f" : {SOURCE} -> {RESULT} attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -260,7 +262,7 @@ class TensorSliceOp(PlacedTensorOperation):
 
 @irdl_op_definition
 class TensorFillOp(PlacedTensorOperation):
-    """The same tensor with a value written to a part of it."""
+    """Fill a slice of a tensor with a value; the result is tied to the target."""
 
     name = "stream.tensor.fill"
     target = operand_def(ResourceType)
@@ -274,15 +276,14 @@ class TensorFillOp(PlacedTensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $value, $target([$start_indices for $lengths^])? : type($value)"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        "( on($affinity))? $value, $target([$start_indices for $lengths^])?"
+        f" : type($value) -> {TARGET} attr-dict-with-keyword"
     )
 
 
 @irdl_op_definition
 class TensorUpdateOp(PlacedTensorOperation):
-    """The same tensor with another tensor written to a part of it."""
+    """Write a tensor into a slice of another; the result is tied to the target."""
 
     name = "stream.tensor.update"
     target = operand_def(ResourceType)
@@ -299,15 +300,16 @@ class TensorUpdateOp(PlacedTensorOperation):
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $update, $target[$start_indices]"
-        " : shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        f" : {UPDATE} -> {TARGET} attr-dict-with-keyword"
     )
 
 
 @irdl_op_definition
 class TensorDispatchOp(PlacedTensorOperation):
-    """Run a kernel on tensors."""
+    """Dispatch a kernel on tensors.
+
+    Results are new tensors, or tied to operands that the kernel updates in place.
+    """
 
     name = "stream.tensor.dispatch"
     workload = var_operand_def(INDEX)
@@ -333,7 +335,7 @@ class TensorDispatchOp(PlacedTensorOperation):
 
 @irdl_op_definition
 class TensorLoadOp(TensorOperation):
-    """One element of a tensor that the host can reach."""
+    """Load one element of a tensor in staging memory."""
 
     name = "stream.tensor.load"
     source = operand_def(STAGING)
@@ -346,9 +348,7 @@ class TensorLoadOp(TensorOperation):
     traits = traits_def(Pure())
 
     SYNTAX: ClassVar[Syntax] = (
-        " $source([$indices])?"
-        " : shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
-        " -> type($result) attr-dict-with-keyword"
+        f" $source([$indices])? : {SOURCE} -> type($result) attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -358,7 +358,7 @@ class TensorLoadOp(TensorOperation):
 
 @irdl_op_definition
 class TensorStoreOp(TensorOperation):
-    """The same tensor, which the host can reach, with one element written."""
+    """Store one element of a tensor in staging memory; the result is tied to the target."""
 
     name = "stream.tensor.store"
     target = operand_def(STAGING)
@@ -371,9 +371,7 @@ class TensorStoreOp(TensorOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
-        " $value, $target([$indices])? : type($value)"
-        " -> shaped($target_encoding_dims, $target_encoding) in tied($target) type($target,"
-        " $result){$target_size} attr-dict-with-keyword"
+        f" $value, $target([$indices])? : type($value) -> {TARGET} attr-dict-with-keyword"
     )
 
     def verify_(self) -> None:
@@ -383,7 +381,7 @@ class TensorStoreOp(TensorOperation):
 
 @irdl_op_definition
 class TensorTraceOp(TensorOperation):
-    """Print tensors that the host can reach when the program runs."""
+    """Print tensors that the host can access when the program runs."""
 
     name = "stream.tensor.trace"
     key = prop_def(StringAttr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
@@ -24,8 +25,9 @@ from ...sharding.collectives import (
 )
 
 
+@dataclass(frozen=True, init=False)
 class NamedParameter(ParametrizedAttribute):
-    """`<"scope"::"key", {...}> : T`: constant contents that are kept outside of the program."""
+    """`<"scope"::"key", {...}> : T`: constant contents stored outside of the program."""
 
     scope: StringAttr | NoneAttr
     key: StringAttr
@@ -59,8 +61,9 @@ class NamedParameter(ParametrizedAttribute):
         printer.print_attribute(self.type)
 
 
+@dataclass(frozen=True, init=False)
 class Collective(ParametrizedAttribute):
-    """`<all_reduce with sum : f32>`: what devices do with elements together."""
+    """`<all_reduce with sum : f32>`: the kind, reduction and element type of a collective."""
 
     ELEMENTS: ClassVar[tuple[str, ...]]
     kind: StringAttr
@@ -93,7 +96,7 @@ COLLECTIVE_ELEMENTS = (
     *("si8", "ui8", "si16", "ui16", "si32", "ui32", "si64", "ui64"),
     *("f16", "f32", "f64", "bf16"),
 )
-"""Element types in the order of the numbers that stand for them."""
+"""Element types in the order of the integers that encode them."""
 
 
 @irdl_attr_definition
@@ -102,13 +105,11 @@ class CollectiveAttr(Collective):
 
     name = "stream.collective"
     ELEMENTS: ClassVar[tuple[str, ...]] = COLLECTIVE_ELEMENTS
-    kind: StringAttr
-    reduction: StringAttr | NoneAttr
-    element: StringAttr
 
 
-LIFETIMES = ("*", "external", "staging", "transient", "variable", "constant")
-"""How long the bytes of a resource live; `*` is not known yet."""
+KNOWN_LIFETIMES = ("external", "staging", "transient", "variable", "constant")
+LIFETIMES = ("*", *KNOWN_LIFETIMES)
+"""The lifetimes of a resource; `*` is not known yet."""
 
 
 @irdl_attr_definition
@@ -135,14 +136,16 @@ class ResourceType(ParametrizedAttribute, TypeAttribute):
         printer.print_string(f"<{self.lifetime.data}>")
 
 
-TimepointType = plain_type("stream.timepoint", "A point of time that can be waited for.")
-BindingType = plain_type("stream.binding", "Bytes that a kernel is given.")
-ChannelType = plain_type("stream.channel", "A group of devices that talk to each other.")
+TimepointType = plain_type(
+    "stream.timepoint", "A point on the timeline of a program that can be awaited."
+)
+BindingType = plain_type("stream.binding", "A range of a resource that is bound to a kernel.")
+ChannelType = plain_type("stream.channel", "A group of devices that take part in collectives.")
 
 
 @irdl_attr_definition
 class ImmediateTimepointAttr(ParametrizedAttribute):
-    """`#stream.timepoint<immediate> : !stream.timepoint`: the point that is always reached."""
+    """`#stream.timepoint<immediate> : !stream.timepoint`: a timepoint that is already reached."""
 
     name = "stream.timepoint"
     type: Attribute
@@ -165,13 +168,9 @@ FileType = plain_type("stream.file", "A file that resources are read from and wr
 
 @irdl_attr_definition
 class NamedParameterAttr(NamedParameter):
-    """Constant contents of a resource that are kept outside of the program."""
+    """Constant contents of a resource that are stored outside of the program."""
 
     name = "stream.parameter.named"
-    scope: StringAttr | NoneAttr
-    key: StringAttr
-    config: DictionaryAttr | NoneAttr
-    type: Attribute
 
 
-TestFenceType = plain_type("stream.test.fence", "What operations of tests wait for.")
+TestFenceType = plain_type("stream.test.fence", "A fence for test ops.")

@@ -1,4 +1,4 @@
-"""What a kernel asks about its workgroup, in the `flow`, `stream` and `hal` dialects alike."""
+"""Workgroup ids, counts and sizes in kernels, for the `flow`, `stream` and `hal` dialects."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.rows import RowOperation, Rows
+from ...ir.syntax.rows import PURE, RowOperation, Rows
 
 NUMBERS = {
-    "id": "Which workgroup this is.",
-    "count": "How many workgroups there are.",
-    "size": "How many invocations a workgroup has.",
+    "id": "Return the index of the workgroup along a dimension.",
+    "count": "Return the number of workgroups along a dimension.",
+    "size": "Return the number of invocations of a workgroup along a dimension.",
 }
 
 
@@ -27,7 +26,10 @@ def _verify(operation: Operation) -> None:
 
 
 def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperation]]:
-    """Numbers about workgroups along one dimension, which may be known to be at most a bound."""
+    """Return the classes of the ops on workgroups along one dimension, by name.
+
+    With `bounded` they have the attribute `upper_bound`.
+    """
     row = Rows(prefix, {})
     bound = "( upper_bound index($upper_bound))?" if bounded else ""
     return {
@@ -35,7 +37,7 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
             name,
             "-> result | dimension:int" + (" upper_bound:int?" if bounded else ""),
             f"[index($dimension)]{bound} attr-dict : type($result)",
-            traits=(Pure(),),
+            traits=PURE,
             verify=_verify,
             doc=doc,
         )
@@ -44,7 +46,7 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
 
 
 OF_STREAM = _numbers("stream.dispatch.workgroup")
-"""Those of `stream`, by their names."""
+"""The ops of `stream` by name."""
 
 ROWS = (
     *_numbers("flow.dispatch.workgroup").values(),

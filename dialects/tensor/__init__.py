@@ -1,1 +1,1 @@
-"""The operations of `tensor` that xDSL lacks or checks less than MLIR."""
+"""Ops of `tensor` that xDSL lacks, or verifies less strictly than MLIR."""

@@ -1,6 +1,6 @@
-"""What the operations of tensor require of shapes, and xDSL's own verifiers do not ask.
+"""Verifiers of tensor ops for rules that xDSL's verifiers do not check.
 
-Messages are MLIR's where it checks the same.
+Messages are MLIR's for a check that MLIR has too.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type, kept_dimensions, number_list
 from ...ir.index_lists import SLICE_LISTS
-from ...ir.tensor_types import shape_text, static_shape
+from ...ir.tensor_types import element_count, shape_text, sizes_agree, static_shape
 from ...ir.verification import check
 
 
 def require_same_elements(left: SSAValue, right: SSAValue) -> None:
-    """Raise `VerifyException` unless two tensors have elements of one type."""
+    """Check that two tensors have one element type. Raises VerifyException."""
     if element_type(left.type) != element_type(right.type):
         raise VerifyException(
             f"expected element type to be '{element_type(left.type)}', found "
@@ -27,7 +27,10 @@ def require_same_elements(left: SSAValue, right: SSAValue) -> None:
 
 
 def check_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> None:
-    """Check static offsets, sizes and strides of a slice `part` of `whole`."""
+    """Check the static offsets, sizes and strides of a slice `part` of `whole`.
+
+    Raises VerifyException.
+    """
     require_same_elements(whole, part)
     shape = static_shape(whole)
     offsets, sizes, strides = (number_list(operation.properties[name]) for name in SLICE_LISTS)
@@ -98,9 +101,7 @@ def _require_indices(operation: Operation, tensor: SSAValue, count: int) -> None
 
 @check("tensor.from_elements")
 def _from_elements(operation: Operation) -> None:
-    count = 1
-    for size in static_shape(operation.results[0]):
-        count *= size
+    count = element_count(static_shape(operation.results[0]))
     if count != len(operation.operands):
         raise VerifyException(
             "number of operands and types do not match: got "
@@ -110,7 +111,7 @@ def _from_elements(operation: Operation) -> None:
 
 @check("bufferization.alloc_tensor", "tensor.empty")
 def _dynamic_sizes(operation: Operation) -> None:
-    """One operand for each dynamic size of the result, unless a source gives them."""
+    """Check that there is one operand per dynamic size of the result, or none beside a source."""
     if operation.name == "bufferization.alloc_tensor":
         segments = number_list(operation.properties.get("operandSegmentSizes"))
         given, has_source = segments[0], segments[1] > 0
@@ -135,7 +136,7 @@ def _cast(operation: Operation) -> None:
 
 @check("tensor.collapse_shape", "tensor.expand_shape")
 def _reassociation(operation: Operation) -> None:
-    """Each group's sizes multiply to the collapsed size."""
+    """Check that the sizes of each group multiply to the collapsed size."""
     collapsed, expanded = operation.results[0], operation.operands[0]
     if operation.name == "tensor.expand_shape":
         collapsed, expanded = expanded, collapsed
@@ -167,10 +168,8 @@ def _reassociation(operation: Operation) -> None:
             f"expected reassociation maps to name the dimensions 0 to {len(large) - 1} in order"
         )
     for position, (group, size) in enumerate(zip(groups, small, strict=True)):
-        product = 1
-        for index in group:
-            product = -1 if product < 0 or large[index] < 0 else product * large[index]
-        if product >= 0 and size >= 0 and size != product:
+        product = element_count([large[index] for index in group])
+        if not sizes_agree(size, product):
             raise VerifyException(
                 f"expected dimension {position} of collapsed type to be static value of {product}"
             )

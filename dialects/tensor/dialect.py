@@ -1,4 +1,4 @@
-"""The operations of tensor that xDSL lacks, and `tensor.pad`, which is too strict there."""
+"""The tensor ops that xDSL lacks, and `tensor.pad`, for which xDSL is too strict."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
 
 @irdl_op_definition
 class BitcastOp(SyntaxOperation):
-    """The same bits as elements of another type of the same width."""
+    """Reinterpret the bits of elements as another type of the same width.
+
+    The shapes must be compatible.
+    """
 
     name = "tensor.bitcast"
 
@@ -59,6 +62,7 @@ class BitcastOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) to type($dest)"
 
     def verify_(self) -> None:
+        super().verify_()
         source, dest = self.source.type, self.dest.type
         widths = [getattr(element_type(each), "bitwidth", None) for each in (source, dest)]
         ranked = isinstance(source, TensorType) and isinstance(dest, TensorType)
@@ -71,7 +75,7 @@ class BitcastOp(SyntaxOperation):
 
 @irdl_op_definition
 class RankOp(SyntaxOperation):
-    """How many dimensions a tensor has."""
+    """Return the rank of a tensor."""
 
     name = "tensor.rank"
 
@@ -84,7 +88,7 @@ class RankOp(SyntaxOperation):
 
 
 def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
-    """A body of one block that maps `rank` indices to an element."""
+    """Check that a body of one block maps `rank` indices to an element."""
     block = body.blocks.first
     if block is None or len(body.blocks) != 1:
         raise VerifyException(f"expected a body of one block, but found {len(body.blocks)}")
@@ -103,7 +107,7 @@ def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
 
 
 class BodyEffects(MemoryEffect):
-    """What the body does. xDSL's `tensor.yield` does not say that it does nothing."""
+    """The effects of the body. xDSL's `tensor.yield` has no trait that says it has none."""
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance] | None:
@@ -119,7 +123,11 @@ class BodyEffects(MemoryEffect):
 
 @irdl_op_definition
 class GenerateOp(SyntaxOperation):
-    """A tensor whose elements are computed from their positions."""
+    """Create a tensor whose elements the body computes from their indices.
+
+    There is one operand per dynamic size. The body takes one index per dimension and yields an
+    element.
+    """
 
     name = "tensor.generate"
 
@@ -132,6 +140,7 @@ class GenerateOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = "( $dynamic_extents)? $body attr-dict : type($result)"
 
     def verify_(self) -> None:
+        super().verify_()
         shape = static_shape(self.result)
         dynamic = sum(size < 0 for size in shape)
         if dynamic != len(self.dynamic_extents):
@@ -144,7 +153,11 @@ class GenerateOp(SyntaxOperation):
 
 @irdl_op_definition
 class PadOp(SyntaxOperation):
-    """A tensor with more elements before and after it in each dimension."""
+    """Pad a tensor before and after each dimension.
+
+    The body takes one index per dimension and yields the padding element. The verifier compares
+    static sizes of the result with the padded sizes.
+    """
 
     name = "tensor.pad"
 
@@ -182,6 +195,7 @@ class PadOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         require_same_elements(self.source, self.result)
         shape, result = static_shape(self.source), static_shape(self.result)
         low, high = number_list(self.static_low), number_list(self.static_high)
@@ -211,7 +225,11 @@ class PadOp(SyntaxOperation):
 
 @irdl_op_definition
 class ParallelInsertSliceOp(SyntaxOperation):
-    """What one thread of a `scf.forall` puts into a shared output."""
+    """Insert a slice into a shared output of a `scf.forall`.
+
+    The parent must be `scf.forall.in_parallel`. Offsets, sizes and strides must describe a slice of
+    the output with the shape of the source.
+    """
 
     name = "tensor.parallel_insert_slice"
 
@@ -234,6 +252,7 @@ class ParallelInsertSliceOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         parent = self.parent_op()
         if parent is None or parent.name != "scf.forall.in_parallel":
             raise VerifyException("expects parent op 'scf.forall.in_parallel'")

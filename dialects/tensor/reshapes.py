@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import (
@@ -39,13 +38,13 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.tensor_types import shape_text, shapes_agree, static_shape
+from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree, static_shape
 from .checks import require_same_elements
 
 
 @dataclass(frozen=True, slots=True)
 class Reassociation:
-    """`[[0, 1], [2]]`: lists of integers without their types."""
+    """`[[0, 1], [2]]`: lists of integers, printed without their types."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("reassociation",)
 
@@ -67,14 +66,14 @@ class Reassociation:
 
 
 def reassociation_attribute(groups: Sequence[Sequence[int]]) -> ArrayAttr[Attribute]:
-    """Groups of dimensions as operations hold them."""
+    """Return groups of dimensions as the attribute `reassociation`."""
     return ArrayAttr([ArrayAttr([IntegerAttr(each, i64) for each in group]) for group in groups])
 
 
 def collapse_shape(
     source: SSAValue, groups: Sequence[Sequence[int]], result_type: Attribute
 ) -> CollapseShapeOp:
-    """`tensor.collapse_shape`: each group of dimensions becomes one."""
+    """Return a `tensor.collapse_shape` that merges each group of dimensions into one."""
     return CollapseShapeOp.create(
         operands=[source],
         result_types=[result_type],
@@ -84,7 +83,11 @@ def collapse_shape(
 
 @irdl_op_definition
 class ExpandShapeOp(SyntaxOperation):
-    """A tensor each of whose dimensions is split into several."""
+    """Split each dimension of a tensor into a group of dimensions.
+
+    The verifier compares the output shape with the result type; a group with a dynamic size needs a
+    dynamic source dimension.
+    """
 
     name = "tensor.expand_shape"
 
@@ -120,6 +123,7 @@ class ExpandShapeOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         sizes, shape = number_list(self.static_output_shape), static_shape(self.result)
         if len(sizes) != len(shape):
             raise VerifyException(
@@ -139,7 +143,7 @@ class ExpandShapeOp(SyntaxOperation):
         self._verify_dynamic_dimensions()
 
     def _verify_dynamic_dimensions(self) -> None:
-        """Verify that a dimension is dynamic just where one of its parts is."""
+        """Check that a source dimension is dynamic if a dimension of its group is."""
         source, shape = static_shape(self.src), static_shape(self.result)
         groups = cast(Sequence[ArrayAttr[IntegerAttr[IndexType]]], self.reassociation.data)
         for dimension, group in enumerate(groups):
@@ -153,7 +157,10 @@ class ExpandShapeOp(SyntaxOperation):
 
 @irdl_op_definition
 class ReshapeOp(SyntaxOperation):
-    """The elements of a tensor in the shape that another tensor holds."""
+    """Reshape a tensor to a shape that is given as a tensor of rank 1.
+
+    Element types and, if static, the numbers of elements must agree.
+    """
 
     name = "tensor.reshape"
 
@@ -190,18 +197,19 @@ class ReshapeOp(SyntaxOperation):
                 "length of shape operand differs from the result's tensor rank: "
                 f"{lengths[0]} and {len(extents)}"
             )
-        before = static_shape(self.source) if isinstance(source, TensorType) else (-1,)
-        if min((*before, *extents), default=0) >= 0 and prod(before) != prod(extents):
+        before = element_count(static_shape(self.source)) if isinstance(source, TensorType) else -1
+        after = element_count(extents)
+        if not sizes_agree(before, after):
             raise VerifyException(
                 "source and destination tensor should have the same number of elements: "
-                f"{prod(before)} and {prod(extents)}"
+                f"{before} and {after}"
             )
 
 
 def _verify_indexed(
     operation: Operation, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str
 ) -> None:
-    """Check that `part` has the slices of `whole` that `indices` name."""
+    """Check that `part` has the slices of `whole` at `indices`, rank-reduced or not."""
     require_same_elements(whole, part)
     dimensions = number_list(operation.properties[key])
     shape, index_shape = static_shape(whole), static_shape(indices)
@@ -232,7 +240,12 @@ def _verify_indexed(
 
 @irdl_op_definition
 class GatherOp(SyntaxOperation):
-    """Slices of a tensor, one for each list of indices."""
+    """Gather slices of a tensor, one for each index tuple of `indices`.
+
+    `gather_dims`, strictly increasing, are the dimensions that a tuple indexes. The result has the
+    leading dimensions of `indices`, followed by the slice, in which these have size 1 or are
+    dropped.
+    """
 
     name = "tensor.gather"
 
@@ -250,12 +263,17 @@ class GatherOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         _verify_indexed(self, self.source, self.indices, self.result, "gather_dims")
 
 
 @irdl_op_definition
 class ScatterOp(SyntaxOperation):
-    """A tensor in which some slices, one for each list of indices, are others."""
+    """Insert slices into a tensor, one for each index tuple of `indices`.
+
+    `scatter_dims`, strictly increasing, are the dimensions that a tuple indexes. `unique` must be
+    set. The result has the type of `dest`.
+    """
 
     name = "tensor.scatter"
 
@@ -274,6 +292,7 @@ class ScatterOp(SyntaxOperation):
     )
 
     def verify_(self) -> None:
+        super().verify_()
         if self.unique is None:
             raise VerifyException("requires 'unique' attribute to be set")
         _verify_indexed(self, self.dest, self.indices, self.source, "scatter_dims")

@@ -13,7 +13,7 @@ from ...ir.syntax.keyword_attributes import KeywordAttribute
 
 
 class NanMode(StrEnum):
-    """What maxima and minima make of a NaN."""
+    """How maxima and minima treat NaN."""
 
     PROPAGATE = "PROPAGATE"
     IGNORE = "IGNORE"
@@ -36,7 +36,7 @@ class ResizeMode(StrEnum):
 
 @irdl_attr_definition
 class NanModeAttr(KeywordAttribute[NanMode]):
-    """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an operation's attributes."""
+    """`#tosa.nan_mode<IGNORE>`, or `IGNORE` in an op's attributes."""
 
     name = "tosa.nan_mode"
     WORDS = tuple(NanMode)
@@ -60,7 +60,7 @@ class ResizeModeAttr(KeywordAttribute[ResizeMode]):
 
 @irdl_attr_definition
 class ShapeType(ParametrizedAttribute, TypeAttribute):
-    """`!tosa.shape<3>`: a list of three sizes or positions."""
+    """`!tosa.shape<3>`: the type of a list of three sizes or positions."""
 
     name = "tosa.shape"
 

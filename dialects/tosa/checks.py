@@ -1,7 +1,7 @@
-"""What the operations of tosa require of shapes and element types.
+"""Verifiers of tosa ops: shapes and element types.
 
-Where MLIR 22 checks the same, the message is its own. Sizes that are not known statically agree
-with any size.
+They raise VerifyException, with MLIR 22's message for a check that MLIR has too. Dynamic sizes
+match any size.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import number_list
 from ...ir.tensor_types import (
     StaticShape,
+    element_count,
     shape_text,
     shapes_agree,
     sizes_agree,
@@ -43,7 +44,7 @@ def _element(value: SSAValue) -> Attribute:
 
 
 def constant_shape(value: SSAValue) -> StaticShape | None:
-    """The numbers of a `!tosa.shape` that comes from `tosa.const_shape`, else `None`."""
+    """Return the values of a `!tosa.shape` from `tosa.const_shape`; `None` if not constant."""
     owner = value.owner
     if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
         return number_list(owner.properties.get("values"))
@@ -51,7 +52,7 @@ def constant_shape(value: SSAValue) -> StaticShape | None:
 
 
 def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
-    """The numbers of the operand that is a `!tosa.shape`, if they are known."""
+    """Return the values of an operand of type `!tosa.shape`; `None` if they are not constant."""
     value = operation.operands[index]
     if not isinstance(value.type, ShapeType):
         raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
@@ -64,7 +65,7 @@ def _axis(operation: Operation) -> int:
 
 
 def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
-    """Raise `VerifyException` unless a tensor may have a shape."""
+    """Check that a tensor may have a shape. Raises VerifyException."""
     shape = static_shape(value)
     if not shapes_agree(shape, expected):
         raise VerifyException(
@@ -82,24 +83,24 @@ def _require_element(value: SSAValue, expected: Attribute, what: str) -> None:
 # Element by element ------------------------------------------------------------------------------
 
 
-def same_shape(operation: Operation) -> None:
-    """The result has the input's shape and maybe other elements."""
+def verify_same_shape(operation: Operation) -> None:
+    """Check that the result has the shape of the input; element types may differ."""
     if not shapes_agree(static_shape(operation.operands[0]), static_shape(operation.results[0])):
         raise VerifyException("requires the same shape for all operands and results")
 
 
-def _same_elements(values: Sequence[SSAValue]) -> None:
+def _require_same_elements(values: Sequence[SSAValue]) -> None:
     if len({_element(value) for value in values}) > 1:
         raise VerifyException("requires the same element type for all operands and results")
 
 
-def unary(operation: Operation) -> None:
-    """The result has the input's type."""
-    _same_elements((operation.operands[0], operation.results[0]))
-    same_shape(operation)
+def verify_unary(operation: Operation) -> None:
+    """Check that the result has the type of the input."""
+    _require_same_elements((operation.operands[0], operation.results[0]))
+    verify_same_shape(operation)
 
 
-def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
+def _verify_broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
     shapes = [static_shape(operand) for operand in operands]
     if len({len(shape) for shape in shapes}) > 1:
         raise VerifyException(
@@ -108,9 +109,7 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
         )
     common: list[int] = []
     for sizes in zip(*shapes, strict=True):
-        wide = {size for size in sizes if size not in (1, -1)} - {
-            size for size in sizes if size < 0
-        }
+        wide = {size for size in sizes if size >= 0 and size != 1}
         if len(wide) > 1:
             raise VerifyException(
                 "operands don't have broadcast-compatible shapes: "
@@ -125,37 +124,37 @@ def _broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
         )
 
 
-def binary(operation: Operation) -> None:
-    """Elements of one type, shapes broadcast along sizes of 1."""
-    _same_elements((*operation.operands, *operation.results))
-    _broadcast(operation.operands, operation.results[0])
+def verify_binary(operation: Operation) -> None:
+    """Check that all elements have one type and that shapes broadcast along sizes of 1."""
+    _require_same_elements((*operation.operands, *operation.results))
+    _verify_broadcast(operation.operands, operation.results[0])
 
 
-def comparison(operation: Operation) -> None:
-    """As `binary`, with booleans as the result."""
-    _same_elements(operation.operands)
+def verify_comparison(operation: Operation) -> None:
+    """Check like `binary`, except that the result has elements i1."""
+    _require_same_elements(operation.operands)
     _require_element(operation.results[0], i1, "result #0")
-    _broadcast(operation.operands, operation.results[0])
+    _verify_broadcast(operation.operands, operation.results[0])
 
 
-def multiplication(operation: Operation) -> None:
-    """Two factors and a shift, which only 32-bit integers use."""
+def verify_mul(operation: Operation) -> None:
+    """Check two factors and the i8 shift, which only 32-bit integers use."""
     left, right, shift = operation.operands
-    _same_elements((left, right))
+    _require_same_elements((left, right))
     _require_element(shift, i8, "operand #2")
-    _broadcast((left, right), operation.results[0])
+    _verify_broadcast((left, right), operation.results[0])
 
 
-def selection(operation: Operation) -> None:
-    """A boolean chooses between two values."""
+def verify_select(operation: Operation) -> None:
+    """Check a condition of i1 and two values of one element type."""
     condition, left, right = operation.operands
     _require_element(condition, i1, "operand #0")
-    _same_elements((left, right, operation.results[0]))
-    _broadcast(operation.operands, operation.results[0])
+    _require_same_elements((left, right, operation.results[0]))
+    _verify_broadcast(operation.operands, operation.results[0])
 
 
-def zero_points(operation: Operation, first: int) -> None:
-    """The operands from `first` on have one element each."""
+def verify_zero_points(operation: Operation, first: int) -> None:
+    """Check that the operands from `first` on have one element each."""
     for index, value in enumerate(operation.operands[first:], start=first):
         if static_shape(value) not in ((), (1,), (-1,)):
             raise VerifyException(
@@ -163,15 +162,15 @@ def zero_points(operation: Operation, first: int) -> None:
             )
 
 
-def negation(operation: Operation) -> None:
-    """An input and the zero points of input and output."""
-    zero_points(operation, 1)
-    unary(operation)
+def verify_negate(operation: Operation) -> None:
+    """Check the input and the zero points of input and output."""
+    verify_zero_points(operation, 1)
+    verify_unary(operation)
 
 
-def clamping(operation: Operation) -> None:
-    """Bounds of the element type, the lower not above the upper."""
-    unary(operation)
+def verify_clamp(operation: Operation) -> None:
+    """Check that the bounds have the element type and the lower is not above the upper."""
+    verify_unary(operation)
     element = _element(operation.operands[0])
     low, high = operation.properties["min_val"], operation.properties["max_val"]
     for bound in (low, high):
@@ -189,7 +188,7 @@ def clamping(operation: Operation) -> None:
 # Along an axis -----------------------------------------------------------------------------------
 
 
-def _valid_axis(operation: Operation, what: str) -> int:
+def _require_axis(operation: Operation, what: str) -> int:
     axis, rank = _axis(operation), len(static_shape(operation.operands[0]))
     if axis < 0:
         raise VerifyException(f"{what} axis must not be negative")
@@ -200,10 +199,10 @@ def _valid_axis(operation: Operation, what: str) -> int:
     return axis
 
 
-def reduction(operation: Operation) -> None:
-    """The result is the input with size 1 along the axis."""
-    axis = _valid_axis(operation, "reduce")
-    _same_elements((operation.operands[0], operation.results[0]))
+def verify_reduce(operation: Operation) -> None:
+    """Check that the result is the input with size 1 along the axis."""
+    axis = _require_axis(operation, "reduce")
+    _require_same_elements((operation.operands[0], operation.results[0]))
     expected, shape = list(static_shape(operation.operands[0])), static_shape(operation.results[0])
     if len(shape) != len(expected):
         raise VerifyException("expect output tensor rank to be equal to input tensor rank")
@@ -214,9 +213,9 @@ def reduction(operation: Operation) -> None:
     require_shape(operation.results[0], expected, "output")
 
 
-def argument_of_maximum(operation: Operation) -> None:
-    """The result is the input without the axis, integers."""
-    axis = _valid_axis(operation, "argmax")
+def verify_argmax(operation: Operation) -> None:
+    """Check that the result has the input's shape without the axis, and integer elements."""
+    axis = _require_axis(operation, "argmax")
     expected = list(static_shape(operation.operands[0]))
     del expected[axis : axis + 1]
     if not isinstance(_element(operation.results[0]), IntegerType):
@@ -224,18 +223,18 @@ def argument_of_maximum(operation: Operation) -> None:
     require_shape(operation.results[0], expected, "output")
 
 
-def reversal(operation: Operation) -> None:
-    """The result has the input's type."""
-    _valid_axis(operation, "reverse")
-    unary(operation)
+def verify_reverse(operation: Operation) -> None:
+    """Check the axis, and that the result has the type of the input."""
+    _require_axis(operation, "reverse")
+    verify_unary(operation)
 
 
-def concatenation(operation: Operation) -> None:
-    """All operands agree but along the axis, where their sizes add up."""
+def verify_concat(operation: Operation) -> None:
+    """Check that operands agree except along the axis, where their sizes add up."""
     if not operation.operands:
         raise VerifyException("expected at least one operand")
-    axis = _valid_axis(operation, "concat")
-    _same_elements((*operation.operands, *operation.results))
+    axis = _require_axis(operation, "concat")
+    _require_same_elements((*operation.operands, *operation.results))
     first = static_shape(operation.operands[0])
     total = 0
     for index, operand in enumerate(operation.operands):
@@ -264,9 +263,9 @@ def concatenation(operation: Operation) -> None:
 # Moving elements ---------------------------------------------------------------------------------
 
 
-def transposition(operation: Operation) -> None:
-    """Output dimension i is input dimension perms[i]."""
-    _same_elements((operation.operands[0], operation.results[0]))
+def verify_transpose(operation: Operation) -> None:
+    """Check that output dimension i is input dimension perms[i]."""
+    _require_same_elements((operation.operands[0], operation.results[0]))
     shape, permutation = (
         static_shape(operation.operands[0]),
         number_list(operation.properties["perms"]),
@@ -289,21 +288,12 @@ def transposition(operation: Operation) -> None:
             )
 
 
-def _count(shape: StaticShape) -> int:
-    count = 1
-    for size in shape:
-        if size < 0:
-            return -1
-        count *= size
-    return count
-
-
-def reshaping(operation: Operation) -> None:
-    """As many elements as before; the shape operand says the result's shape."""
-    _same_elements((operation.operands[0], operation.results[0]))
+def verify_reshape(operation: Operation) -> None:
+    """Check that the number of elements is kept and the result has the shape of the operand."""
+    _require_same_elements((operation.operands[0], operation.results[0]))
     before, after = (
-        _count(static_shape(operation.operands[0])),
-        _count(static_shape(operation.results[0])),
+        element_count(static_shape(value))
+        for value in (operation.operands[0], operation.results[0])
     )
     if not sizes_agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
@@ -315,11 +305,11 @@ def reshaping(operation: Operation) -> None:
         )
 
 
-def padding(operation: Operation) -> None:
-    """Two numbers for each dimension: what is added before and after."""
+def verify_pad(operation: Operation) -> None:
+    """Check the amounts of padding: one before and one after each dimension."""
     source, amounts, value = operation.operands
-    _same_elements((source, value, operation.results[0]))
-    zero_points(operation, 2)
+    _require_same_elements((source, value, operation.results[0]))
+    verify_zero_points(operation, 2)
     shape = static_shape(source)
     amounts_type = amounts.type
     if isinstance(amounts_type, ShapeType) and amounts_type.rank.data != 2 * len(shape):
@@ -344,10 +334,10 @@ def padding(operation: Operation) -> None:
             )
 
 
-def slicing(operation: Operation) -> None:
-    """The result has the given size and lies inside the input."""
+def verify_slice(operation: Operation) -> None:
+    """Check that the result has the given size and the slice lies in the input."""
     source = operation.operands[0]
-    _same_elements((source, operation.results[0]))
+    _require_same_elements((source, operation.results[0]))
     shape = static_shape(source)
     starts, sizes = _shape_operand(operation, 1), _shape_operand(operation, 2)
     if sizes is not None:
@@ -365,9 +355,9 @@ def slicing(operation: Operation) -> None:
             )
 
 
-def tiling(operation: Operation) -> None:
-    """Each dimension is repeated as often as the operand says."""
-    _same_elements((operation.operands[0], operation.results[0]))
+def verify_tile(operation: Operation) -> None:
+    """Check that each dimension is repeated as the operand says."""
+    _require_same_elements((operation.operands[0], operation.results[0]))
     multiples, shape = _shape_operand(operation, 1), static_shape(operation.operands[0])
     if multiples is None:
         return
@@ -380,8 +370,8 @@ def tiling(operation: Operation) -> None:
     require_shape(operation.results[0], expected, "output")
 
 
-def gathering(operation: Operation) -> None:
-    """`values` N x K x C at `indices` N x W gives N x W x C."""
+def verify_gather(operation: Operation) -> None:
+    """Check that `values` N x K x C at `indices` N x W give N x W x C."""
     values, indices = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
@@ -403,7 +393,7 @@ def gathering(operation: Operation) -> None:
 # Constants ---------------------------------------------------------------------------------------
 
 
-def _numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
+def _require_numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
     found = operation.properties["values"]
     if not isinstance(found, kinds):
         wanted = " or ".join(each.name for each in kinds)
@@ -411,9 +401,9 @@ def _numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
     return found
 
 
-def constant(operation: Operation) -> None:
-    """The result has the constant's type."""
-    values = _numbers(operation, DenseIntOrFPElementsAttr, DenseResourceAttr)
+def verify_const(operation: Operation) -> None:
+    """Check that the result has the shape of the constant."""
+    values = _require_numbers(operation, DenseIntOrFPElementsAttr, DenseResourceAttr)
     values_type: Attribute = getattr(values, "type", operation.results[0].type)
     if isinstance(values_type, TensorType) and not shapes_agree(
         tuple(cast("TensorType[Attribute]", values_type).get_shape()),
@@ -425,9 +415,9 @@ def constant(operation: Operation) -> None:
         )
 
 
-def shape_constant(operation: Operation) -> None:
-    """As many numbers as the result's type says."""
-    values = _numbers(operation, DenseIntOrFPElementsAttr)
+def verify_const_shape(operation: Operation) -> None:
+    """Check that there are as many values as the rank of the result type."""
+    values = _require_numbers(operation, DenseIntOrFPElementsAttr)
     result_type = operation.results[0].type
     if not isinstance(result_type, ShapeType):
         raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")
@@ -439,13 +429,9 @@ def shape_constant(operation: Operation) -> None:
         )
 
 
-def floating_unary(operation: Operation) -> None:
-    """As `unary`, on floating-point elements or the 8- and 16-bit integers of tables."""
-    unary(operation)
+def verify_floating_unary(operation: Operation) -> None:
+    """Check like `verify_unary`; elements are floats, or the 8- and 16-bit integers of tables."""
+    verify_unary(operation)
     element = _element(operation.operands[0])
     if not isinstance(element, AnyFloat | IntegerType):
         raise VerifyException(f"operand #0 must be numbers, but got '{operation.operands[0].type}'")
-
-
-def anything(operation: Operation) -> None:
-    """No requirement beyond the number of operands."""

@@ -29,7 +29,7 @@ from ...ir.syntax.region_headers import parse_bindings, parse_types, print_bindi
 
 @irdl_op_definition
 class YieldOp(SyntaxOperation):
-    """The values that a branch or loop body hands on."""
+    """Yield the results of a branch or of a loop's condition or body."""
 
     name = "tosa.yield"
 
@@ -46,7 +46,7 @@ class YieldOp(SyntaxOperation):
 def _verify_region(
     region: Region, arguments: Sequence[Attribute], what: str
 ) -> Sequence[Attribute]:
-    """Check the block's arguments; returns the types that it yields."""
+    """Check the arguments of a region of one block; return the types that it yields."""
     block = region.blocks.first
     if block is None or len(region.blocks) != 1:
         raise VerifyException(f"expected '{what}' to be one block")
@@ -72,7 +72,10 @@ def _verify_types(found: Sequence[Attribute], expected: Sequence[Attribute], wha
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """One of two computations."""
+    """Run one of two regions, depending on a tensor of i1.
+
+    Both regions take the inputs as arguments and yield values of the result types.
+    """
 
     name = "tosa.cond_if"
 
@@ -84,7 +87,7 @@ class IfOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    # By hand: names are bound in the header that the regions do not have as arguments.
+    # Custom parser: the header binds names that the regions do not declare as arguments.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         condition = parser.parse_unresolved_operand()
@@ -149,7 +152,11 @@ class IfOp(IRDLOperation):
 
 @irdl_op_definition
 class WhileOp(IRDLOperation):
-    """A computation that is repeated as long as a condition of its values holds."""
+    """Repeat a body as long as a condition on its values holds.
+
+    Inputs, results, arguments of both regions and the values that the body yields have the same
+    types; the condition yields one value.
+    """
 
     name = "tosa.while_loop"
 
@@ -160,7 +167,7 @@ class WhileOp(IRDLOperation):
 
     traits = traits_def(RecursiveMemoryEffect())
 
-    # By hand: arguments of the condition are bound in the header.
+    # Custom parser: the header binds the arguments of the condition.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         bindings = parse_bindings(parser)

@@ -1,7 +1,7 @@
-"""The tosa dialect of MLIR 22, from one table: it stands in for xDSL's, which has a fifth of it.
+"""The tosa dialect of MLIR 22, defined by one table. xDSL's, which it replaces, has a fifth of it.
 
-All operations but constants and control flow are written `tosa.name %a, %b {attributes} :
-(types) -> type`. A row gives the number of operands, the attributes and what is checked.
+All ops but constants and control flow are written as `tosa.name %a, %b {attributes} : (types) ->
+type`. A row gives the number of operands, the attributes and the verifier.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import variant
 from ...ir.syntax.keyword_attributes import KeywordAttribute
-from . import checks
-from . import window_checks as windows
+from . import checks, window_checks
 from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
 
@@ -69,13 +68,13 @@ _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
     "stride": DenseArrayBase,
     "values": Attribute,
 }
-"""What an attribute of this name is, in every operation that has it."""
+"""The class of each attribute by name; an attribute has one class in all ops."""
 
 _ATTRIBUTE_WIDTHS = {
     **dict.fromkeys(("axis", "perms"), i32),
     **dict.fromkeys(("dilation", "kernel", "out_pad", "pad", "stride"), i64),
 }
-"""The type of the numbers in an attribute of this name."""
+"""The type of the integers in an attribute, by name."""
 
 _OPTIONAL = ("local_bound", "nan_mode")
 
@@ -87,30 +86,32 @@ _BARE_WORDS: dict[str, type[KeywordAttribute[Any]]] = {
     "nan_mode": NanModeAttr,
     "rounding_mode": RoundingModeAttr,
 }
-"""The attributes that are written as a bare word."""
+"""The attributes that are printed as a bare keyword."""
 
 
 @dataclass(frozen=True)
 class TosaRow:
-    """An operation of the table."""
+    """One op of the table."""
 
     name: str
     operand_count: int | None
-    """How many operands there are; `None` for any number."""
+    """The number of operands; `None` for any number."""
     attributes: tuple[str, ...]
-    check: Callable[[Operation], None]
+    verify: Callable[[Operation], None] | None
+    """The verifier; `None` if only the numbers of operands and results are checked."""
     result_count: int | None = 1
 
 
 def _row(
     names: str,
     operands: int | None,
-    check: Callable[[Operation], None],
+    verify: Callable[[Operation], None] | None,
     attributes: str = "",
     results: int | None = 1,
 ) -> list[TosaRow]:
     return [
-        TosaRow(name, operands, tuple(attributes.split()), check, results) for name in names.split()
+        TosaRow(name, operands, tuple(attributes.split()), verify, results)
+        for name in names.split()
     ]
 
 
@@ -118,83 +119,88 @@ TOSA_OPS: dict[str, TosaRow] = {
     f"tosa.{row.name}": row
     for row in (
         # Element by element.
-        *_row("abs bitwise_not clz identity logical_not", 1, checks.unary),
+        *_row("abs bitwise_not clz identity logical_not", 1, checks.verify_unary),
         *_row(
             "ceil cos erf exp floor log reciprocal rsqrt sigmoid sin tanh",
             1,
-            checks.floating_unary,
+            checks.verify_floating_unary,
         ),
-        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.binary),
-        *_row("logical_and logical_left_shift logical_or", 2, checks.binary),
-        *_row("logical_right_shift logical_xor pow sub", 2, checks.binary),
-        *_row("arithmetic_right_shift", 2, checks.binary, "round"),
-        *_row("maximum minimum", 2, checks.binary, "nan_mode"),
-        *_row("equal greater greater_equal", 2, checks.comparison),
-        *_row("mul", 3, checks.multiplication),
-        *_row("select", 3, checks.selection),
-        *_row("negate", 3, checks.negation),
-        *_row("cast", 1, checks.same_shape),
-        *_row("clamp", 1, checks.clamping, "max_val min_val nan_mode"),
-        *_row("table", 2, checks.same_shape),
+        *_row("add bitwise_and bitwise_or bitwise_xor intdiv", 2, checks.verify_binary),
+        *_row("logical_and logical_left_shift logical_or", 2, checks.verify_binary),
+        *_row("logical_right_shift logical_xor pow sub", 2, checks.verify_binary),
+        *_row("arithmetic_right_shift", 2, checks.verify_binary, "round"),
+        *_row("maximum minimum", 2, checks.verify_binary, "nan_mode"),
+        *_row("equal greater greater_equal", 2, checks.verify_comparison),
+        *_row("mul", 3, checks.verify_mul),
+        *_row("select", 3, checks.verify_select),
+        *_row("negate", 3, checks.verify_negate),
+        *_row("cast", 1, checks.verify_same_shape),
+        *_row("clamp", 1, checks.verify_clamp, "max_val min_val nan_mode"),
+        *_row("table", 2, checks.verify_same_shape),
         *_row(
             "rescale",
             5,
-            checks.same_shape,
+            checks.verify_same_shape,
             "input_unsigned output_unsigned per_channel rounding_mode scale32",
         ),
-        *_row("apply_scale", 3, checks.anything, "rounding_mode"),
+        *_row("apply_scale", 3, None, "rounding_mode"),
         # Along an axis.
-        *_row("reduce_all reduce_any reduce_product reduce_sum", 1, checks.reduction, "axis"),
-        *_row("reduce_max reduce_min", 1, checks.reduction, "axis nan_mode"),
-        *_row("argmax", 1, checks.argument_of_maximum, "axis nan_mode"),
-        *_row("reverse", 1, checks.reversal, "axis"),
-        *_row("concat", None, checks.concatenation, "axis"),
+        *_row("reduce_all reduce_any reduce_product reduce_sum", 1, checks.verify_reduce, "axis"),
+        *_row("reduce_max reduce_min", 1, checks.verify_reduce, "axis nan_mode"),
+        *_row("argmax", 1, checks.verify_argmax, "axis nan_mode"),
+        *_row("reverse", 1, checks.verify_reverse, "axis"),
+        *_row("concat", None, checks.verify_concat, "axis"),
         # Moving elements.
-        *_row("transpose", 1, checks.transposition, "perms"),
-        *_row("reshape", 2, checks.reshaping),
-        *_row("pad", 3, checks.padding),
-        *_row("slice", 3, checks.slicing),
-        *_row("tile", 2, checks.tiling),
-        *_row("gather", 2, checks.gathering),
-        *_row("scatter", 3, checks.unary),
-        *_row("resize", 4, checks.anything, "mode"),
+        *_row("transpose", 1, checks.verify_transpose, "perms"),
+        *_row("reshape", 2, checks.verify_reshape),
+        *_row("pad", 3, checks.verify_pad),
+        *_row("slice", 3, checks.verify_slice),
+        *_row("tile", 2, checks.verify_tile),
+        *_row("gather", 2, checks.verify_gather),
+        *_row("scatter", 3, checks.verify_unary),
+        *_row("resize", 4, None, "mode"),
         # Contractions and windows.
-        *_row("matmul", 4, windows.matrix_product),
-        *_row("conv2d conv3d", 5, windows.convolution, "acc_type dilation local_bound pad stride"),
+        *_row("matmul", 4, window_checks.verify_matmul),
+        *_row(
+            "conv2d conv3d",
+            5,
+            window_checks.verify_conv,
+            "acc_type dilation local_bound pad stride",
+        ),
         *_row(
             "depthwise_conv2d",
             5,
-            windows.depthwise_convolution,
+            window_checks.verify_depthwise_conv2d,
             "acc_type dilation local_bound pad stride",
         ),
-        *_row("transpose_conv2d", 5, checks.anything, "acc_type local_bound out_pad stride"),
-        *_row("avg_pool2d", 3, windows.pooling, "acc_type kernel pad stride"),
-        *_row("max_pool2d", 1, windows.pooling, "kernel nan_mode pad stride"),
-        *_row("fft2d", 2, checks.anything, "inverse local_bound", 2),
-        *_row("rfft2d", 1, checks.anything, "local_bound", 2),
+        *_row("transpose_conv2d", 5, None, "acc_type local_bound out_pad stride"),
+        *_row("avg_pool2d", 3, window_checks.verify_pool2d, "acc_type kernel pad stride"),
+        *_row("max_pool2d", 1, window_checks.verify_pool2d, "kernel nan_mode pad stride"),
+        *_row("fft2d", 2, None, "inverse local_bound", 2),
+        *_row("rfft2d", 1, None, "local_bound", 2),
         # Constants, shapes and whatever else.
-        *_row("const", 0, checks.constant, "values"),
-        *_row("const_shape", 0, checks.shape_constant, "values"),
-        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, checks.anything),
-        *_row("min_shape mod_shape mul_shape sub_shape", 2, checks.anything),
-        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, checks.anything),
-        *_row("concat_shape", None, checks.anything),
-        *_row("slice_shape", 3, checks.anything),
-        *_row("dim", 1, checks.anything, "axis"),
+        *_row("const", 0, checks.verify_const, "values"),
+        *_row("const_shape", 0, checks.verify_const_shape, "values"),
+        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, None),
+        *_row("min_shape mod_shape mul_shape sub_shape", 2, None),
+        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, None),
+        *_row("concat_shape", None, None),
+        *_row("slice_shape", 3, None),
+        *_row("dim", 1, None, "axis"),
         *_row(
             "custom",
             None,
-            checks.anything,
+            None,
             "domain_name implementation_attrs operator_name",
             None,
         ),
     )
 }
-"""The operations of the table by full name."""
+"""The rows of the table by full op name."""
 
 
 class TosaOp(IRDLOperation):
-    """Base of the operations of the table."""
+    """Base of the ops of the table."""
 
     ROW: ClassVar[TosaRow]
 
@@ -215,7 +221,7 @@ class TosaOp(IRDLOperation):
 
     @classmethod
     def with_defaults(cls, properties: dict[str, Attribute]) -> dict[str, Attribute]:
-        """The properties with those that MLIR sets where nobody wrote them."""
+        """Return the properties, with defaults for those that MLIR sets if the text omits them."""
         if "nan_mode" in cls.ROW.attributes:
             properties.setdefault("nan_mode", _PROPAGATE)
         return properties
@@ -232,10 +238,10 @@ class TosaOp(IRDLOperation):
             )
         for name in row.attributes:
             self._verify_width(name)
-        if not any(
-            isinstance(value.type, UnrankedTensorType) for value in (*self.operands, *self.results)
-        ):
-            row.check(self)
+        values = (*self.operands, *self.results)
+        is_ranked = not any(isinstance(value.type, UnrankedTensorType) for value in values)
+        if row.verify is not None and is_ranked:
+            row.verify(self)
 
     def _verify_width(self, name: str) -> None:
         width, value = _ATTRIBUTE_WIDTHS.get(name), self.properties.get(name)
@@ -248,9 +254,9 @@ class TosaOp(IRDLOperation):
 
 
 class PrettyTosaOp(TosaOp):
-    """Base of the operations that have a syntax of their own: all but `tosa.const`."""
+    """Base of the ops with a custom syntax: all but `tosa.const`."""
 
-    # By hand: modes are bare words in the dictionary, and all operations share one row.
+    # Custom parser: modes are bare keywords in the dictionary, and all ops share one syntax.
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         unresolved = parser.parse_optional_undelimited_comma_separated_list(
@@ -281,7 +287,7 @@ class PrettyTosaOp(TosaOp):
 
 
 def _parse_attributes(parser: Parser) -> dict[str, Attribute]:
-    """Parse an attribute dictionary in which modes are bare words."""
+    """Parse an attribute dictionary in which modes are bare keywords."""
     entries = parser.parse_optional_comma_separated_list(
         parser.Delimiter.BRACES, lambda: _parse_attribute(parser)
     )
@@ -325,7 +331,7 @@ def _print_attributes(printer: Printer, attributes: dict[str, Attribute]) -> Non
 
 @cache
 def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> type[TosaOp]:
-    """The class of the operations that have the same attributes."""
+    """Return the class of the ops that have the same attributes."""
     members: dict[str, object] = {
         "name": "tosa.op",
         "traits": traits_def(Pure()) if pure else traits_def(),
@@ -338,14 +344,14 @@ def _prototype(base: type[TosaOp], attributes: tuple[str, ...], pure: bool) -> t
 
 def _table_class(name: str, row: TosaRow) -> type[TosaOp]:
     base: type[TosaOp] = TosaOp if row.name == "const" else PrettyTosaOp
-    # Nobody knows what a custom operation does.
+    # The effects of a custom op are unknown.
     return variant(_prototype(base, row.attributes, row.name != "custom"), name, {"ROW": row})
 
 
 TOSA_CLASSES: dict[str, type[TosaOp]] = {
     name: _table_class(name, row) for name, row in TOSA_OPS.items()
 }
-"""The classes of the operations of the table by full name."""
+"""The classes of the ops of the table by full name."""
 
 Tosa = Dialect(
     "tosa",

@@ -1,4 +1,4 @@
-"""What tosa's contractions, convolutions and poolings require of shapes."""
+"""Verifiers of tosa's contractions, convolutions and poolings. They raise VerifyException."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import number_list
 from ...ir.tensor_types import StaticShape, shape_text, sizes_agree, static_shape
-from .checks import require_shape, zero_points
+from .checks import require_shape, verify_zero_points
 
 
-def matrix_product(operation: Operation) -> None:
-    """N x H x C times N x C x W gives N x H x W."""
-    zero_points(operation, 2)
+def verify_matmul(operation: Operation) -> None:
+    """Check that N x H x C times N x C x W gives N x H x W."""
+    verify_zero_points(operation, 2)
     left, right = static_shape(operation.operands[0]), static_shape(operation.operands[1])
     if len(left) != 3 or len(right) != 3:
         raise VerifyException(f"expected operands of rank 3, got {len(left)} and {len(right)}")
@@ -30,7 +30,10 @@ def matrix_product(operation: Operation) -> None:
 def _window_extent(
     name: str, size: int, kernel: int, stride: int, dilation: int, before: int, after: int
 ) -> int:
-    """How many windows fit; they must fit exactly."""
+    """Return the number of windows along a dimension; -1 if it is dynamic.
+
+    Raises VerifyException if the windows do not fill the dimension exactly.
+    """
     if size < 0 or kernel < 0:
         return -1
     room = size + before + after - (kernel - 1) * dilation - 1
@@ -87,9 +90,9 @@ def _require_windows(operation: Operation, extents: Sequence[int]) -> None:
             )
 
 
-def convolution(operation: Operation) -> None:
-    """N x spatial x C with weights F x kernel x C gives N x spatial x F."""
-    zero_points(operation, 3)
+def verify_conv(operation: Operation) -> None:
+    """Check that N x spatial x C with weights F x kernel x C gives N x spatial x F."""
+    verify_zero_points(operation, 3)
     source, weight, bias = map(static_shape, operation.operands[:3])
     rank = len(source)
     if rank not in (4, 5) or len(weight) != rank:
@@ -111,9 +114,9 @@ def convolution(operation: Operation) -> None:
     require_shape(operation.results[0], (source[0], *extents, weight[0]), "output")
 
 
-def depthwise_convolution(operation: Operation) -> None:
-    """N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
-    zero_points(operation, 3)
+def verify_depthwise_conv2d(operation: Operation) -> None:
+    """Check that N x H x W x C with weights KH x KW x C x M gives N x H x W x (C * M)."""
+    verify_zero_points(operation, 3)
     source, weight = map(static_shape, operation.operands[:2])
     if len(source) != 4 or len(weight) != 4:
         raise VerifyException(
@@ -130,9 +133,9 @@ def depthwise_convolution(operation: Operation) -> None:
     require_shape(operation.results[0], (source[0], *extents, channels), "output")
 
 
-def pooling(operation: Operation) -> None:
-    """N x H x W x C gives N x H' x W' x C."""
-    zero_points(operation, 1)
+def verify_pool2d(operation: Operation) -> None:
+    """Check that N x H x W x C gives N x H' x W' x C."""
+    verify_zero_points(operation, 1)
     source, kernel = (
         static_shape(operation.operands[0]),
         number_list(operation.properties["kernel"]),

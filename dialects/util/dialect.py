@@ -1,4 +1,4 @@
-"""The `util` dialect: globals, initializers, functions and what is known of numbers."""
+"""The `util` dialect: globals, initializers, functions and assumptions about integers."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
-from ...ir.syntax.rows import SIGNLESS
+from ...ir.syntax.rows import PURE, SIGNLESS
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
-from .memory import PURE, row
+from .memory import row
 from .types import BufferType, IntAssumptionAttr, PointerType
 
 
 @irdl_attr_definition
 class CompositeAttr(ParametrizedAttribute):
-    """`#util.composite<64xi8, [part, part,]>`: parts that follow one another in memory."""
+    """`#util.composite<64xi8, [part, part,]>`: the concatenation of parts in memory."""
 
     name = "util.composite"
     type: VectorType[Attribute]
-    """How many elements all parts have, of which type; the notation leaves `vector` out."""
+    """The number and type of the elements of all parts; the syntax omits `vector`."""
     parts: ArrayAttr[Attribute]
 
     @classmethod
@@ -67,7 +67,7 @@ class CompositeAttr(ParametrizedAttribute):
             shape, element = parser.parse_ranked_shape()
             parser.parse_punctuation(",")
             parser.parse_punctuation("[")
-            # A comma may follow the last part too.
+            # A comma may follow the last part.
             while parser.parse_optional_punctuation("]") is None:
                 parts.append(parser.parse_attribute())
                 if parser.parse_optional_punctuation(",") is None:
@@ -107,7 +107,7 @@ class BufferConstantOp(SyntaxOperation):
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
-    """` = 1 : i32`, ` = #value : T`, or ` : T`: a value, and its type if it does not say it."""
+    """` = 1 : i32`, ` = #value : T`, or ` : T`: the initial value, and its type if not implied."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("initial_value", "type")
 
@@ -143,7 +143,10 @@ class InitialValue:
 
 @irdl_op_definition
 class GlobalOp(SyntaxOperation):
-    """A variable of the module: a device, a weight, a number."""
+    """Define a global of the module, such as a device, a weight or a number.
+
+    If the initial value carries a type, the verifier asks that it is the type of the global.
+    """
 
     name = "util.global"
     sym_visibility = opt_prop_def(StringAttr)
@@ -169,7 +172,7 @@ class GlobalOp(SyntaxOperation):
         *,
         mutable: bool = False,
     ) -> None:
-        """A private variable; `attributes` are discardable ones."""
+        """Build a private global; `attributes` are discardable attributes."""
         properties = {
             "sym_visibility": StringAttr("private"),
             "sym_name": StringAttr(name),
@@ -181,7 +184,7 @@ class GlobalOp(SyntaxOperation):
 
 
 def global_at(operation: Operation) -> GlobalOp:
-    """The global that a property names. Raises VerifyException where there is none."""
+    """Return the global that an op's property refers to. Raises VerifyException if undefined."""
     return functions.symbol_of(operation, "global", GlobalOp, " global: @")
 
 
@@ -189,23 +192,28 @@ def _element(type_: Attribute) -> Attribute:
     return cast("ContainerType[Attribute]", type_).get_element_type()
 
 
-def verify_held(held: Attribute, value: Attribute, what: str) -> None:
-    """Verify that a global of the type `held` may hold a value: sizes and lifetimes may be open."""
-    if isinstance(held, ShapedType) and isinstance(value, ShapedType):
-        sizes = tuple(zip(held.get_shape(), value.get_shape(), strict=False))
-        fits = held.get_num_dims() == value.get_num_dims() and all(
+def verify_global_type(global_type: Attribute, value_type: Attribute, what: str) -> None:
+    """Check that a global of a type may hold values of another. Raises VerifyException.
+
+    Dynamic sizes and lifetimes of resources are compatible with any.
+    """
+    if isinstance(global_type, ShapedType) and isinstance(value_type, ShapedType):
+        sizes = tuple(zip(global_type.get_shape(), value_type.get_shape(), strict=False))
+        fits = global_type.get_num_dims() == value_type.get_num_dims() and all(
             one == other or DYNAMIC_INDEX in (one, other) for one, other in sizes
         )
-        fits = fits and _element(held) == _element(value)
+        fits = fits and _element(global_type) == _element(value_type)
     else:
-        fits = held == value or held.name == value.name == RESOURCE
+        fits = global_type == value_type or global_type.name == value_type.name == RESOURCE
     if not fits:
-        raise VerifyException(f"{what} is of type {held}, but the value of type {value}")
+        raise VerifyException(
+            f"{what} is of type {global_type}, but the value of type {value_type}"
+        )
 
 
 @irdl_op_definition
 class GlobalAddressOp(SyntaxOperation):
-    """The address of a global."""
+    """Return the address of a global."""
 
     name = "util.global.address"
     global_ = prop_def(SymbolRefAttr, prop_name="global")
@@ -225,7 +233,10 @@ class GlobalAddressOp(SyntaxOperation):
 
 @irdl_op_definition
 class GlobalLoadOp(SyntaxOperation):
-    """The value of a global."""
+    """Load the value of a global.
+
+    The types must be compatible; `immutable` requires a global that is not mutable.
+    """
 
     name = "util.global.load"
     global_ = prop_def(SymbolRefAttr, prop_name="global")
@@ -239,17 +250,17 @@ class GlobalLoadOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        held = global_at(self)
-        verify_held(held.type, self.result.type, f"'@{held.sym_name.data}'")
-        if self.is_immutable is not None and held.is_mutable is not None:
+        global_ = global_at(self)
+        verify_global_type(global_.type, self.result.type, f"'@{global_.sym_name.data}'")
+        if self.is_immutable is not None and global_.is_mutable is not None:
             raise VerifyException(
-                f"is marked as immutable but the global is mutable: '@{held.sym_name.data}'"
+                f"is marked as immutable but the global is mutable: '@{global_.sym_name.data}'"
             )
 
 
 @irdl_op_definition
 class GlobalStoreOp(SyntaxOperation):
-    """Set a global."""
+    """Store a value in a global of a compatible type."""
 
     name = "util.global.store"
     value = operand_def()
@@ -262,15 +273,15 @@ class GlobalStoreOp(SyntaxOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        held = global_at(self)
-        verify_held(held.type, self.value.type, f"'@{held.sym_name.data}'")
+        global_ = global_at(self)
+        verify_global_type(global_.type, self.value.type, f"'@{global_.sym_name.data}'")
 
 
 def verify_indirect(operation: Operation) -> None:
-    """Verify that a value is of the type that the address of its global says."""
+    """Check that a value fits the type in the address of its global. Raises VerifyException."""
     (value,) = (*operation.results, *operation.operands[:-1])
-    held = cast(PointerType, operation.operands[-1].type).target
-    verify_held(held, value.type, "the global")
+    global_type = cast(PointerType, operation.operands[-1].type).target
+    verify_global_type(global_type, value.type, "the global")
 
 
 GlobalLoadIndirectOp = row(
@@ -278,7 +289,7 @@ GlobalLoadIndirectOp = row(
     "global_:pointer -> result:any | is_immutable:unit?",
     "( immutable$is_immutable)? $global_ attr-dict : type($global_) -> type($result)",
     verify=verify_indirect,
-    doc="The value of the global at an address.",
+    doc="Load the value of the global at an address.",
 )
 
 
@@ -287,13 +298,13 @@ GlobalStoreIndirectOp = row(
     "value:any global_:pointer",
     " $value, $global_ attr-dict : type($value) -> type($global_)",
     verify=verify_indirect,
-    doc="Set the global at an address.",
+    doc="Store a value in the global at an address.",
 )
 
 
 @irdl_op_definition
 class InitializerOp(SyntaxOperation):
-    """Code that runs once, when the module is loaded, to set globals."""
+    """Run code once when the module is loaded, to initialise globals."""
 
     name = "util.initializer"
     function_type = opt_prop_def(FunctionType)
@@ -306,7 +317,7 @@ class InitializerOp(SyntaxOperation):
     )
 
     def __init__(self, body: Block) -> None:
-        """Run a block, which is ended by a return."""
+        """Build the op from a block; a `util.return` is appended to it."""
         body.add_op(functions.ReturnOp.build(operands=[()]))
         properties = {"function_type": FunctionType.from_lists([], [])}
         super().__init__(properties=properties, regions=[Region(body)])
@@ -316,7 +327,7 @@ OptimizationBarrierOp = row(
     "optimization_barrier",
     "sources:any* -> results_:any*",
     " attr-dict $sources : type($sources, $results_)",
-    doc="Values that nothing may be concluded of from where they come.",
+    doc="Return the operands, hidden from optimisations.",
 )
 
 
@@ -325,13 +336,13 @@ AlignOp = row(
     "value:signless alignment:signless -> result:signless",
     " $value, $alignment attr-dict : type($value, $alignment, $result)",
     traits=PURE,
-    doc="A number rounded up to a multiple of another.",
+    doc="Round an integer up to a multiple of another.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AssumedValues:
-    """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values, and what is known of each."""
+    """`%a<umin = 1>, %b[<umax = 4>, <umax = 8>]`: values with the assumptions about each."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("assumptions",)
 
@@ -376,7 +387,10 @@ class AssumedValues:
 
 @irdl_op_definition
 class AssumeIntOp(SyntaxOperation):
-    """Numbers with what is known of them: for each one set of facts, or one for each caller."""
+    """Attach assumptions to integers: one set for each value, or one for each call site.
+
+    The verifier asks that values with several sets have equally many.
+    """
 
     name = "util.assume.int"
     values_ = var_operand_def(SIGNLESS)
@@ -394,16 +408,19 @@ class AssumeIntOp(SyntaxOperation):
             )
         counts = [len(facts) for facts in self.assumptions]
         wanted = next((count for count in counts if count > 1), 1)
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             if count not in (1, wanted):
                 raise VerifyException(
-                    f"expected operand #{place} to have {wanted} assumptions but it has {count}"
+                    f"expected operand #{index} to have {wanted} assumptions but it has {count}"
                 )
 
 
 @irdl_op_definition
 class SwitchOp(SyntaxOperation):
-    """The value at an index of a list, or another value if the index is not in the list."""
+    """Return the value at an index of a list, or the default value for other indices.
+
+    Default value and result have the same type.
+    """
 
     name = "util.switch"
     index = operand_def(IndexType)

@@ -1,4 +1,4 @@
-"""Functions of the `util` dialect, whose results may be stored in the place of arguments."""
+"""Functions of the `util` dialect, whose results may be tied to arguments."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ SIGNATURE = frozenset(
 
 
 class FunctionCallable(CallableOpInterface):
-    """What a caller may ask of a `util.func`."""
+    """The callable interface of `util.func`."""
 
     @classmethod
     def get_callable_region(cls, op: Operation) -> Region:
@@ -81,13 +81,13 @@ class FunctionCallable(CallableOpInterface):
 
 
 def dictionaries(entries: Sequence[DictionaryAttr]) -> ArrayAttr[DictionaryAttr] | None:
-    """Attributes of arguments or results, or nothing if all are empty."""
+    """Return the attributes of all arguments or results; `None` if all are empty."""
     return ArrayAttr(entries) if any(entry.data for entry in entries) else None
 
 
 @dataclass(slots=True)
 class Inputs:
-    """What has been read of a function's arguments."""
+    """The parsed arguments of a function."""
 
     arguments: list[Parser.Argument] = field(default_factory=list[Parser.Argument])
     names: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
@@ -96,19 +96,19 @@ class Inputs:
 
 
 def parse_attributes(parser: Parser) -> DictionaryAttr:
-    """The attributes of an argument or a result."""
+    """Parse the attributes of one argument or result."""
     return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
 
 
 def print_attributes(printer: Printer, attributes: DictionaryAttr) -> None:
-    """The inverse of `parse_attributes`."""
+    """Print the attributes of one argument or result: the inverse of `parse_attributes`."""
     if attributes.data:
         printer.print_string(" ")
         printer.print_attr_dict(attributes.data)
 
 
 class Function(IRDLOperation):
-    """A function; a result `%arg0 as T` is stored in the place of an argument."""
+    """A function; a result `%arg0 as T` is tied to an argument and shares its storage."""
 
     sym_visibility = opt_prop_def(StringAttr)
     sym_name = prop_def(StringAttr)
@@ -120,7 +120,8 @@ class Function(IRDLOperation):
     body = region_def()
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), FunctionCallable())
 
-    # By hand: arguments are the region's, each with attributes, and results may be tied to them.
+    # Custom parser: arguments belong to the region and have attributes; results may be tied to
+    # them.
     @classmethod
     def parse(cls, parser: Parser) -> Function:
         sym_visibility = parse_visibility(parser)
@@ -171,7 +172,7 @@ class Function(IRDLOperation):
 
     @classmethod
     def parse_argument(cls, parser: Parser, inputs: Inputs) -> None:
-        """Read `%a: T {attributes}`, or a type alone."""
+        """Parse `%a: T {attributes}`, or a type alone."""
         argument = parser.parse_optional_argument(expect_type=True)
         if argument is not None:
             inputs.arguments.append(argument)
@@ -217,7 +218,7 @@ class Function(IRDLOperation):
             printer.print_region(self.body, print_entry_block_args=False)
 
     def print_arguments(self, printer: Printer) -> None:
-        """Write the arguments of the body, or of a declaration."""
+        """Print the arguments of the body, or the types of a declaration."""
         inputs = self.function_type.inputs.data
         block = self.body.blocks.first
         attributes = self.arg_attrs or ArrayAttr([EMPTY] * len(inputs))
@@ -234,7 +235,7 @@ class Function(IRDLOperation):
             printer.print_list(range(len(inputs)), print_argument)
 
     def prints_generically(self) -> bool:
-        """Whether reading the custom form would leave out or add something."""
+        """Return whether the custom syntax would lose or add something."""
         listed = (self.arg_attrs, self.res_attrs)
         return not ties_fit(self, len(self.function_type.outputs)) or any(
             entries is not None and dictionaries(entries.data) is None for entries in listed
@@ -260,9 +261,10 @@ _Symbol = TypeVar("_Symbol", bound=Operation)
 
 
 def symbol_of(user: Operation, name: str, kind: type[_Symbol], what: str) -> _Symbol:
-    """The operation of that kind that a property names. Raises VerifyException for others.
+    """Return the op of class `kind` that a property refers to.
 
-    `what` is what an error says behind "undefined" and in front of the name.
+    `what` stands between "undefined" and the name in the message. Raises VerifyException if the
+    symbol is undefined or names another kind of op.
     """
     found_name = root_symbol(user, name)
     found = find_symbol(user, found_name)
@@ -273,15 +275,16 @@ def symbol_of(user: Operation, name: str, kind: type[_Symbol], what: str) -> _Sy
 
 
 def callee_of(call: Operation, kind: type[Function]) -> Function:
-    """The function of that kind that a call names. Raises VerifyException for anything else."""
+    """Return the function that a call refers to. Raises VerifyException if there is none."""
     what = "/incompatible callee: " if kind is FuncOp else " external call: "
     return symbol_of(call, "callee", kind, what)
 
 
 def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attribute]) -> Function:
-    """The function that a call names. A resource of an open lifetime stands for one of any.
+    """Check a call against its function and return the function.
 
-    Raises VerifyException for another operation and for other types.
+    A resource type with the lifetime `*` accepts any lifetime. Raises VerifyException if the callee
+    is undefined or the types differ.
     """
     function = callee_of(call, kind)
     function_type = function.function_type
@@ -303,14 +306,17 @@ def verify_callee(call: Operation, kind: type[Function], operands: Sequence[Attr
 
 @irdl_op_definition
 class FuncOp(Function):
-    """A function of the `util` dialect."""
+    """Define or declare a function of the `util` dialect."""
 
     name = "util.func"
 
 
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
-    """Return from a function, or from an initializer without values."""
+    """Return from a function with its results, or from an initializer without values.
+
+    The verifier compares the types with those of the function.
+    """
 
     name = "util.return"
     arguments = var_operand_def()
@@ -329,17 +335,20 @@ class ReturnOp(SyntaxOperation):
             raise VerifyException(
                 f"has {len(found)} operands, but enclosing function-like op returns {len(expected)}"
             )
-        for place, (one, other) in enumerate(zip(found, expected, strict=True)):
+        for index, (one, other) in enumerate(zip(found, expected, strict=True)):
             if one != other:
                 raise VerifyException(
-                    f"type of return operand {place} ('{one}') doesn't match "
+                    f"type of return operand {index} ('{one}') doesn't match "
                     f"function result type ('{other}')"
                 )
 
 
 @irdl_op_definition
 class CallOp(SyntaxOperation):
-    """Call a function of the module."""
+    """Call a function of the module.
+
+    The verifier compares operand and result types and tied results with those of the function.
+    """
 
     name = "util.call"
     callee = prop_def(SymbolRefAttr)

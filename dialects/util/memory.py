@@ -1,4 +1,4 @@
-"""Operations of the `util` dialect on host memory, lists, ranges, texts and unknown values."""
+"""Ops of the `util` dialect on host buffers, lists, ranges, strings and generic values."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import SIGNLESS, Rows
+from ...ir.syntax.rows import PURE, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
 from .types import BufferType, ListType, ObjectType, PointerType, VariantType
 
@@ -32,7 +32,6 @@ row = Rows(
     },
 )
 
-PURE = (Pure(),)
 END = " attr-dict-with-keyword"
 OF_OPERAND = "$operand : type($operand){$operand_size}"
 OF_SOURCE = "$source[$source_offset for $length] : type($source){$source_size} -> type($result)"
@@ -52,9 +51,9 @@ ITEMS = Repeated(
 @directive("list-element")
 @dataclass(eq=False)
 class ListElement:
-    """`!util.list<T>`, or `!util.list<?> -> T` where the list does not say what an element is.
+    """`!util.list<T>`, or `!util.list<?> -> T` for a list that does not fix its element type.
 
-    An element that is put into a list comes first: `T -> !util.list<?>`.
+    For an op that stores an element, the element comes first: `T -> !util.list<?>`.
     """
 
     first: str
@@ -85,7 +84,7 @@ class ListElement:
 
 
 class Conversion:
-    """`(%a = %x, ...) : (T) -> U {...}`: a region with names of its own for what it takes."""
+    """`(%a = %x, ...) : (T) -> U {...}`: a region whose arguments are named in the list."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         names: list[Parser.UnresolvedArgument] = []
@@ -133,7 +132,7 @@ class Conversion:
 
 
 def _are_objects(*types: Attribute) -> bool:
-    """Whether values of these types are counted by references."""
+    """Return whether values of these types are reference-counted objects."""
     return all(
         isinstance(type_, ObjectType | BufferType | ListType)
         or (isinstance(type_, TypeAttribute) and type_.name.startswith("hal."))
@@ -142,7 +141,7 @@ def _are_objects(*types: Attribute) -> bool:
 
 
 def _can_be(source: Attribute, target: Attribute) -> bool:
-    """Whether a value of one type may be taken for one of another: an object, or another shape."""
+    """Return whether a value can be cast: to or from an object, or to a tensor of another shape."""
     types = (source, target)
     if isinstance(source, TensorType) and isinstance(target, TensorType):
         one, other = cast(Tensor, source), cast(Tensor, target)
@@ -171,11 +170,11 @@ def _verify_set(operation: Operation) -> None:
 
 def _verify_items(construct: Operation) -> None:
     (list_,) = construct.result_types
-    for place, item in enumerate(construct.operand_types):
+    for index, item in enumerate(construct.operand_types):
         if not _holds(list_, item):
             element = cast(ListType, list_).element
             raise VerifyException(
-                f"list[{place}] type '{item}' cannot be be cast to list type '{element}'"
+                f"list[{index}] type '{item}' cannot be be cast to list type '{element}'"
             )
 
 
@@ -187,30 +186,32 @@ def _verify_cast(operation: Operation) -> None:
         )
 
 
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<place>[^{}]*)\}|(?P<alone>[{}])")
-"""What braces in a format stand for: themselves if there are two, else an argument."""
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<placeholder>[^{}]*)\}|(?P<alone>[{}])")
+"""Braces in a format string: escaped (doubled), a placeholder, or unmatched."""
 
 
 def _verify_format(operation: Operation) -> None:
-    """Verify that a format has the arguments that it names. Raises VerifyException."""
+    """Check that a format string has one argument per placeholder. Raises VerifyException."""
     format_ = cast(StringAttr, operation.properties["format"]).data
-    places: list[str] = []
+    placeholders: list[str] = []
     for found in PLACEHOLDER.finditer(format_):
         if found["alone"] == "{":
             raise VerifyException("unclosed '{' in format string")
         if found["alone"] == "}":
             raise VerifyException("unmatched '}' in format string")
-        if (place := found["place"]) is None:
+        if (placeholder := found["placeholder"]) is None:
             continue
-        if place and not place.isdecimal():
+        if placeholder and not placeholder.isdecimal():
             raise VerifyException(
                 f"invalid placeholder '{found[0]}' in format string; expected '{{}}' or '{{N}}'"
             )
-        places.append(place)
+        placeholders.append(placeholder)
     given = len(operation.operands)
-    if "" in places and any(places):
+    sequential = "" in placeholders
+    if sequential and any(placeholders):
         raise VerifyException("cannot mix sequential '{}' and explicit '{N}' placeholders")
-    taken = len(places) if "" in places else max((int(p) + 1 for p in places), default=0)
+    indices = range(len(placeholders)) if sequential else map(int, placeholders)
+    taken = max(indices, default=-1) + 1
     if taken != given:
         raise VerifyException(
             f"format string placeholder count does not match the {given} provided argument(s)"
@@ -354,7 +355,7 @@ ROWS = (
         "inputs:any* -> results_:any* | tag:str inverseTag:str | body",
         (" $tag inverts($inverseTag) ", Conversion(), " attr-dict"),
     ),
-    # Texts, and what must not happen.
+    # Strings and assertions.
     row(
         "string.format",
         "args:formatted* -> result:buffer | format:str",

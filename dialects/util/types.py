@@ -16,18 +16,18 @@ from ...ir.syntax.attribute_format import FieldsAttribute, FormattedAttribute, K
 from ...ir.syntax.structs import OneParameter
 
 BufferType = plain_type("util.buffer", "Bytes in host memory.")
-UnusedType = plain_type("util.unused", "Stands for a type where there is none to give.")
+UnusedType = plain_type("util.unused", "A placeholder for a type that does not exist.")
 
 
 @irdl_attr_definition
 class PointerType(OneParameter, TypeAttribute):
-    """`!util.ptr<T>`: the address of a global."""
+    """`!util.ptr<T>`: the address of a global of type `T`."""
 
     name = "util.ptr"
     target: Attribute
 
 
-ObjectType = plain_type("util.object", "Something that is counted by references.")
+ObjectType = plain_type("util.object", "A reference-counted object.")
 VariantType = plain_type(
     "util.variant", "A value of any type; a list of them is written `!util.list<?>`."
 )
@@ -35,7 +35,7 @@ VariantType = plain_type(
 
 @irdl_attr_definition
 class ListType(ParametrizedAttribute, TypeAttribute):
-    """`!util.list<T>`: a list that grows."""
+    """`!util.list<T>`: a growable list; `?` accepts elements of any type."""
 
     name = "util.list"
     element: Attribute
@@ -55,12 +55,12 @@ class ListType(ParametrizedAttribute, TypeAttribute):
                 printer.print_attribute(self.element)
 
 
-NullAttr = plain_attribute("util.null", "No value.")
+NullAttr = plain_attribute("util.null", "A null value.")
 
 
 @irdl_attr_definition
 class PreprocessingPipelineAttr(OneParameter):
-    """`<"passes">`: what is run on an operation before it is compiled."""
+    """`<"passes">`: the pass pipeline that is run on an op before it is compiled."""
 
     name = "util.preprocessing_pipeline"
     pipeline: StringAttr
@@ -68,7 +68,7 @@ class PreprocessingPipelineAttr(OneParameter):
 
 @irdl_attr_definition
 class UninitializedAttr(FormattedAttribute):
-    """`#util.uninitialized : T`: contents that nobody may read before they are written."""
+    """`#util.uninitialized : T`: contents that must be written before they are read."""
 
     name = "util.uninitialized"
     type: Attribute
@@ -77,7 +77,7 @@ class UninitializedAttr(FormattedAttribute):
 
 @irdl_attr_definition
 class BytePatternAttr(FormattedAttribute):
-    """`#util.byte_pattern<1> : T`: contents made for tests from a seed."""
+    """`#util.byte_pattern<1> : T`: contents for tests, generated from a seed."""
 
     name = "util.byte_pattern"
     pattern: IntegerAttr[IndexType]
@@ -85,9 +85,9 @@ class BytePatternAttr(FormattedAttribute):
     FORMAT: ClassVar[str] = "<$pattern:index> : $type:type"
 
 
-InlineNeverAttr = plain_attribute("util.inline.never", "The function or global stays where it is.")
+InlineNeverAttr = plain_attribute("util.inline.never", "Forbids inlining of a function or global.")
 InlineAlwaysAttr = plain_attribute(
-    "util.inline.always", "The function or global is put in the place of its uses."
+    "util.inline.always", "Forces inlining of a function or global at its uses."
 )
 
 
@@ -99,7 +99,7 @@ _NATURAL: Kind = (
 
 @irdl_attr_definition
 class IntAssumptionAttr(FieldsAttribute):
-    """`<umin = 0, umax = 9, udiv = 4>`: what is known of an unsigned number."""
+    """`<umin = 0, umax = 9, udiv = 4>`: bounds and a divisor of an unsigned integer."""
 
     name = "util.int.assumption"
     umin: IntegerAttr[IndexType] | NoneAttr

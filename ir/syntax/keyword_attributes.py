@@ -11,6 +11,8 @@ from xdsl.ir import Data, OpaqueSyntaxAttribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
+from ..attribute_access import attribute
+from ..diagnostics import OperationError
 from .assembly_format import Parsed, PrintsProperty, directive
 
 WordT = TypeVar("WordT", bound=str)
@@ -71,6 +73,14 @@ class KeywordIndex(PrintsProperty):
         numbers = range(self.first, self.first + len(self.words))
         number = operation.get_attr_or_prop(self.name)
         return number in [IntegerAttr(each, i32) for each in numbers]
+
+
+def word(op: Operation, name: str) -> str:
+    """Return the keyword of an attribute. Raises OperationError if the operation lacks it."""
+    found = attribute(op, name)
+    if not isinstance(found, OpaqueKeywordAttribute):
+        raise OperationError(op, f"needs the attribute '{name}', found {found}")
+    return found.data
 
 
 @directive("bool")

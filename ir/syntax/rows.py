@@ -68,7 +68,7 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.irdl.operations import get_accessors_from_op_def
-from xdsl.traits import OpTrait
+from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .assembly_format import Syntax
@@ -108,6 +108,8 @@ COMMON: Mapping[str, Kind] = {
     "type": TypeAttribute,
     "unit": UnitAttr,
 }
+
+PURE = (Pure(),)
 
 _OPERANDS = {"": OperandDef, "?": OptOperandDef, "*": VarOperandDef}
 _RESULTS = {"": ResultDef, "?": OptResultDef, "*": VarResultDef}

@@ -15,17 +15,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, TensorType, i32
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    NoneAttr,
+    TensorType,
+    i32,
+)
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
+from ...dialects.iree_encoding.interfaces import (
+    EncodingSolverInterface,
+    Tensor,
+    plain,
+    tensor_encoding,
+)
+from ...dialects.iree_encoding.layouts import IdentityResolverAttr
+from ...dialects.iree_gpu import GpuEncodingResolverAttr, GpuPaddingResolverAttr
 from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import constant_integer, number_list
@@ -62,6 +77,13 @@ from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors do not depend on the layout in memory."""
 
+TEST_RESOLVERS: dict[str, EncodingSolverInterface] = {
+    "none": IdentityResolverAttr(),
+    "gpu_data_tiling": GpuEncodingResolverAttr.new([NoneAttr()]),
+    "gpu_padding": GpuPaddingResolverAttr.new([NoneAttr()]),
+}
+"""What lays out the tensors of functions that name no target, by the option of the pass."""
+
 
 @dataclass(frozen=True)
 class MaterializeDeviceEncodingPass(ModulePass):
@@ -69,7 +91,11 @@ class MaterializeDeviceEncodingPass(ModulePass):
 
     name = "iree-codegen-materialize-device-encoding"
 
+    test_gpu_encoding_resolver: Literal["none", "gpu_data_tiling", "gpu_padding"] = "none"
+    """Lays out the tensors of functions that name no target: tiles, or room behind rows."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        otherwise = TEST_RESOLVERS[self.test_gpu_encoding_resolver]
         solvers = KernelSolvers(ctx, op)
         for operation in tuple(op.body.block.ops):
             if operation.name == "stream.executable":
@@ -80,7 +106,7 @@ class MaterializeDeviceEncodingPass(ModulePass):
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()
             elif operation.name in FUNCTIONS:
-                solver = target_solver(operation)
+                solver = target_solver(operation, otherwise)
                 KernelLowering(operation, KernelLayouts(solver, names_target=True)).lower()
 
 
@@ -311,8 +337,9 @@ def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     held = kernel.values.held(source)
     held = _as_type(kernel, source, held, cast(Tensor, result.type))
-    sizes = tuple(sizes_listed(cast(Tensor, result.type), _result_dims(operation)))
-    if sizes and any(map(kernel.unknown.is_unknown, held.sizes)):
+    tensor, dims = cast(Tensor, result.type), _result_dims(operation)
+    sizes = tuple(sizes_listed(tensor, dims))
+    if dims or tensor.has_static_shape():
         held = HeldTensor(held.tensor, sizes, held.forms, held.make)
     kernel.values.hold(result, held)
     result.replace_all_uses_with(kernel.values.form(result, IDENTITY))

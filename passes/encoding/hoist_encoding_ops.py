@@ -16,9 +16,17 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ModuleOp, NoneAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AffineMapAttr,
+    ArrayAttr,
+    ModuleOp,
+    NoneAttr,
+    TensorType,
+)
+from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -26,13 +34,13 @@ from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.iree_encoding.layouts import PaddingAttr
-from ...dialects.linalg.structured_view import StructuredView
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, made_by, replace_by
+from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, UNSET, elementwise_view, on_encoded, only_read_by
+from .propagate_encodings import SET, TRAPPING, UNSET, elementwise_view, on_encoded, only_read_by
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
 COPIED = CONSTANTS | {"tensor.extract_slice"}
@@ -83,8 +91,13 @@ def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> E
     input.
     """
     inverse = _inverse(view.output_maps[0])
+    return None if inverse is None else _with_maps(encoding, (map_.compose(inverse),))
+
+
+def _with_maps(encoding: EncodingAttr, added: Sequence[AffineMap]) -> EncodingAttr | None:
+    """The encoding of what is read by some maps, one after the other, of an encoded tensor."""
     maps = encoding.user_indexing_maps
-    if inverse is None or isinstance(maps, NoneAttr) or encoding.spelling == "2024":
+    if isinstance(maps, NoneAttr) or encoding.spelling == "2024":
         return None
     index = encoding.operand_index.value.data
     slots = list(maps)
@@ -92,7 +105,7 @@ def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> E
     parts = (
         cast("ArrayAttr[Attribute]", before).data if isinstance(before, ArrayAttr) else (before,)
     )
-    slots[index] = ArrayAttr[Attribute]((*parts, AffineMapAttr(map_.compose(inverse))))
+    slots[index] = ArrayAttr[Attribute]((*parts, *map(AffineMapAttr, added)))
     fields = list(encoding.parameters)
     fields[encoding.parameters.index(maps)] = ArrayAttr(slots)
     return EncodingAttr.new(fields)
@@ -109,51 +122,98 @@ def _encode(
 def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `f(unset(x), y)` to `unset(f(x, set(y)))`, with `y` encoded as `f` reads it.
 
-    An `unset(x)` with other readers stays, so that nothing is decoded twice.
+    An `unset(x)` with other readers stays, so that nothing is decoded twice. The last of several
+    decoded operands determines the encoding.
     """
-    view = _elementwise(operation)
-    if view is None:
+    view = _parallel(operation)
+    found = None if view is None else _decoded(view, operation)
+    if view is None or found is None:
         return
-    pairs = tuple(zip(view.inputs, view.input_maps, strict=True))
-    decodes = [
-        cast(UnsetEncodingOp, decode)
-        for value, map_ in pairs
-        if (decode := made_by(value, UNSET)) is not None
-        and map_ == view.output_maps[0]
-        and only_read_by(decode, operation)
-    ]
-    encodings = {tensor_encoding(decode.source.type) for decode in decodes}
-    encoding = next(iter(encodings), None)
-    if len(encodings) != 1 or not isinstance(encoding, EncodingAttr):
-        return
-    decode = decodes[0]
-    reads = [
-        _read_by(encoding, view, map_)
-        if isinstance(value.type, TensorType) and made_by(value, UNSET) not in decodes
-        else encoding
-        for value, map_ in pairs
-    ]
+    decode, whole = found
+    reads = _reads(decode, whole, view)
     if None in reads:
         return
-    inputs: list[SSAValue] = []
-    for value, read in zip(view.inputs, reads, strict=True):
-        undone = made_by(value, UNSET)
-        if undone in decodes:
-            inputs.append(cast(UnsetEncodingOp, undone).source)
-        elif isinstance(value.type, TensorType) and read is not None:
-            inputs.append(_encode(value, read, decode.encoding_dims, operation))
+    operands: list[SSAValue] = []
+    for value, map_, read in zip((*view.inputs, *view.outputs), view.maps, reads, strict=True):
+        if value is decode.result and map_ == whole:
+            operands.append(decode.source)
+        elif read is None or ranked(value) is None:
+            operands.append(value)
+        elif made_by(value, "tensor.empty") is not None:
+            tensor = with_encoding(cast(Tensor, value.type), read)
+            empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
+            operands.append(builder_before(operation).insert(empty).results[0])
         else:
-            inputs.append(value)
-    result = on_encoded(operation, view, inputs, encoding, operation, sizes)
-    empty = view.outputs[0].owner
-    unset = UnsetEncodingOp.build(
-        operands=[result, list(decode.result_dims), list(decode.encoding_dims)],
-        result_types=operation.result_types,
-    )
-    replace_by(operation, unset)
-    for one in dict.fromkeys([*decodes, empty]):
-        if isinstance(one, Operation) and _is_unused(one):
+            operands.append(_encode(value, read, decode.encoding_dims, operation))
+    types = [each.type for each in operands[len(view.inputs) :]]
+    made = builder_before(operation).insert(rebuilt(operation, operands, types))
+    extents = _extents(decode, whole)
+    results: list[SSAValue] = []
+    for old, new, map_ in zip(operation.results, made.results, view.output_maps, strict=True):
+        dims = [extents[loop] for loop in map_.results if loop in extents]
+        unset = UnsetEncodingOp.build(
+            operands=[new, dims, list(decode.encoding_dims)], result_types=[old.type]
+        )
+        results.append(builder_before(operation).insert(unset).results[0])
+    Rewriter.replace_op(operation, [], results)
+    for one in dict.fromkeys([decode, *(value.owner for value in view.outputs)]):
+        if isinstance(one, Operation) and one.name in (UNSET, "tensor.empty") and _is_unused(one):
             Rewriter.erase_op(one)
+
+
+def _parallel(operation: Operation) -> StructuredView | None:
+    """The view of an operation each of whose loops computes elements of its own.
+
+    What padding holds does no harm: the operation traps on no number.
+    """
+    view = structured_view(operation)
+    if view is None or not all(isinstance(value.type, TensorType) for value in view.outputs):
+        return None
+    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
+        return None
+    if any(inner.name in TRAPPING for inner in view.body.ops):
+        return None
+    dimensions = (result for map_ in view.maps for result in map_.results)
+    return view if all(isinstance(result, AffineDimExpr) for result in dimensions) else None
+
+
+def _decoded(
+    view: StructuredView, operation: Operation
+) -> tuple[UnsetEncodingOp, AffineMap] | None:
+    """The last decode of what an operation reads whole, and nobody else reads; and by which map."""
+    for value, map_ in reversed(tuple(zip(view.inputs, view.input_maps, strict=True))):
+        decode = made_by(value, UNSET)
+        if decode is None or not only_read_by(decode, operation) or _inverse(map_) is None:
+            continue
+        if isinstance(tensor_encoding(decode.operands[0].type), EncodingAttr):
+            return cast(UnsetEncodingOp, decode), map_
+    return None
+
+
+def _reads(
+    decode: UnsetEncodingOp, whole: AffineMap, view: StructuredView
+) -> list[EncodingAttr | None]:
+    """The encodings of the operands of an operation that works on what a decode decodes.
+
+    They are told by the way from that tensor to the loops, and from there to the operand.
+    """
+    encoding = cast(EncodingAttr, tensor_encoding(decode.source.type))
+    inverse = cast(AffineMap, _inverse(whole))
+    ways = ([way for way in (inverse, map_) if not _is_identity(way)] for map_ in view.maps)
+    return [_with_maps(encoding, way) if way else encoding for way in ways]
+
+
+def _is_identity(map_: AffineMap) -> bool:
+    return map_ == AffineMap.identity(map_.num_dims)
+
+
+def _extents(decode: UnsetEncodingOp, whole: AffineMap) -> dict[AffineExpr, SSAValue]:
+    """The sizes of the loops along dynamic dimensions of what is decoded."""
+    shape = decode.result.type.get_shape()
+    open_loops = (
+        loop for loop, size in zip(whole.results, shape, strict=True) if size == DYNAMIC_INDEX
+    )
+    return dict(zip(open_loops, decode.result_dims, strict=False))
 
 
 def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:

@@ -41,7 +41,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.hal.targets import DEVICE
-from ...dialects.shard.boundary import GRID_ATTRIBUTE, process_devices
+from ...dialects.shard.boundary import PER_PROCESS_GRID, process_devices
 from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
@@ -70,7 +70,7 @@ class SpecializeProcessesPass(ModulePass):
         if not any(DEFAULT_AFFINITY in each.attributes for each in (op, *op.body.block.ops)):
             place_processes(op)
         for device in tuple(op.body.block.ops):
-            if device.properties.get("type") == DEVICE and GRID_ATTRIBUTE in device.attributes:
+            if device.properties.get("type") == DEVICE and PER_PROCESS_GRID in device.attributes:
                 kinds = kinds_of_processes(ctx, op, device)
                 if len(set(kinds.of_process)) > 1:
                     Specialization(op, device, kinds).apply()
@@ -93,7 +93,7 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
     Raises OperationError if its grid names no devices, or if a device's targets are not known.
     """
     name = root_symbol(device, "sym_name")
-    reference = device.attributes[GRID_ATTRIBUTE]
+    reference = device.attributes[PER_PROCESS_GRID]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
     grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
     places = None if grid is None else process_devices(grid)
@@ -239,7 +239,7 @@ class Specialization:
         builder.insert(chosen)
         builder.insert(GlobalStoreOp(chosen.result, name))
         grid = SymbolRefAttr(name_of(self._kinds.grid))
-        variable = GlobalOp(name, INDEX, attributes={GRID_ATTRIBUTE: grid})
+        variable = GlobalOp(name, INDEX, attributes={PER_PROCESS_GRID: grid})
         defined: tuple[Operation, ...] = (variable, InitializerOp(block))
         for operation in defined:
             for inner in operation.walk():

@@ -4,9 +4,14 @@
 becomes
     util.func public @f(%a: !hal.buffer_view) -> !hal.buffer_view attributes {iree.abi.stub, ...}
 
-whose body imports each argument on the device that the argument names, and exports the results.
-Calls are synchronous: results are ready on return. If the program itself calls the function, its
-body moves to a private function on tensors, which the public one calls.
+which imports each argument on the device that the argument names, calls the function, which becomes
+private, and exports the results. With `inline` the function's body takes the place of the call,
+unless the program calls the function itself.
+
+Calls are synchronous: results are ready on return. With `coarse-fences` the caller passes two
+fences: one to wait for before the arguments are read, and one that is signaled once all results are
+ready. For a function without a body the wrapper is a private function that takes its name. The
+attribute `iree.abi.model` of a function overrides the option.
 
 Attributes of arguments and results give the name that callers use (`iree.abi.name`), the type that
 they see (`iree.abi.encoding`), or say that an argument is the buffer in which a result is stored
@@ -15,9 +20,10 @@ they see (`iree.abi.encoding`), or say that an argument is the buffer in which a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from typing import cast
+from typing import Literal, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -41,6 +47,7 @@ from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.hal.attributes import AbiConventionAttr
 from ...dialects.hal.buffers import BufferViewDimOp, TensorAliasOp, TensorExportOp, TensorImportOp
 from ...dialects.hal.types import BufferType, BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
@@ -54,9 +61,12 @@ from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import boundary_affinity
+from .conversion.rules import DEVICE, FENCE, NOT_FLAGS, Maker
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
+Model = Literal["sync", "coarse-fences"]
+CONVENTION = "hal.abi.convention"
 STUB = "iree.abi.stub"
 """Marks functions that have the interface of the HAL already."""
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
@@ -69,31 +79,60 @@ class WrapEntryPointsPass(ModulePass):
 
     name = "iree-abi-wrap-entry-points"
 
+    invocation_model: Model = "sync"
+    """How callers wait: for the call, or for fences that they pass."""
+
+    inline: bool = False
+    """Put functions into the new ones, and leave those without a body or without tensors alone."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         called = {name for _, name in calls_in(op)}
         for function in tuple(op.body.block.ops):
-            if function.name in FUNCTIONS and _is_entry_point(function):
-                if root_symbol(function, "sym_name") in called:
-                    _keep_inside(op, function)
-                Wrapper(function).wrap()
+            if function.name not in FUNCTIONS or STUB in function.attributes:
+                continue
+            if _is_entry_point(function, any_type=not self.inline):
+                if not self.inline or root_symbol(function, "sym_name") in called:
+                    _keep_inside(op, function, self.invocation_model)
+                Wrapper(ctx, function, self.invocation_model).wrap()
+            elif not self.inline and function.name == "util.func" and _is_import(function):
+                told = function.attributes.get("iree.abi.model")
+                model = told.data if isinstance(told, StringAttr) else self.invocation_model
+                wrap_import(ctx, op, function, waits=model == "coarse-fences")
 
 
-def _keep_inside(module: ModuleOp, function: Operation) -> None:
-    """Move a function's body to a private function, which the program and the public one call."""
+def _rename_inside(module: ModuleOp, function: Operation) -> SymbolRefAttr:
+    """Give a function a new private name, which the program calls, and return it."""
     name = root_symbol(function, "sym_name")
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
+    for call, callee in tuple(calls_in(module)):
+        if callee == name:
+            call.properties["callee"] = inside
+    return inside
+
+
+def _keep_inside(module: ModuleOp, function: Operation, model: Model) -> None:
+    """Leave a function to the program under another name, and only call it for others."""
+    inside = _rename_inside(module, function)
     kept = function.clone()
     kept.location = function.location
     kept.properties |= {
         "sym_name": inside.root_reference,
         "sym_visibility": StringAttr("private"),
     }
+    for name in ("arg_attrs", "res_attrs"):
+        if name in kept.properties:
+            attributes = _without_interface(kept.properties.pop(name))
+            if attributes is not None:
+                kept.properties[name] = attributes
+    reflection = function.attributes.get("iree.reflection")
+    kept.attributes.pop("iree.reflection", None)
+    kept.attributes[CONVENTION] = AbiConventionAttr(_convention(model == "coarse-fences"))
     cast(Block, function.parent).insert_op_after(kept, function)
-    for call, callee in tuple(calls_in(module)):
-        if callee == name:
-            call.properties["callee"] = inside
+    function.attributes = {} if reflection is None else {"iree.reflection": reflection}
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
+    for argument, old in zip(block.args, function.regions[0].block.args, strict=True):
+        argument.name_hint = old.name_hint
     ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
     call = (CallOp if function.name == "util.func" else CallOfFunc).create(
         operands=block.args, result_types=list(type_.outputs), properties={"callee": inside, **ties}
@@ -106,12 +145,115 @@ def _keep_inside(module: ModuleOp, function: Operation) -> None:
     function.add_region(Region(block))
 
 
-def _is_entry_point(function: Operation) -> bool:
-    is_private = visibility(function) == "private"
-    if is_private or STUB in function.attributes or not function.regions[0].blocks:
+def _convention(waits: bool) -> str:
+    return "coarse_fences" if waits else "synchronous"
+
+
+def _is_import(function: Operation) -> bool:
+    return visibility(function) == "private" and not function.regions[0].blocks
+
+
+def wrap_import(context: Context, module: ModuleOp, function: Operation, *, waits: bool) -> None:
+    """Let a function that others define take buffer views, and what calls it call one on tensors.
+
+    With `waits` it takes fences, too: one for what it is given, one for what it gives.
+    """
+    type_ = cast(FunctionType, function.properties["function_type"])
+    inside = _rename_inside(module, function)
+    block = Block(arg_types=list(type_.inputs))
+    wrapper = FuncOp.create(
+        properties={
+            **function.properties,
+            "sym_name": inside.root_reference,
+            "sym_visibility": StringAttr("private"),
+        },
+        attributes={CONVENTION: AbiConventionAttr(_convention(waits))},
+        regions=[Region(block)],
+    )
+    wrapper.location = function.location
+    cast(Block, function.parent).insert_op_after(wrapper, function)
+    builder = located_builder(InsertPoint.at_end(block), function)
+    passed: list[SSAValue] = list(block.args)
+    maker = Maker(context, function, builder, ())
+    fences: list[SSAValue] = []
+    if waits:
+        (device,) = maker.make("hal.devices.get", [maker.index(0)], [DEVICE])
+        given = maker.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        passed = _join(passed, given[0], maker)
+        fences = [*given, *maker.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)]
+    sizes = DimensionSizes()
+    passed = [
+        value if ranked(value) is None else _export(value, sizes.dynamic_sizes(value), builder)
+        for value in passed
+    ]
+    fence_types = [fence.type for fence in fences]
+    outer = FunctionType.from_lists(
+        [*map(_passed, type_.inputs), *fence_types], [*map(_passed, type_.outputs)]
+    )
+    ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
+    call = CallOp.create(
+        operands=[*passed, *fences],
+        result_types=list(outer.outputs),
+        properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
+    )
+    builder.insert(call)
+    returned: list[SSAValue] = []
+    for value, wanted in zip(call.results, type_.outputs, strict=True):
+        if isinstance(wanted, TensorType):
+            tensor = cast(Tensor, wanted)
+            operation = TensorImportOp.build(
+                operands=[value, passed_sizes(value, tensor, builder), fences[1:], ()],
+                result_types=[tensor],
+                properties={"target_encoding": tensor},
+            )
+            returned.append(builder.insert(operation).target)
+        else:
+            returned.append(value)
+    builder.insert(ReturnOp.build(operands=[returned]))
+    function.properties["function_type"] = outer
+    function.attributes.pop("iree.abi.model", None)
+    function.attributes[STUB] = UnitAttr()
+
+
+def _join(values: list[SSAValue], fence: SSAValue, maker: Maker) -> list[SSAValue]:
+    """Signal a fence once the tensors among some values are ready."""
+    tensors = [value for value in values if ranked(value) is not None]
+    if not tensors:
+        maker.make("hal.fence.signal", [fence])
+        return values
+    types = [value.type for value in tensors]
+    ready = iter(maker.make("hal.tensor.barrier", [tensors, fence], [types]))
+    return [value if ranked(value) is None else next(ready) for value in values]
+
+
+def _export(value: SSAValue, dims: Sequence[SSAValue], builder: Builder) -> SSAValue:
+    operation = TensorExportOp.build(
+        operands=[value, dims],
+        result_types=[BUFFER_VIEW],
+        properties={"source_encoding": value.type},
+    )
+    return builder.insert(operation).target
+
+
+def passed_sizes(passed: SSAValue, tensor: Tensor, builder: Builder) -> list[SSAValue]:
+    """The dynamic sizes of a tensor in a buffer that is passed."""
+    dynamic: list[SSAValue] = []
+    for dimension, size in enumerate(tensor.get_shape()):
+        if size == DYNAMIC_INDEX:
+            operation = BufferViewDimOp.create(
+                operands=[passed],
+                result_types=[INDEX],
+                properties={"index": IntegerAttr(dimension, INDEX)},
+            )
+            dynamic.append(builder.insert(operation).results[0])
+    return dynamic
+
+
+def _is_entry_point(function: Operation, *, any_type: bool) -> bool:
+    if visibility(function) == "private" or not function.regions[0].blocks:
         return False
     type_ = cast(FunctionType, function.properties["function_type"])
-    if function.name == "func.func":
+    if any_type or function.name == "func.func":
         return True
     return any(isinstance(one, TensorType) for one in (*type_.inputs, *type_.outputs))
 
@@ -119,10 +261,14 @@ def _is_entry_point(function: Operation) -> bool:
 class Wrapper:
     """Wraps one function."""
 
-    def __init__(self, function: Operation) -> None:
+    def __init__(self, context: Context, function: Operation, model: Model) -> None:
+        self._context = context
         self._function = function
+        self._waits = model == "coarse-fences"
+        self._fences: list[SSAValue] = []
+        """One that arguments wait for, and one that results signal."""
         self._type = cast(FunctionType, function.properties["function_type"])
-        self._declaration = declaration(function)
+        self._declaration = ("async" if self._waits else "sync") + declaration(function)
         self._outputs: dict[int, SSAValue] = {}
         """For result numbers, the buffers in which these results are stored."""
 
@@ -134,6 +280,9 @@ class Wrapper:
         """
         function = self._function
         region = function.regions[0]
+        if self._waits:
+            entry = region.blocks[0]
+            self._fences = [entry.insert_arg(FENCE, len(entry.args)) for _ in range(2)]
         self._find_outputs(region.blocks[0])
         self._import_arguments(region.blocks[0])
         for block in region.blocks:
@@ -145,7 +294,7 @@ class Wrapper:
             "sym_visibility": StringAttr("public"),
             "sym_name": function.properties["sym_name"],
             "function_type": FunctionType.from_lists(
-                [_passed(type_) for type_ in self._type.inputs],
+                [*map(_passed, self._type.inputs), *(fence.type for fence in self._fences)],
                 [_passed(type_) for type_ in self._type.outputs],
             ),
         }
@@ -153,14 +302,20 @@ class Wrapper:
             properties["tied_operands"] = tied_operands([UNTIED] * len(self._type.outputs))
         for name in ("arg_attrs", "res_attrs"):
             kept = _without_interface(function.properties.get(name))
+            if kept is not None and name == "arg_attrs":
+                entries = cast("ArrayAttr[DictionaryAttr]", kept)
+                kept = ArrayAttr([*entries, *[DictionaryAttr({})] * len(self._fences)])
             if kept is not None:
                 properties[name] = kept
+        told = function.attributes.get("iree.reflection")
+        reflection = dict(told.data) if isinstance(told, DictionaryAttr) else {}
+        reflection["iree.abi.declaration"] = StringAttr(self._declaration)
+        if self._waits:
+            reflection["iree.abi.model"] = StringAttr("coarse-fences")
         attributes: dict[str, Attribute] = {
             **function.attributes,
             STUB: UnitAttr(),
-            "iree.reflection": DictionaryAttr(
-                {"iree.abi.declaration": StringAttr(self._declaration)}
-            ),
+            "iree.reflection": DictionaryAttr(reflection),
         }
         body = function.detach_region(region)
         new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
@@ -201,18 +356,9 @@ class Wrapper:
             block.erase_arg(argument)
 
     def _import(self, passed: SSAValue, tensor: Tensor, index: int, builder: Builder) -> SSAValue:
-        dynamic: list[SSAValue] = []
-        for dimension, size in enumerate(tensor.get_shape()):
-            if size == DYNAMIC_INDEX:
-                operation = BufferViewDimOp.create(
-                    operands=[passed],
-                    result_types=[INDEX],
-                    properties={"index": IntegerAttr(dimension, INDEX)},
-                )
-                dynamic.append(builder.insert(operation).results[0])
         told = boundary_attributes(self._function, "arg_attrs", index)
         operation = TensorImportOp.build(
-            operands=[passed, dynamic, (), ()],
+            operands=[passed, passed_sizes(passed, tensor, builder), self._fences[:1], ()],
             result_types=[tensor],
             properties={
                 "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
@@ -226,37 +372,57 @@ class Wrapper:
     def _export_results(self, end: Operation) -> None:
         builder = builder_before(end)
         sizes = DimensionSizes()
-        returned: list[SSAValue] = []
-        for index, value in enumerate(end.operands):
-            tensor = ranked(value)
-            if tensor is None:
-                returned.append(value)
-                continue
-            if tensor_encoding(tensor) is not None:
-                raise OperationError(
-                    end, f"returns an encoded tensor, which a caller cannot read: {tensor}"
-                )
-            dims = sizes.dynamic_sizes(value)
-            place = {"affinity": boundary_affinity(self._function, "res_attrs", index)}
-            source = value
-            if (storage := self._outputs.get(index)) is not None:
-                alias = TensorAliasOp.build(
-                    operands=[value, dims, storage, ()],
-                    result_types=[value.type],
-                    properties=place,
-                )
-                source = builder.insert(alias).results[0]
-            operation = TensorExportOp.build(
-                operands=[source, dims],
-                result_types=[BUFFER_VIEW],
-                properties={
-                    "source_encoding": self._told("res_attrs", index, "encoding", tensor),
-                    "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
-                    **place,
-                },
-            )
-            returned.append(builder.insert(operation).target)
+        values = [
+            value
+            if ranked(value) is None
+            else self._stored(value, index, sizes.dynamic_sizes(value), end, builder)
+            for index, value in enumerate(end.operands)
+        ]
+        maker = Maker(self._context, end, builder, ())
+        ready = _join(values, self._fences[1], maker) if self._fences else values
+        returned = [
+            value
+            if ranked(value) is None
+            else self._exported(value, index, sizes.dynamic_sizes(end.operands[index]), builder)
+            for index, value in enumerate(ready)
+        ]
         replace_by(end, ReturnOp.build(operands=[returned]))
+
+    def _stored(
+        self,
+        value: SSAValue,
+        index: int,
+        dims: Sequence[SSAValue],
+        end: Operation,
+        builder: Builder,
+    ) -> SSAValue:
+        """A result in the buffer that a caller passes for it, if there is one."""
+        if tensor_encoding(value.type) is not None:
+            raise OperationError(
+                end, f"returns an encoded tensor, which a caller cannot read: {value.type}"
+            )
+        if (storage := self._outputs.get(index)) is None:
+            return value
+        alias = TensorAliasOp.build(
+            operands=[value, dims, storage, self._fences[:1]],
+            result_types=[value.type],
+            properties={"affinity": boundary_affinity(self._function, "res_attrs", index)},
+        )
+        return builder.insert(alias).results[0]
+
+    def _exported(
+        self, value: SSAValue, index: int, dims: Sequence[SSAValue], builder: Builder
+    ) -> SSAValue:
+        operation = TensorExportOp.build(
+            operands=[value, dims],
+            result_types=[BUFFER_VIEW],
+            properties={
+                "source_encoding": self._told("res_attrs", index, "encoding", value.type),
+                "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
+                "affinity": boundary_affinity(self._function, "res_attrs", index),
+            },
+        )
+        return builder.insert(operation).target
 
 
 def _passed(type_: Attribute) -> Attribute:
@@ -281,7 +447,7 @@ def declaration(function: Operation) -> str:
     name = cast(StringAttr, function.properties["sym_name"]).data
     inputs = _declared(function, "arg_attrs", type_.inputs.data, "input")
     outputs = _declared(function, "res_attrs", type_.outputs.data, "output")
-    return f"sync func @{name}({inputs}) -> ({outputs})"
+    return f" func @{name}({inputs}) -> ({outputs})"
 
 
 def _declared(function: Operation, group: str, types: tuple[Attribute, ...], what: str) -> str:

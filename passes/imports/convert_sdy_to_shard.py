@@ -57,8 +57,8 @@ from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name
-from ...ir.tensor_types import ranked
-from ...sharding.axis_names import names_of_parts
+from ...ir.tensor_types import integer_width, ranked
+from ...sharding.axis_names import sub_axis_names
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
@@ -69,8 +69,11 @@ from ..sharding.annotations.access import (
     read_annotated,
     stated_lists,
 )
-from ..sharding.partition.reductions import bits
-from .manual_computation import inline_manual_calls, inline_manual_computation, nothing_manual
+from .manual_computation import (
+    inline_manual_calls,
+    inline_manual_computation,
+    is_unused_by_manual_computations,
+)
 from .mhlo_shardings import import_mhlo_shardings
 
 
@@ -137,7 +140,7 @@ class _Conversion:
             "sdy.data_flow_edge": self._data_flow_edge,
             "sdy.propagation_barrier": self._drop_barrier,
             "sdy.sharding_group": self._drop_group,
-            "builtin.unrealized_conversion_cast": self._change_of_sign,
+            "builtin.unrealized_conversion_cast": self._sign_cast,
         }
         for operation in self._operations:
             handler = handlers.get(operation.name)
@@ -148,7 +151,7 @@ class _Conversion:
             elif isinstance(operation, SdyCollective):
                 self._constrain(operation, operation.out_sharding.data)
             elif SDY_SHARDING in operation.attributes:
-                self._results_of(operation)
+                self._annotate_results(operation)
 
     # Meshes.
 
@@ -186,30 +189,32 @@ class _Conversion:
     def _import_mesh(
         self, name: str, mesh: Mesh, operation: MeshOp | None, cuts: list[set[int]] | None
     ) -> _ImportedMesh:
-        place = operation or self._module
+        origin = operation or self._module
         if mesh.axes and mesh.device_ids:
-            if not nothing_manual(self._operations, name):
+            if not is_unused_by_manual_computations(self._operations, name):
                 raise OperationError(
-                    place,
+                    origin,
                     "numbers its devices out of order, which a grid cannot express where a manual"
                     " computation names them",
                 )
             remark(
-                "sharding", place, "is numbered anew: where a part of a tensor lies changes nothing"
+                "sharding",
+                origin,
+                "is numbered anew: where a part of a tensor lies changes nothing",
             )
         # A mesh without axes, or of one device, becomes a grid of one process.
         grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
         try:
             refinement = Refinement.cut(grid, cuts or [()] * grid.rank)
         except ValueError as error:
-            raise OperationError(place, f"is used in parts that do not nest: {error}") from error
+            raise OperationError(origin, f"is used in parts that do not nest: {error}") from error
         made = GridOp(name, refinement.fine.shape)
         names = [name for name, _ in mesh.axes]
-        names = names_of_parts(names, grid.shape, refinement.fine.shape) if names else []
+        names = sub_axis_names(names, grid.shape, refinement.fine.shape) if names else []
         made.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(text) for text in names])
         if operation is not None and DEVICES in operation.attributes:
             made.attributes[DEVICES] = operation.attributes[DEVICES]
-        made.location = place.location
+        made.location = origin.location
         if operation is None:
             Rewriter.insert_op(made, InsertPoint.at_start(self._module.body.block))
         else:
@@ -242,14 +247,14 @@ class _Conversion:
             partial=(ReductionKind.SUM, unreduced) if unreduced else None,
         )
         annotation = ShardOp(value, made.result, for_users)
-        self._keep_more(annotation, sharding)
+        self._set_openness_and_priorities(annotation, sharding)
         for operation in (made, annotation):
             if before is not None:
                 operation.location = before.location
             Rewriter.insert_op(operation, InsertPoint(block, before))
         return annotation
 
-    def _keep_more(self, annotation: ShardOp, sharding: TensorSharding) -> None:
+    def _set_openness_and_priorities(self, annotation: ShardOp, sharding: TensorSharding) -> None:
         """Store open dimensions and priorities in the annotation's attributes.
 
         Explicitly replicated axes close all dimensions of the tensor.
@@ -278,8 +283,8 @@ class _Conversion:
     def _function(self, operation: Operation) -> None:
         if not isinstance(operation, FuncOp):
             return
-        given, operation.arg_attrs = _take(operation.arg_attrs)
-        wanted, operation.res_attrs = _take(operation.res_attrs)
+        given, operation.arg_attrs = _split_shardings(operation.arg_attrs)
+        wanted, operation.res_attrs = _split_shardings(operation.res_attrs)
         blocks = operation.body.blocks
         if not blocks:
             return
@@ -310,7 +315,7 @@ class _Conversion:
         annotation = self._annotate(operation.operands[0], sharding, block, operation, used)
         Rewriter.replace_op(operation, [], [annotation.result])
 
-    def _results_of(self, operation: Operation) -> None:
+    def _annotate_results(self, operation: Operation) -> None:
         """Annotate the results of an op that has a sharding attribute."""
         found = operation.attributes.pop(SDY_SHARDING)
         if not isinstance(found, ShardingPerValueAttr):
@@ -364,7 +369,7 @@ class _Conversion:
         remark("sharding", operation, "is dropped: values are not tied to each other")
         Rewriter.erase_op(operation)
 
-    def _change_of_sign(self, operation: Operation) -> None:
+    def _sign_cast(self, operation: Operation) -> None:
         """Replace a cast between integers of equal width, left by StableHLO, by a bitcast."""
         if len(operation.operands) != 1 or len(operation.results) != 1:
             return
@@ -380,7 +385,7 @@ class _Conversion:
 
 
 def _width(scalar: Attribute) -> int | None:
-    return bits(scalar) if scalar.name == IntegerType.name else None
+    return integer_width(scalar) if scalar.name == IntegerType.name else None
 
 
 def _shardings_at(operation: Operation) -> Iterator[TensorSharding]:
@@ -422,7 +427,7 @@ def _collect_cuts(mesh: Mesh, sharding: TensorSharding, cuts: list[set[int]]) ->
                 cuts[axis].update(reference.extent(mesh.axes[axis][1]))
 
 
-def _take(
+def _split_shardings(
     attributes: ArrayAttr[DictionaryAttr] | None,
 ) -> tuple[list[TensorSharding | None], ArrayAttr[DictionaryAttr] | None]:
     """Split the attributes of arguments or results into their shardings and the others."""

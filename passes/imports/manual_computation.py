@@ -88,11 +88,11 @@ class _Inlining:
         operation: ManualComputationOp,
         mesh_of: Callable[[str | Mesh], ImportedMesh],
         annotate: Annotate,
-        around: frozenset[str] = frozenset(),
+        outer_manual_axes: frozenset[str] = frozenset(),
     ) -> None:
         self._operation = operation
-        self._around = around
-        self._manual = around | frozenset(operation.manual_axes.data)
+        self._outer_manual_axes = outer_manual_axes
+        self._manual = outer_manual_axes | frozenset(operation.manual_axes.data)
         self._mesh_of = mesh_of
         self._annotate = annotate
         self._block = block_of(operation)
@@ -101,7 +101,7 @@ class _Inlining:
 
     def run(self) -> None:
         operation = self._operation
-        twice = self._around & set(operation.manual_axes.data)
+        twice = self._outer_manual_axes & set(operation.manual_axes.data)
         if twice:
             raise OperationError(
                 operation,
@@ -113,12 +113,14 @@ class _Inlining:
         moved = [inner for inner in body.ops if inner is not terminator]
         shardings = [self._at_border(each) for each in operation.in_shardings.data]
         leaving = [self._at_border(each) for each in operation.out_shardings.data]
-        inside = [self._enter(*pair) for pair in zip(operation.operands, shardings, strict=True)]
+        inside = [
+            self._slice_operand(*pair) for pair in zip(operation.operands, shardings, strict=True)
+        ]
         Rewriter.inline_block(body, InsertPoint.before(operation), inside)
         for inner in moved:
-            self._fix(inner)
+            self._convert_body_op(inner)
         results = [
-            self._leave(value, sharding, result.type)
+            self._gather_result(value, sharding, result.type)
             for value, sharding, result in zip(
                 terminator.operands,
                 leaving,
@@ -133,9 +135,9 @@ class _Inlining:
 
     def _at_border(self, sharding: TensorSharding) -> TensorSharding:
         """Return the sharding of an operand or a result, closed in a nested computation."""
-        if not self._around:
+        if not self._outer_manual_axes:
             return sharding
-        return _closed(self._operation, sharding, self._around)
+        return _closed(self._operation, sharding, self._outer_manual_axes)
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """Return the dimensions that manual axes split, each with these axes of the grid."""
@@ -159,7 +161,7 @@ class _Inlining:
             raise OperationError(self._operation, "has shardings on more than one mesh")
         return self._mesh_of(sharding.mesh)
 
-    def _enter(self, value: SSAValue, sharding: TensorSharding) -> SSAValue:
+    def _slice_operand(self, value: SSAValue, sharding: TensorSharding) -> SSAValue:
         """Emit the slice of an operand that belongs to this process."""
         whole = ranked(value)
         if whole is None:
@@ -172,7 +174,7 @@ class _Inlining:
             shape[dimension] = self._divided(shape[dimension], grid.size(axes) or 1)
             whole = TensorType(whole.element_type, shape, whole.encoding)
             value = self._insert(AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension))
-        return self._whole(value)
+        return self._as_replicated(value)
 
     def _divided(self, size: int, parts: int) -> int:
         if size < 0:
@@ -181,7 +183,7 @@ class _Inlining:
             )
         return size // parts
 
-    def _leave(self, value: SSAValue, sharding: TensorSharding, result: object) -> SSAValue:
+    def _gather_result(self, value: SSAValue, sharding: TensorSharding, result: object) -> SSAValue:
         """Emit the gather of a result's shards."""
         whole = ranked(value)
         if whole is None:
@@ -203,7 +205,7 @@ class _Inlining:
 
     # The body.
 
-    def _fix(self, operation: Operation) -> None:
+    def _convert_body_op(self, operation: Operation) -> None:
         """Annotate the results of an op of the body, and the values of its regions."""
         if operation.name in CONSTRAINTS:
             self._close_constraint(operation)
@@ -216,23 +218,25 @@ class _Inlining:
         for block in inner_blocks(operation):
             for argument in block.args:
                 if ranked(argument) is not None:
-                    self._hold(argument, block, block.first_op)
+                    self._annotate_replicated(argument, block, block.first_op)
             for inner in list(block.ops):
-                self._fix(inner)
+                self._convert_body_op(inner)
         for result in operation.results:
             if ranked(result) is not None:
-                self._hold(result, block_of(operation), operation.next_op)
+                self._annotate_replicated(result, block_of(operation), operation.next_op)
 
-    def _hold(self, value: SSAValue, block: Block, before: Operation | None) -> None:
+    def _annotate_replicated(self, value: SSAValue, block: Block, before: Operation | None) -> None:
         """Annotate a value as replicated, for all its users."""
-        read_annotated(self._annotate(value, self._nowhere(value), block, before, False))
+        read_annotated(
+            self._annotate(value, self._replicated_sharding(value), block, before, False)
+        )
 
-    def _whole(self, value: SSAValue) -> SSAValue:
+    def _as_replicated(self, value: SSAValue) -> SSAValue:
         return self._annotate(
-            value, self._nowhere(value), self._block, self._operation, False
+            value, self._replicated_sharding(value), self._block, self._operation, False
         ).result
 
-    def _nowhere(self, value: SSAValue) -> TensorSharding:
+    def _replicated_sharding(self, value: SSAValue) -> TensorSharding:
         assert self._mesh is not None
         whole = ranked(value)
         rank = 0 if whole is None else whole.get_num_dims()
@@ -267,7 +271,7 @@ def _closed(
     return replace(sharding, dimensions=closed)
 
 
-def nothing_manual(operations: Sequence[Operation], mesh: str) -> bool:
+def is_unused_by_manual_computations(operations: Sequence[Operation], mesh: str) -> bool:
     """Return whether no manual computation uses a mesh."""
     return not any(
         isinstance(each, ManualComputationOp)

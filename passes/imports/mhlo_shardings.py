@@ -45,7 +45,7 @@ from ...sharding.device_groups import Digits, digits_of
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
-MAXIMAL_DEVICES = 1 << 20
+MAX_DEVICES = 1 << 20
 """The maximum number of devices of an assignment: the parser expands it to a list of devices."""
 
 _ASSIGNMENT = re.compile(
@@ -91,8 +91,8 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
         )
     tiles = _numbers(found["tiles"])
     count = prod(tiles)
-    if not 0 < count <= MAXIMAL_DEVICES:
-        raise ValueError(f"it is for {count} devices, expected 1 to {MAXIMAL_DEVICES}")
+    if not 0 < count <= MAX_DEVICES:
+        raise ValueError(f"it is for {count} devices, expected 1 to {MAX_DEVICES}")
     kinds = re.split(", ?", found["kinds"]) if found["kinds"] else []
     for kind in kinds:
         if kind not in _KINDS:
@@ -146,25 +146,25 @@ def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple
 
 
 @dataclass(slots=True)
-class _Found:
+class _ShardingString:
     """A sharding string of an op, or of an argument or result of a function."""
 
     operation: Operation
-    what: str
+    description: str
     """The argument or result in words; empty for the result of an op."""
     text: str
     type: Attribute
     tiling: Tiling | None = None
-    place: tuple[str, int] | None = None
+    boundary: tuple[str, int] | None = None
     """The name of the function's attribute (`arg_attrs` or `res_attrs`), and the index in it."""
 
     @property
     def value(self) -> SSAValue | None:
         """The value that has the sharding; `None` for a result of a function."""
-        if self.place is None:
+        if self.boundary is None:
             return self.operation.results[0]
         body = self.operation.regions[0].blocks.first
-        which, index = self.place
+        which, index = self.boundary
         return body.args[index] if which == "arg_attrs" and body is not None else None
 
 
@@ -173,13 +173,13 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
 
     Raises OperationError for strings that cannot be parsed, or that no common mesh expresses.
     """
-    found = list(_all(module))
+    found = list(_sharding_strings(module))
     for each in found:
         rank = each.type.get_num_dims() if isinstance(each.type, TensorType) else 0  # pyright: ignore
         try:
             each.tiling = parse_mhlo_sharding(each.text, rank)
         except ValueError as problem:
-            what = f"has {each.what} with" if each.what else "has"
+            what = f"has {each.description} with" if each.description else "has"
             raise OperationError(
                 each.operation, f'{what} {MHLO_SHARDING} = "{each.text}": {problem}'
             ) from problem
@@ -190,7 +190,7 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
             _rewrite(each, name, mesh)
 
 
-def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
+def _insert_mesh(module: ModuleOp, found: Sequence[_ShardingString]) -> tuple[str, Mesh]:
     """Insert the mesh of all shardings; return its name and the mesh.
 
     The name is empty if no sharding gives a device count. Raises OperationError if counts differ,
@@ -222,7 +222,7 @@ def _insert_mesh(module: ModuleOp, found: Sequence[_Found]) -> tuple[str, Mesh]:
     return "", Mesh(())
 
 
-def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) -> None:
+def _form_manual_computations(found: Sequence[_ShardingString], name: str, mesh: Mesh) -> None:
     """Convert the ops between changes of shape to manual computations of Shardy."""
     shardings: dict[SSAValue, TensorSharding] = {}
     manual_axes: dict[SSAValue, frozenset[str]] = {}
@@ -258,7 +258,7 @@ def _form_manual_computations(found: Sequence[_Found], name: str, mesh: Mesh) ->
         form_manual_computations(block, border)
 
 
-def _all(module: ModuleOp) -> Iterator[_Found]:
+def _sharding_strings(module: ModuleOp) -> Iterator[_ShardingString]:
     for operation in walk(module):
         if isinstance(operation, FuncOp):
             for which, what, types in (
@@ -268,12 +268,12 @@ def _all(module: ModuleOp) -> Iterator[_Found]:
                 for index, entry in enumerate(_entries(operation, which)):
                     text = entry.get(MHLO_SHARDING)
                     if isinstance(text, StringAttr):
-                        yield _Found(
+                        yield _ShardingString(
                             operation,
                             f"{what} {index}",
                             text.data,
                             types[index],
-                            place=(which, index),
+                            boundary=(which, index),
                         )
         elif operation.name == "stablehlo.custom_call":
             text = operation.attributes.get(MHLO_SHARDING)
@@ -281,7 +281,7 @@ def _all(module: ModuleOp) -> Iterator[_Found]:
             text = text.data if isinstance(text, StringAttr) else ""
             target = target.data if isinstance(target, StringAttr) else ""
             if target in (ENTRY, EXIT) or (target == "Sharding" and text):
-                yield _Found(operation, "", text, operation.result_types[0])
+                yield _ShardingString(operation, "", text, operation.result_types[0])
 
 
 def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:
@@ -336,7 +336,7 @@ def _axes_of(digits: Digits, strides: Mapping[str, int]) -> list[str]:
     ]
 
 
-def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
+def _rewrite(found: _ShardingString, name: str, mesh: Mesh) -> None:
     """Replace a sharding string by a Shardy sharding, if there is one."""
     operation = found.operation
     sharding = None
@@ -345,7 +345,7 @@ def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
         unspecified = _UNSPECIFIED.search(config.data) if isinstance(config, StringAttr) else None
         open_ = _numbers(unspecified[1]) if unspecified else []
         sharding = _sharding(found.tiling, name, mesh, open_)
-    if found.place is None:
+    if found.boundary is None:
         if sharding is None:
             operation.attributes.pop(MHLO_SHARDING)
             return
@@ -357,7 +357,7 @@ def _rewrite(found: _Found, name: str, mesh: Mesh) -> None:
         Rewriter.replace_op(operation, made)
         return
     assert isinstance(operation, FuncOp)
-    which, index = found.place
+    which, index = found.boundary
     entries = _entries(operation, which)
     entries[index].pop(MHLO_SHARDING)
     if sharding is not None:

@@ -34,7 +34,7 @@ def build_pass(entry: PassEntry, text: str, table: PassTable) -> ModulePass:
         raise PipelineError(text, entry.offset, message, entry.name)
     pass_type = factory()
     try:
-        parameters = _parameters(pass_type, entry)
+        parameters = _parse_options(pass_type, entry)
         return pass_type.from_spec(ArgSpec(pass_type.name, parameters))
     except (ValueError, TypeError, ArgSpecParseError) as failure:
         raise PipelineError(text, entry.offset, f"pass '{entry.name}': {failure}") from failure
@@ -45,7 +45,7 @@ def unknown_pass_message(name: str, table: PassTable) -> str:
     return f"there is no pass '{name}'{did_you_mean(name, table)}"
 
 
-def _parameters(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, ParameterListType]:
+def _parse_options(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, ParameterListType]:
     fields = {
         field.name: field
         for field in dataclasses.fields(pass_type)
@@ -87,7 +87,7 @@ def _convert(key: str, value: str | None, expected: Any) -> ParameterListType:
 def _convert_to(value: str, expected: Any) -> ParameterListType:
     if get_origin(expected) is tuple:
         element = get_args(expected)[0]
-        return tuple(item for part in _split(value) for item in _convert_to(part, element))
+        return tuple(item for part in _split_list(value) for item in _convert_to(part, element))
     if get_origin(expected) in (Union, UnionType):
         return _convert("", value, expected)
     text = unquote(value)
@@ -107,7 +107,7 @@ def _convert_to(value: str, expected: Any) -> ParameterListType:
     return (text,)
 
 
-def _split(value: str) -> list[str]:
+def _split_list(value: str) -> list[str]:
     """Split the text of a list option at commas outside of brackets and quotes."""
     if value.startswith("[") and value.endswith("]"):
         value = value[1:-1]
@@ -152,12 +152,12 @@ def describe_pass(instance: ModulePass) -> str:
     """Return a pass and its non-default options in pipeline syntax."""
     options: list[str] = []
     for name, values in instance.spec().parameters.items():
-        text = ",".join(written(value) for value in values)
+        text = ",".join(option_text(value) for value in values)
         options.append(f"{name.replace('_', '-')}={text}" if values else name.replace("_", "-"))
     return f"{instance.name}{{{' '.join(options)}}}" if options else instance.name
 
 
-def written(value: object) -> str:
+def option_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)

@@ -36,7 +36,7 @@ from ...ir.attribute_access import constant_integer, number_list
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.regions import enclosing
 from ...ir.symbols import root_symbol
-from ...ir.tensor_types import element_bytes, ranked
+from ...ir.tensor_types import element_bytes, ranked, static_shape_or_none
 from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
 from ...sharding.cost import known_extents
 from ...sharding.grid import Grid
@@ -353,9 +353,7 @@ def bytes_sent(operation: Operation) -> float | None:
     """
 
     def shape(value: SSAValue, first_along: Sequence[int] = ()) -> Sequence[int] | None:
-        value_type = ranked(value)
-        static = value_type is not None and value_type.has_static_shape()
-        return value_type.get_shape() if value_type is not None and static else None
+        return static_shape_or_none(value)
 
     return _sent(operation, shape)
 

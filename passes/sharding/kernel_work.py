@@ -21,7 +21,7 @@ from ...ir.tensor_types import ranked
 ShapeOf = Callable[[SSAValue], Sequence[int] | None]
 """Return the shape of a tensor; `None` if it is unknown, or for other types."""
 
-_FREE = frozenset(
+_WEIGHTLESS = frozenset(
     """
     arith.bitcast arith.cmpf arith.cmpi arith.constant arith.extf arith.extsi arith.extui
     arith.fptosi arith.fptoui arith.index_cast arith.index_castui arith.select arith.sitofp
@@ -60,9 +60,9 @@ ANNOTATIONS = frozenset(
 """Operations whose result is their operand, with an annotation."""
 
 
-def is_free(operation: Operation) -> bool:
+def is_weightless(operation: Operation) -> bool:
     """Return whether an operation only moves, compares or converts elements."""
-    return operation.name in _FREE
+    return operation.name in _WEIGHTLESS
 
 
 def operation_work(operation: Operation, shape_of: ShapeOf) -> float | None:
@@ -89,7 +89,7 @@ def _loop_work(view: StructuredView, shape_of: ShapeOf) -> float | None:
 
 def _scalar_work(operation: Operation) -> int:
     """Return the number of real operations of a scalar operation."""
-    if is_free(operation):
+    if is_weightless(operation):
         return 0
     if operation.name.startswith("complex."):
         return _COMPLEX_WORK.get(operation.name, 2)
@@ -98,7 +98,7 @@ def _scalar_work(operation: Operation) -> int:
 
 def _element_work(operation: Operation, shape_of: ShapeOf) -> float | None:
     dialect, _, name = operation.name.partition(".")
-    if is_free(operation) or not operation.results:
+    if is_weightless(operation) or not operation.results:
         return 0.0
     result = operation.results[0]
     if not isinstance(result.type, TensorType):
@@ -178,7 +178,7 @@ def _is_pointwise(operation: Operation) -> bool:
         return IteratorType.REDUCTION not in view.iterators
     dialect, _, name = operation.name.partition(".")
     return dialect in ("arith", "math") or (
-        dialect == "tosa" and (name in _TOSA_WORK or is_free(operation))
+        dialect == "tosa" and (name in _TOSA_WORK or is_weightless(operation))
     )
 
 

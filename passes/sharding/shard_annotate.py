@@ -190,9 +190,6 @@ def find_or_create_grid(module: ModuleOp, text: str) -> str:
     return name
 
 
-# Names.
-
-
 def printed_names(function: FuncOp) -> dict[SSAValue, str]:
     """Return the names that the printer gives to the values of a function, without `%`."""
     names: dict[SSAValue, str] = {}
@@ -229,7 +226,7 @@ def located_name(location: Attribute) -> str | None:
     return location.desc.data if isinstance(location, NameLoc) else None
 
 
-def _told(function: FuncOp, group: str, index: int, key: str) -> str | None:
+def _boundary_text(function: FuncOp, group: str, index: int, key: str) -> str | None:
     """Return a string attribute of an argument or a result; `None` if it is missing or empty."""
     found = boundary_attributes(function, group, index).get(key)
     return found.data if isinstance(found, StringAttr) and found.data else None
@@ -238,17 +235,14 @@ def _told(function: FuncOp, group: str, index: int, key: str) -> str | None:
 def argument_names(function: FuncOp, index: int, printed: str) -> list[str]:
     """Return the names of an argument: as printed, in `jax.arg_info`, and in its location."""
     argument = function.body.blocks[0].args[index]
-    found = [printed, _told(function, "arg_attrs", index, "jax.arg_info")]
+    found = [printed, _boundary_text(function, "arg_attrs", index, "jax.arg_info")]
     return [name for name in (*found, located_name(argument.location)) if name]
 
 
 def result_names(function: FuncOp, index: int) -> list[str]:
     """Return the names of a result: its number, and its `jax.result_info`."""
-    told = _told(function, "res_attrs", index, "jax.result_info")
-    return [str(index), *([told] if told else [])]
-
-
-# Annotations.
+    info = _boundary_text(function, "res_attrs", index, "jax.result_info")
+    return [str(index), *([info] if info else [])]
 
 
 def _first(entries: Sequence[_Entry], names: Sequence[str]) -> _Entry | None:

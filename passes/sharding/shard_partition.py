@@ -22,10 +22,9 @@ from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_resu
 from ...ir.regions import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
-from .partition.control_flow import local_of
 from .partition.emitter import Emitter
 from .partition.known_offsets import fold_known_offsets
-from .partition.local_types import local_type
+from .partition.local_types import local_type_of
 from .partition.partitioner import Partitioner, normal
 from .partition.signatures import Shardings, Signatures
 from .propagation.sub_axes import define_finer_grid
@@ -84,7 +83,7 @@ def _emit_function(function: FuncOp, signatures: Signatures) -> Region:
         for index, argument in enumerate(source.args):
             own = partitioner.signature.arguments[index] if is_entry else None
             sharding = normal(own) if is_entry else partitioner.wanted(argument)
-            new = block.insert_arg(local_of(argument, sharding), index)
+            new = block.insert_arg(local_type_of(argument.type, sharding), index)
             partitioner.set_value(argument, new, sharding)
     for source in order:
         partitioner.emitter = emitters[source]
@@ -106,7 +105,8 @@ def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> N
     old_arguments = [argument.type for argument in old.blocks[0].args]
     entry = region.blocks[0]
     returned = [
-        _local(result, sharding) for result, sharding in zip(old_type.outputs, results, strict=True)
+        local_type_of(result, sharding)
+        for result, sharding in zip(old_type.outputs, results, strict=True)
     ]
     function.function_type = FunctionType.from_lists(
         [argument.type for argument in entry.args], returned
@@ -118,10 +118,6 @@ def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> N
         if sharding is not None and normal(sharding) is not None:
             set_result_boundary(function, index, _boundary(whole, sharding))
     old.drop_all_references()
-
-
-def _local(whole: Attribute, sharding: Sharding | None) -> Attribute:
-    return local_type(whole, sharding) if isinstance(whole, TensorType) else whole  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _boundary(whole: Attribute, sharding: Sharding) -> Boundary:

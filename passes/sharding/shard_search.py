@@ -190,9 +190,6 @@ def factorizations(
         yield from split(count, length, 2)
 
 
-# Remarks.
-
-
 def _names(graph: ShardingGraph) -> dict[object, str]:
     found: dict[object, str] = {}
     for function in graph.functions:

@@ -128,7 +128,7 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
     return builder_before(operation).insert(made).results[0]
 
 
-def _sliced(operation: Operation) -> SSAValue | None:
+def _fold_slice(operation: Operation) -> SSAValue | None:
     """Simplify an `all_slice` of an `all_gather` or an `all_reduce`."""
     source = operation.operands[0]
     dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
@@ -164,7 +164,7 @@ def _sliced(operation: Operation) -> SSAValue | None:
     return _insert_before(operation, AllReduceOp(scattered, grid, rest, reduction=kind))
 
 
-def _gathered(operation: Operation) -> SSAValue | None:
+def _fold_gather(operation: Operation) -> SSAValue | None:
     """Simplify an `all_gather` of an `all_slice` of a value that all devices of the group share."""
     piece = made_by(operation.operands[0], ALL_SLICE.operation)
     if (
@@ -238,7 +238,7 @@ _COMBINATIONS: dict[str, ReductionKind] = {
 """Operations `f` with `f(reduce(x), reduce(y)) = reduce(f(x, y))`, by kind of reduction."""
 
 
-def _combined(operation: Operation) -> SSAValue | None:
+def _combine_reductions(operation: Operation) -> SSAValue | None:
     """Replace a combination of two reductions of one kind by the reduction of the combination."""
     if len(operation.operands) < 2 or len(operation.results) != 1:
         return None
@@ -268,7 +268,7 @@ def _combined(operation: Operation) -> SSAValue | None:
     return _insert_before(operation, rebuilt(left, operands, [operation.results[0].type]))
 
 
-def _alone(operation: Operation) -> SSAValue | None:
+def _fold_single_device(operation: Operation) -> SSAValue | None:
     """Replace a collective over no axes by its operand."""
     source, result = operation.operands[0], operation.results[0]
     if axes_of(operation) or source.type != result.type:
@@ -276,7 +276,7 @@ def _alone(operation: Operation) -> SSAValue | None:
     return source
 
 
-def _without_elements(operation: Operation) -> SSAValue | None:
+def _fold_empty(operation: Operation) -> SSAValue | None:
     """Replace an `all_reduce` of a tensor without elements by its operand."""
     source, result = operation.operands[0], operation.results[0]
     if source.type != result.type or 0 not in (tensor_shape(source) or ()):
@@ -296,12 +296,12 @@ def _first(*rules: Rule) -> Rule:
 
 
 _RULES: dict[str, Rule] = {
-    ALL_SLICE.operation: _first(_alone, _sliced),
-    ALL_GATHER.operation: _first(_alone, _gathered),
-    ALL_REDUCE.operation: _first(_alone, _without_elements),
-    REDUCE_SCATTER.operation: _alone,
-    ALL_TO_ALL.operation: _alone,
-    **dict.fromkeys(_COMBINATIONS, _combined),
+    ALL_SLICE.operation: _first(_fold_single_device, _fold_slice),
+    ALL_GATHER.operation: _first(_fold_single_device, _fold_gather),
+    ALL_REDUCE.operation: _first(_fold_single_device, _fold_empty),
+    REDUCE_SCATTER.operation: _fold_single_device,
+    ALL_TO_ALL.operation: _fold_single_device,
+    **dict.fromkeys(_COMBINATIONS, _combine_reductions),
 }
 """The rewrite rule of each operation."""
 

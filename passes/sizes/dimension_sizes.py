@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from importlib import import_module
+from itertools import takewhile
 from typing import cast
 
 from xdsl.builder import Builder
@@ -91,24 +92,16 @@ class DimensionSizes:
             self._constants[key] = constant_index(number, builder)
         return self._constants[key]
 
-    def builder_behind(self, value: SSAValue) -> Builder:
+    def builder_after(self, value: SSAValue) -> Builder:
         """Return a builder that inserts right after the definition of a value."""
         maker = maker_of(value)
         if isinstance(value, OpResult):
             return located_builder(InsertPoint.after(maker), maker)
         block = cast(Block, value.owner)
         # After the leading constants: more of them may be inserted at the block's start later.
-        last = next((one for one in reversed(self._leading_constants(block))), None)
-        point = InsertPoint.at_start(block) if last is None else InsertPoint.after(last)
+        constants = list(takewhile(lambda op: op.name == "arith.constant", block.ops))
+        point = InsertPoint.after(constants[-1]) if constants else InsertPoint.at_start(block)
         return located_builder(point, maker)
-
-    def _leading_constants(self, block: Block) -> list[Operation]:
-        leading: list[Operation] = []
-        for operation in block.ops:
-            if operation.name != "arith.constant":
-                break
-            leading.append(operation)
-        return leading
 
     def _find(self, value: SSAValue, index: int) -> Size:
         tensor = ranked(value)
@@ -124,7 +117,7 @@ class DimensionSizes:
             if found is not None:
                 return found
         position = self.constant(index, value)
-        return self.builder_behind(value).insert(DimOp(value, position)).result
+        return self.builder_after(value).insert(DimOp(value, position)).result
 
 
 def entry_block(value: SSAValue) -> Block:
@@ -325,7 +318,7 @@ size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"
 )
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
-_MODULES = ("collective_sizes", "shape_tensors", "tosa_sizes")
+_MODULES = ("collective_sizes", "scalar_elements", "tosa_sizes")
 """The modules of this folder that add rules."""
 
 

@@ -44,8 +44,8 @@ class LocalSizes:
         """
         if ranked(value) is None:
             return None
-        places = frozenset(first_along)
-        sizes = [self._size(size, places) for size in self._sizes.sizes(value)]
+        first = frozenset(first_along)
+        sizes = [self._size(size, first) for size in self._sizes.sizes(value)]
         known = [size for size in sizes if size is not None]
         return tuple(known) if len(known) == len(sizes) else None
 
@@ -67,8 +67,8 @@ class LocalSizes:
             return constant_integer(value)
         if op.name == "tensor.dim":
             return self._dimension(op, first)
-        if op.name in _PLACES:
-            return _PLACES[op.name](op, value.index, first)
+        if op.name in _PROCESS_QUERIES:
+            return _PROCESS_QUERIES[op.name](op, value.index, first)
         numbers = [self._number(operand, first) for operand in op.operands]
         known = tuple(number for number in numbers if number is not None)
         if len(known) != len(numbers):
@@ -160,7 +160,7 @@ def _grid_shape(op: Operation, index: int, first: frozenset[int]) -> int | None:
     return None if grid is None else grid.shape[(axes_of(op, "axes") or range(grid.rank))[index]]
 
 
-_PLACES: dict[str, Callable[[Operation, int, frozenset[int]], int | None]] = {
+_PROCESS_QUERIES: dict[str, Callable[[Operation, int, frozenset[int]], int | None]] = {
     "shard.grid_shape": _grid_shape,
     "shard.process_linear_index": _process_index,
     "shard.process_multi_index": _process_index,

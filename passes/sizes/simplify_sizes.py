@@ -43,7 +43,7 @@ from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
-from .shape_tensors import CASTS, ShapeTensors, cast_size
+from .scalar_elements import CASTS, ScalarElements, cast_size
 
 EQUAL, LESS = 0, 2
 """The predicates of `arith.cmpi eq` and `slt`."""
@@ -80,7 +80,7 @@ def _trace_sizes(function: Operation) -> None:
         if operation.name == "arith.select" and _asks_for_negative_size(operation.operands[0]):
             Rewriter.replace_op(operation, [], [operation.operands[2]])
     sizes = DimensionSizes()
-    shapes = ShapeTensors(sizes)
+    shapes = ScalarElements(sizes)
     for operation in tuple(_on_tensors(function)):
         if operation.name == "tensor.extract":
             tensor, *indices = operation.operands
@@ -188,9 +188,9 @@ class _Simplifier:
         for operand, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             if ranked(operand) is None:
                 continue
-            for place, result in enumerate(map_.results):
+            for dimension, result in enumerate(map_.results):
                 if isinstance(result, AffineDimExpr) and extents[result.position] is None:
-                    extents[result.position] = self._sizes.size(operand, place)
+                    extents[result.position] = self._sizes.size(operand, dimension)
         return extents
 
     def _loop_indices(
@@ -205,8 +205,8 @@ class _Simplifier:
         if block_with(tensor) is body:
             return None
         found: list[AffineExpr] = []
-        for place, index in enumerate(indices):
-            size = self._sizes.size(tensor, place)
+        for dimension, index in enumerate(indices):
+            size = self._sizes.size(tensor, dimension)
             loop, number = self._loop_of(index, extents, size), constant_integer(index)
             if loop is not None:
                 found.append(AffineExpr.dimension(loop))
@@ -247,8 +247,8 @@ def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]
     """Replace a `linalg.generic` by one with additional inputs instead of reads in its body."""
     body = generic.body.block
     count = len(generic.inputs)
-    for place, (read, _) in enumerate(added):
-        argument = body.insert_arg(read.results[0].type, count + place)
+    for index, (read, _) in enumerate(added):
+        argument = body.insert_arg(read.results[0].type, count + index)
         read.results[0].replace_all_uses_with(argument)
         Rewriter.erase_op(read)
     maps = [each.data for each in generic.indexing_maps]
@@ -305,8 +305,10 @@ def _joined(
     old: Sequence[Size], new: Sequence[Size], taken: Sequence[int], made: Sequence[int]
 ) -> int:
     """Return the size of a collapsed group, dynamic if it is not known."""
-    for sizes, places in ((old, taken), (new, made)):
-        known = [size for size in (sizes[place] for place in places) if isinstance(size, int)]
-        if len(known) == len(places):
+    for sizes, dimensions in ((old, taken), (new, made)):
+        known = [
+            size for size in (sizes[dimension] for dimension in dimensions) if isinstance(size, int)
+        ]
+        if len(known) == len(dimensions):
             return prod(known)
     return DYNAMIC_INDEX

@@ -8,9 +8,8 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import OpResult, SSAValue
 
-from ...ir.attribute_access import attribute, number_list
+from ...ir.attribute_access import attribute, number_list, optional_integer
 from ...ir.index_folding import known_first
-from ..sharding.rules.builder import integer
 from ..sharding.rules.tosa import constant_shape
 from ..sharding.rules.tosa_windows import sliding
 from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, size_rule
@@ -58,8 +57,8 @@ BINARY = (
 )
 REDUCTIONS = "all any max min product sum"
 
-ELEMENTWISE_UNARY = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
-size_rule(*(f"tosa.{name}" for name in ELEMENTWISE_UNARY))(like(0))
+SAME_SHAPE_AS_OPERAND = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
+size_rule(*(f"tosa.{name}" for name in SAME_SHAPE_AS_OPERAND))(like(0))
 size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
 size_rule("tosa.select")(_broadcast(3))
 size_rule("tosa.scatter", "tosa.table")(like(0))
@@ -68,7 +67,7 @@ size_rule("tosa.scatter", "tosa.table")(like(0))
 @size_rule("tosa.argmax")
 def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the operand's size, without the searched dimension."""
-    axis = integer(value.op, "axis")
+    axis = optional_integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
 
 
@@ -93,7 +92,7 @@ def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     result = value.type
     if not isinstance(result, TensorType):
         return None
-    others = [extent for place, extent in enumerate(result.get_shape()) if place != index]
+    others = [extent for other, extent in enumerate(result.get_shape()) if other != index]
     before = sizes.sizes(value.op.operands[0])
     if DYNAMIC_INDEX in others or sum(isinstance(size, SSAValue) for size in before) > 1:
         return None

@@ -1,7 +1,7 @@
 """`convert-stablehlo-to-linalg`: convert StableHLO programs to linalg, tensor, scf, arith and math.
 
 Every function gets a new body. Integers become signless except in the signatures of public
-functions, tokens become `tensor<i1>`, and each op is converted by its rule (`rules.py`).
+functions, tokens become `tensor<i1>`, and each op is converted by its rule (`lowering/rules.py`).
 """
 
 from __future__ import annotations
@@ -22,27 +22,16 @@ CONVERTED = frozenset({"check.agree"})
 """Ops of these dialects that the conversion itself emits."""
 
 _RULES = (
-    *(
-        "arithmetic",
-        "conversions",
-        "hyperbolic_functions",
-        "special_functions",
-        "shapes",
-        "reductions",
-        "products",
-    ),
-    *(
-        "indexing",
-        "scatter",
-        "select_and_scatter",
-        "sorting",
-        "control_flow",
-        "calls",
-        "dynamic_calls",
-        "random_bits",
-    ),
-    *("dynamic_calls", "random_bits", "decompositions", "implicit_broadcasts"),
-    *("parallel_programs", "quantised", "collectives", "ragged_products"),
+    *("elementwise.arithmetic", "elementwise.conversions", "elementwise.hyperbolic_functions"),
+    *("elementwise.special_functions", "elementwise.random_bits"),
+    *("elementwise.implicit_broadcasts", "elementwise.quantised"),
+    *("data_movement.shapes", "data_movement.gather", "data_movement.scatter"),
+    *("reduction.reductions", "reduction.select_and_scatter"),
+    *("products.dot_products", "products.convolution", "products.ragged_products"),
+    "sorting.sorting",
+    *("lowering.control_flow", "calls.custom_calls", "calls.dynamic_calls", "calls.kept_ops"),
+    *("calls.test_expectations", "reduction.batch_norm"),
+    *("distribution.parallel_programs", "distribution.collectives"),
 )
 """The modules that fill the tables of rules."""
 
@@ -76,12 +65,13 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
-    from .folding import drop_factors_of_one
-    from .foreign_attributes import own_foreign_attributes
-    from .lowering import convert_functions
+    from .distribution.parallel_programs import functions_of_processes
+    from .lowering.folding import drop_factors_of_one
+    from .lowering.foreign_attributes import replace_foreign_attributes
+    from .lowering.lowering import convert_functions
 
     inline_small_calls(module)
-    own_foreign_attributes(module)
+    replace_foreign_attributes(module)
     # The conversion drops custom calls with shardings, so these are imported first.
     import_mhlo_shardings(module)
     drop_factors_of_one(module)
@@ -92,4 +82,4 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     for operation in module.body.block.ops:
         if is_to_convert(operation):
             raise OperationError(operation, "stands outside of a function")
-    convert_functions(module)
+    convert_functions(module, functions_of_processes(module))

@@ -72,7 +72,19 @@ class EncodeHostTensorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with without_garbage_collection():
-            encode_operations(tuple(host_operations(op)))
+            operations = tuple(host_operations(op))
+            for operation in operations:
+                if isinstance(operation, TensorDispatchOp):
+                    _verify_resolved(operation)
+            encode_operations(operations)
+
+
+def _verify_resolved(dispatch: TensorDispatchOp) -> None:
+    """Raise OperationError if a dispatch has a tensor whose layout is open."""
+    for type_ in (*dispatch.operand_encodings, *dispatch.result_encodings):
+        encoding = tensor_encoding(type_)
+        if encoding is not None and encoding.is_open:
+            raise OperationError(dispatch, f"the layout of {type_} is not resolved")
 
 
 def encode_operations(operations: Sequence[Operation]) -> None:
@@ -343,6 +355,11 @@ def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.clone")
 def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
+    """A copy; none where the bytes stay where they are, since operations do not change operands."""
+    maker = op.source.owner
+    made_on = maker.properties.get("affinity") if isinstance(maker, Operation) else None
+    if op.source.type == op.result.type and op.affinity in (None, made_on):
+        return (op.source,)
     return _becomes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
 
 
@@ -436,10 +453,6 @@ def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.dispatch")
 def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """Pass the whole range of each resource to the kernel."""
-    for type_ in (*op.operand_encodings, *op.result_encodings):
-        encoding = tensor_encoding(type_)
-        if encoding is not None and encoding.is_open:
-            raise OperationError(op, f"the layout of {type_} is not resolved")
     resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
     start = builder.indices.index(0)
     new = AsyncDispatchOp.build(

@@ -47,7 +47,7 @@ from .kernels.bindings import (
     KERNEL_OPERATIONS,
     STREAM,
     KernelOperations,
-    kernel_label,
+    element_label,
     whole_tensor,
 )
 
@@ -95,22 +95,20 @@ class Relayouts:
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)
             return None
-        for tensor in (source, result):
-            encoding = tensor_encoding(tensor)
-            if encoding is not None and not encoding.is_resolved:
-                raise OperationError(operation, f"the layout of {tensor} is not resolved")
         key = source, result, self._runs_on(operation)
         if key not in self._kernels:
             self._kernels[key] = self._kernel(source, result, operation)
-        dims = tuple(operation.source_encoding_dims)
+        given = tuple(operation.source_encoding_dims)
+        wanted = tuple(operation.result_encoding_dims)
+        dims = (*given, *wanted)
         dispatch = TensorDispatchOp.build(
             operands=[
                 dims,
                 [operation.source, *dims],
                 [operation.source_size],
-                dims,
+                given,
                 [operation.result_size],
-                tuple(operation.result_encoding_dims),
+                wanted,
             ],
             result_types=[[UNKNOWN]],
             properties={
@@ -131,38 +129,46 @@ class Relayouts:
             return ()
         try:
             return self._affinities.targets(affinity, operation)
-        except TargetsUnknownError:
+        except (TargetsUnknownError, OperationError):
             return affinity
 
     def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
         """Build an executable for an encode; return its entry point."""
         name = numbered_name("_encoding_", self._taken, len(self._kernels))
         self._taken.add(name)
-        label = kernel_label(f"{name}_encode", shape_of(source), str(source.element_type))
+        label = f"{name}_encode_{_type_label(source)}_to_{_type_label(result)}"
         block = relayout_block(source, result, self._operations)
         kernel = FuncOp(label, (list(block.arg_types), []), Region(block))
-        dims = sum(size is None for size in shape_of(source))
+        dims = len(block.args) - 2
         count = self._operations.count_from_slice(STREAM, dims)
         executable = self._operations.executable(STREAM, name, kernel, count)
         located_builder(self._point, encode).insert(executable)
         return SymbolRefAttr(name, [kernel.sym_name])
 
 
+def _type_label(tensor: Tensor) -> str:
+    """`Dx8xf32`: the sizes and the element type of a tensor."""
+    sizes = ["D" if size is None else str(size) for size in shape_of(tensor)]
+    return "x".join([*sizes, element_label(str(tensor.element_type))])
+
+
 def _is_plain(tensor: Tensor) -> bool:
-    """Return whether a tensor is stored in row-major order."""
+    """Return whether a tensor is known to be stored in row-major order."""
     encoding = tensor_encoding(tensor)
-    return encoding is None or encoding.is_identity(tensor)
+    return encoding is None or (encoding.is_resolved and encoding.is_identity(tensor))
 
 
 def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations) -> Block:
-    """Build the entry block of a kernel: source binding, dynamic sizes, result binding."""
-    dims = sum(size is None for size in shape_of(source))
-    block = Block(arg_types=[BindingType(), *[INDEX] * dims, BindingType()])
+    """Build the entry block of a kernel: source binding, dynamic sizes of both, result binding."""
+    counts = [sum(size is None for size in shape_of(tensor)) for tensor in (source, result)]
+    block = Block(arg_types=[BindingType(), *[INDEX] * sum(counts), BindingType()])
     builder = Builder(InsertPoint.at_end(block))
     start = constant_index(0, builder)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
+    # Both are of one shape: what is told by the same values needs no room of its own.
+    sizes = sizes[: counts[0]]
     bound = [
         builder.insert(
             stream.BindingSubspanOp.build(

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
-from ...dialects.shard.boundary import GRID_ATTRIBUTE
+from ...dialects.shard.boundary import PER_PROCESS_GRID
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS
 from ...ir.symbols import root_symbol
@@ -59,7 +59,7 @@ class CollectiveUses:
             name
             for name, each in named.items()
             if each.name == "util.global" and each.properties["type"].name == "index"
-            if GRID_ATTRIBUTE in each.attributes
+            if PER_PROCESS_GRID in each.attributes
         }
         self._executables = {
             name: each for name, each in named.items() if each.name.endswith(".executable")

@@ -32,8 +32,8 @@ class ConvertTmTensorToLinalgPass(ModulePass):
         if not found:
             return
         # Imported here because programs without `tm_tensor` do not need these modules.
-        from ..stablehlo.emitter import Emitter
-        from ..stablehlo.lowering import Lowering
+        from ..stablehlo.lowering.emitter import Emitter
+        from ..stablehlo.lowering.lowering import Lowering
         from .lowerings import tm_tensor_rule
 
         for operation in found:

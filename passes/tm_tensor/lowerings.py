@@ -17,19 +17,19 @@ from ...dialects.stablehlo.attributes import ScatterAttr
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.index import IndexOrInt
 from ...ir.rules import Rules
-from ..stablehlo.combiners import combiner, only_operation
-from ..stablehlo.elements import Kind, kind
-from ..stablehlo.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..stablehlo.lowering import Lowering
-from ..stablehlo.products import accumulator, contract, rounded
-from ..stablehlo.rank_sort import Less
-from ..stablehlo.running_reductions import running_reduction
-from ..stablehlo.scatter import scattered
-from ..stablehlo.shapes import iota
-from ..stablehlo.sorting import in_pairs, in_sorted_order
+from ..stablehlo.data_movement.scatter import scattered
+from ..stablehlo.data_movement.shapes import iota
+from ..stablehlo.elementwise.conversions import convert_tensor
+from ..stablehlo.lowering.element_types import Kind, kind
+from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..stablehlo.lowering.lowering import Lowering
+from ..stablehlo.lowering.rules import Tensors
+from ..stablehlo.products.dot_products import accumulator, contract
+from ..stablehlo.reduction.combiners import combiner, only_operation
+from ..stablehlo.reduction.running_reductions import running_reduction
+from ..stablehlo.sorting.rank_sort import Less
+from ..stablehlo.sorting.sorting import in_pairs, in_sorted_order
 from .sequential_scan import sequential_scan
-
-Tensors = Sequence[SSAValue]
 
 tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
 
@@ -48,21 +48,22 @@ def _scan(lowering: Lowering, op: Operation) -> Tensors:
     """
     e = lowering.emit
     value, _, initial = op.operands
-    place, extent = integer(op, "dimension"), shape(value)[integer(op, "dimension")]
+    dimension = integer(op, "dimension")
+    extent = shape(value)[dimension]
     if 0 in shape(value):
         return [value, initial]
     if not flag(op, "inclusive"):
-        value = _shifted(e, value, initial, place)
+        value = _shifted(e, value, initial, dimension)
     combined = combiner(lowering, op, op.regions[0], 1)
     identity = _identity(op.regions[0], combined.kinds[0])
     if extent > 0 and identity is not None:
         start = e.constant(identity, combined.kinds[0].type)
         given = (combined.kinds[0], combined.kinds[0])
-        result = running_reduction(e, combined, value, start, given, place)
+        result = running_reduction(e, combined, value, start, given, dimension)
     else:
-        result = sequential_scan(e, combined, value, place)
+        result = sequential_scan(e, combined, value, dimension)
     (result,) = combined.finish(e, [result])
-    last = _last(e, result, initial, place) if op.results[1].uses else initial
+    last = _last(e, result, initial, dimension) if op.results[1].uses else initial
     return [result, last]
 
 
@@ -84,46 +85,46 @@ _IDENTITIES: dict[str, Callable[[int], float]] = {
 """The identity of each associative body, by the bit width of its elements."""
 
 
-def _identity(region: Region, found: Kind) -> float | None:
+def _identity(region: Region, element: Kind) -> float | None:
     body = only_operation(region)
-    if body is None or body.name not in _IDENTITIES or isinstance(found.type, IndexType):
+    if body is None or body.name not in _IDENTITIES or isinstance(element.type, IndexType):
         return None
-    return _IDENTITIES[body.name](found.width)
+    return _IDENTITIES[body.name](element.width)
 
 
-def _without(place: int, rank: int) -> list[int]:
-    return [each for each in range(rank) if each != place]
+def _without(dimension: int, rank: int) -> list[int]:
+    return [each for each in range(rank) if each != dimension]
 
 
-def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, place: int) -> SSAValue:
+def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, dimension: int) -> SSAValue:
     """Shift a tensor by one position behind the accumulator: `[a], [x, y, z] -> [a, x, y]`."""
     rank, sizes = len(shape(value)), e.sizes(value)
-    one = [int(each == place) for each in range(rank)]
+    one = [int(each == dimension) for each in range(rank)]
     padded = e.pad(value, one, [0] * rank, e.constant(0, element_type(value.type)))
     moved = e.extract_slice(padded, [0] * rank, sizes, [1] * rank)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        is_first = inner.compare_integers("eq", inner.loop_index(place), inner.index(0))
+        is_first = inner.compare_integers("eq", inner.loop_index(dimension), inner.index(0))
         return [inner.select(is_first, args[1], args[0])]
 
-    kept = dims(*_without(place, rank), loops=rank)
+    kept = dims(*_without(dimension, rank), loops=rank)
     empty = e.empty(sizes, element_type(value.type))
     maps = [dims(*range(rank), loops=rank), kept]
     return e.loops([moved, initial], maps, [empty], None, body)[0]
 
 
-def _last(e: Emitter, result: SSAValue, initial: SSAValue, place: int) -> SSAValue:
+def _last(e: Emitter, result: SSAValue, initial: SSAValue, dimension: int) -> SSAValue:
     rank = len(shape(result))
-    last = e.index(e.subtract(e.size(result, place), 1))
+    last = e.index(e.subtract(e.size(result, dimension), 1))
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        index = inner.loop_index(place)
+        index = inner.loop_index(dimension)
         is_last = inner.compare_integers("eq", index, last)
         is_later = inner.compare_integers("sgt", index, inner.index(0))
         return [inner.select(inner.both(is_last, is_later), args[0], args[1])]
 
-    iterators = [REDUCTION if each == place else PARALLEL for each in range(rank)]
-    kept = dims(*_without(place, rank), loops=rank)
+    iterators = [REDUCTION if each == dimension else PARALLEL for each in range(rank)]
+    kept = dims(*_without(dimension, rank), loops=rank)
     return e.loops([result], None, [initial], [kept], body, iterators)[0]
 
 
@@ -142,13 +143,13 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
 
     Equal elements are ordered by their indices.
     """
-    e, place = lowering.emit, integer(op, "dimension")
+    e, dimension = lowering.emit, integer(op, "dimension")
     *given, best, best_indices = op.operands
     index_type = element_type(best_indices.type)
     if len(given) == 1:
-        given.append(iota(e, e.sizes(given[0]), place, kind(index_type)))
+        given.append(iota(e, e.sizes(given[0]), dimension, kind(index_type)))
     pairs = zip(given, (best, best_indices), strict=True)
-    joined = [_joined(e, one, other, place) for one, other in pairs]
+    joined = [_joined(e, one, other, dimension) for one, other in pairs]
     better = _strict_order(lowering, op.regions[0])
 
     def before(inner: Emitter, one: Tensors, other: Tensors) -> SSAValue:
@@ -157,18 +158,18 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
         equal = inner.select(is_worse, inner.constant(0, is_worse.type), is_first)
         return inner.either(better(inner, one[:1], other[:1]), equal)
 
-    ordered = in_sorted_order(e, joined, place, before)
+    ordered = in_sorted_order(e, joined, dimension, before)
     rank, sizes = len(shape(best)), e.sizes(best)
     return [e.extract_slice(each, [0] * rank, sizes, [1] * rank) for each in ordered]
 
 
-def _joined(e: Emitter, one: SSAValue, other: SSAValue, place: int) -> SSAValue:
+def _joined(e: Emitter, one: SSAValue, other: SSAValue, dimension: int) -> SSAValue:
     """Concatenate two tensors along a dimension."""
     rank = len(shape(one))
     sizes: list[IndexOrInt] = e.sizes(one)
     offsets: list[IndexOrInt] = [0] * rank
-    offsets[place] = sizes[place]
-    sizes[place] = e.add(sizes[place], e.size(other, place))
+    offsets[dimension] = sizes[dimension]
+    sizes[dimension] = e.add(sizes[dimension], e.size(other, dimension))
     empty = e.empty(sizes, element_type(one.type))
     first = e.insert_slice(one, empty, [0] * rank, [1] * rank)
     return e.insert_slice(other, first, offsets, [1] * rank)
@@ -196,8 +197,8 @@ def _strict_order(lowering: Lowering, region: Region) -> Less:
             return found
 
     def before(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
-        forward = lowering.scalars(region, in_pairs(one, other), e)[0]
-        backward = lowering.scalars(region, in_pairs(other, one), e)[0]
+        forward = lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
+        backward = lowering.inline_on_scalars(region, in_pairs(other, one), e)[0]
         return e.select(backward, e.constant(0, backward.type), forward)
 
     return before
@@ -264,16 +265,16 @@ def _attention(lowering: Lowering, op: Operation) -> Tensors:
     """Emit `softmax(query * key^T / sqrt(d) + mask) * value`, with d the last size of `query`."""
     e = lowering.emit
     query, key, value, *mask, _ = op.operands
-    found, rank = kind(query.type), len(shape(query))
-    total, batch = accumulator((found, found, found)), tuple(range(rank - 2))
+    element, rank = kind(query.type), len(shape(query))
+    total, batch = accumulator((element, element, element)), tuple(range(rank - 2))
     lists = (batch, batch, (rank - 1,), (rank - 1,))
-    weights = contract(e, (query, key), lists, (found, found, total))
-    mask = [rounded(e, each, found, total) for each in mask]
+    weights = contract(e, (query, key), lists, (element, element, total))
+    mask = [convert_tensor(e, each, element, total) for each in mask]
     weights = _masked(e, weights, mask, e.size(query, rank - 1))
     empty = e.empty(e.sizes(weights), total.type)
     softmax = e.add_op(SoftmaxOp(weights, empty, rank - 1)).results[0]
     lists = (batch, batch, (rank - 1,), (rank - 2,))
-    return [contract(e, (softmax, value), lists, (total, found, found))]
+    return [contract(e, (softmax, value), lists, (total, element, element))]
 
 
 def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> SSAValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -45,11 +45,12 @@ class InputTypes:
                     break
             else:
                 return arrays
-        if any(isinstance(each, DeviceArray) and each.sharding is None for each in inputs):
-            return self.checked([_on_one_device(each) for each in inputs])
-        return [np.asarray(each, order="C") for each in checked_inputs(self._types, inputs)]
+        own = [_on_one_device(each) for each in inputs]
+        return [np.asarray(each, order="C") for each in checked_inputs(self._types, own)]
 
-    def whole(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array | DeviceArray]:
+    def checked_for_devices(
+        self, inputs: Sequence[Array | DeviceArray]
+    ) -> Sequence[Array | DeviceArray]:
         """Return the same as `checked`, but leave inputs that are DeviceArrays unchanged."""
         if not any(isinstance(each, DeviceArray) for each in inputs):
             return self.checked(inputs)
@@ -64,7 +65,7 @@ class InputTypes:
                     break
             else:
                 return inputs
-        return checked_whole(self._types, inputs)
+        return [_checked_for_devices(*row) for row in _numbered(self._types, inputs)]
 
     def arrays(
         self, function: str, inputs: Sequence[npt.ArrayLike | DeviceArray]
@@ -125,12 +126,16 @@ def checked_inputs(
     types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
 ) -> list[Array]:
     """Return the inputs as arrays of the arguments' element types and shapes. Raises InputError."""
+    return [checked_input(*row) for row in _numbered(types, inputs)]
+
+
+def _numbered(
+    types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
+) -> Iterator[tuple[int, Array | DeviceArray, ValueType]]:
+    """Return an iterator over the inputs with their numbers and types. Raises InputError."""
     if len(types) != len(inputs):
         raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
-    return [
-        checked_input(index, value, value_type)
-        for index, (value, value_type) in enumerate(zip(inputs, types, strict=True))
-    ]
+    return zip(range(len(types)), inputs, types, strict=True)
 
 
 def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType) -> Array:
@@ -140,6 +145,15 @@ def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType)
     array = np.asarray(value)
     check_kind(f"input {index}", array.dtype, array.shape, value_type)
     return _native(f"input {index}", array, value_type)
+
+
+def _checked_for_devices(
+    index: int, value: Array | DeviceArray, value_type: ValueType
+) -> Array | DeviceArray:
+    if not isinstance(value, DeviceArray):
+        return checked_input(index, value, value_type)
+    check_kind(f"input {index}", value.dtype, value.shape, value_type)
+    return value
 
 
 def check_kind(
@@ -177,22 +191,6 @@ def _native(role: str, array: Array, value_type: ValueType) -> Array:
         where = f" at {list(place)}" if place else ""
         raise InputError(f"{role} holds {array[place]}{where}, which does not fit {value_type}")
     return array
-
-
-def checked_whole(
-    types: Sequence[ValueType], inputs: Sequence[Array | DeviceArray]
-) -> list[Array | DeviceArray]:
-    """Return the same as `checked_inputs`, but leave DeviceArrays unchanged."""
-    if len(types) != len(inputs):
-        raise InputError(f"expected {len(types)} inputs, got {len(inputs)}")
-    checked: list[Array | DeviceArray] = []
-    for index, (value, kind) in enumerate(zip(inputs, types, strict=True)):
-        if isinstance(value, DeviceArray):
-            check_kind(f"input {index}", value.dtype, value.shape, kind)
-            checked.append(value)
-        else:
-            checked.append(checked_input(index, value, kind))
-    return checked
 
 
 def _as_array(value: npt.ArrayLike) -> Array:

@@ -13,6 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.int64]
+
+MAX_INT64 = (1 << 63) - 1
+
 Value = Any
 """A NumPy array or scalar, or an object of its own for types such as `!shard.sharding`."""
 

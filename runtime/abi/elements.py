@@ -103,7 +103,7 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
 
         raise OperationError(
             operation,
-            f"has elements of type {element_type}, which the numba backend does not compile",
+            f"has elements of type {element_type}, which the native backend does not compile",
         )
     return found
 

@@ -35,53 +35,17 @@ from ...ir.attribute_access import element_type
 from ...ir.tensor_types import element_named
 from ...tiling.packed_arrays import from_bytes, to_bytes
 from .arrays import (
-    FLOAT_TYPES,
     UNDEFINED_BITS,
     Array,
     UnsupportedType,
     Value,
     container,
-    count_undefined,
     dtype_named,
     integer_value,
     is_float_dtype,
-    is_narrow_float,
-    is_number,
-    shape_fits,
-    shape_phrase,
-    shape_text,
     wrap,
 )
 from .value_types import ValueType
-
-__all__ = [
-    "FLOAT_TYPES",
-    "Array",
-    "UnsupportedType",
-    "Value",
-    "choose",
-    "count_undefined",
-    "dtype_of",
-    "from_integer",
-    "holds_numbers",
-    "index_message",
-    "integer_width",
-    "is_float_dtype",
-    "is_narrow_float",
-    "is_number",
-    "is_unsigned",
-    "plain_type",
-    "reinterpreted",
-    "scalar_dtype",
-    "shape_fits",
-    "shape_phrase",
-    "shape_text",
-    "signed",
-    "static_shape",
-    "undefined",
-    "unsigned",
-    "wrap",
-]
 
 
 @lru_cache(256)

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import partial, reduce
 
 from ...ir.index_folding import FoldingIndices, known_first
-from .constant_moves import Accepts, propagate_constants
+from ..abi.arrays import MAX_INT64
+from .constant_propagation import Accepts, propagate_constants
 from .device_switches import place_switches
 from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
@@ -21,9 +22,6 @@ from .program import (
     Outgoing,
     Register,
 )
-
-LARGEST = (1 << 63) - 1
-"""The largest number in a register; no block has as many bytes."""
 
 IndexOrInt = int | Register
 """An index: a constant, or in a register."""
@@ -67,7 +65,7 @@ class Builder(FoldingIndices[Register]):
         if found is None:
             found = self._constants[value] = self.register()
             # Larger numbers occur only in code that a failing check makes unreachable.
-            fitting = min(value, LARGEST) if isinstance(value, int) else value
+            fitting = min(value, MAX_INT64) if isinstance(value, int) else value
             self.function.constants[found] = fitting
         return found
 
@@ -120,7 +118,7 @@ class Builder(FoldingIndices[Register]):
         self.function.labels.append(label)
         return label
 
-    def place(self, label: Label) -> None:
+    def bind_label(self, label: Label) -> None:
         """Place a label at the current position."""
         label.position = len(self.function.instructions)
 
@@ -186,7 +184,7 @@ class Builder(FoldingIndices[Register]):
         while self._later:
             label, write, self.source = self._later.pop(0)
             with self.scope():
-                self.place(label)
+                self.bind_label(label)
                 write()
         propagate_constants(self.function, self.constant, accepts)
         shorten_lifetimes(self.function)

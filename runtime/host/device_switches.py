@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from .instructions import KINDS
 from .program import HostFunction, Instruction, Label
 
-READERS = frozenset(
+DEVICE_DEPENDENT = frozenset(
     (
         *("allocate", "reuse", "own", "python", "exchange"),
         *("run", "copy"),
@@ -55,7 +55,7 @@ def place_switches(function: HostFunction) -> None:
     starts: list[int] = []
     for instruction, device, found in zip(old, wanted, possible, strict=True):
         starts.append(len(kept))
-        if instruction.kind.name in READERS and found != {device}:
+        if instruction.kind.name in DEVICE_DEPENDENT and found != {device}:
             switch = Instruction(KINDS["device"], (device,), instruction.source, instruction.scope)
             kept.append(switch)
         if instruction.kind.name != "device":
@@ -71,7 +71,7 @@ def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]
     while is_new:
         is_new = False
         for position, instruction in enumerate(instructions):
-            is_reader = instruction.kind.name in READERS
+            is_reader = instruction.kind.name in DEVICE_DEPENDENT
             found = {wanted[position]} if is_reader else possible[position]
             for following in _following(instruction, position):
                 if following < len(instructions) and not found <= possible[following]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..commands import DeviceMemory, Statistics
+from ..abi.arrays import Array
+from ..abi.memory import address_of
+from ..commands import DeviceMemory
 from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS
 from .program import LinkedProgram
-from .virtual_machine import VirtualMachine, address_of
-
-Array = npt.NDArray[Any]
+from .virtual_machine import VirtualMachine
 
 Shape = tuple[int, ...]
 
@@ -37,7 +37,7 @@ class PassedResult:
     registers: int
 
 
-class Entry:
+class EntryPoint:
     """A function that can be called with arrays.
 
     - `number`: the function's number in the program;
@@ -72,16 +72,21 @@ class Entry:
             sizes = zip(shapes, results, strict=True)
             self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
 
-    def statistics(self, machine: VirtualMachine, own: int) -> Statistics:
-        """Return what the last call ran and allocated; its results have `own` bytes."""
-        pool = machine.pool
-        allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
-        return Statistics(machine.runs, max(pool.peak_bytes - own, 0), max(allocated - own, 0))
+    def device_memory(
+        self, machine: VirtualMachine, result_bytes: int
+    ) -> Iterator[tuple[DeviceMemory, int, int]]:
+        """Yield (memory, dispatches, received bytes) for each device that the program names.
 
-    def device_statistics(self, machine: VirtualMachine) -> Iterator[tuple[DeviceMemory, int, int]]:
-        """Yield (memory, dispatches, received bytes) for each device of the program."""
-        devices = [(name, number) for number, name in enumerate(self.devices) if name]
-        for name, number in sorted(devices):
+        If it names none, there is one, and kernels count as dispatches; its results have
+        `result_bytes` bytes.
+        """
+        devices = sorted((name, number) for number, name in enumerate(self.devices) if name)
+        if not devices:
+            pool = machine.pool
+            allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
+            peak, own = max(pool.peak_bytes - result_bytes, 0), max(allocated - result_bytes, 0)
+            yield DeviceMemory("", peak, own, 0, result_bytes), machine.runs, 0
+        for name, number in devices:
             count = partial(machine.pool.count, number)
             results = count(RESULTS)
             memory = DeviceMemory(
@@ -189,7 +194,7 @@ class DeviceStatistics:
 class Run:
     """The last run of a device, from which statistics are computed on demand."""
 
-    entry: Entry
+    entry: EntryPoint
     machine: VirtualMachine
     result_bytes: int
     process: int | None
@@ -201,15 +206,8 @@ def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
 
     For a program that names none, there is one row per process, and kernels count as dispatches.
     """
-    found: list[DeviceStatistics] = []
-    for run in sorted(runs, key=lambda run: run.process or 0):
-        rows = list(run.entry.device_statistics(run.machine))
-        if not rows:
-            own = run.entry.statistics(run.machine, run.result_bytes)
-            memory = DeviceMemory("", own.arena_bytes, own.transient_bytes, 0, run.result_bytes)
-            rows.append((memory, own.commands, 0))
-        for memory, dispatches, received in rows:
-            name = memory.owner or ""
-            counts = dispatches, received
-            found.append(DeviceStatistics(name, memory, *counts, run.process, run.sent_messages))
-    return found
+    return [
+        DeviceStatistics(memory.owner, memory, dispatches, received, run.process, run.sent_messages)
+        for run in sorted(runs, key=lambda run: run.process or 0)
+        for memory, dispatches, received in run.entry.device_memory(run.machine, run.result_bytes)
+    ]

@@ -12,13 +12,14 @@ from math import prod
 
 import numpy as np
 
-from ...sharding.collective_matching import ANY_SIZE, OPEN_SIZE, CollectiveSignature, DeviceState
+from ...sharding.collective_matching import ANY_SIZE, DYNAMIC_SIZE, CollectiveSignature, DeviceState
+from ..abi.arrays import Bytes
 from ..collectives import HALO, Collective, Shape
-from ..commands import AnyCommand, Buffer, Bytes, Command, run_commands
+from ..commands import AnyCommand, Buffer, Command, run_commands
 from ..communicator import Communicator, copy_command
 from .pool import view
-from .program import Numbers
-from .virtual_machine import Meeting, VirtualMachine
+from .program import RegisterValues
+from .virtual_machine import CachedExchange, VirtualMachine
 
 MEET, SEND, RECEIVE = "meet", "send", "receive"
 """Kinds of steps."""
@@ -33,59 +34,59 @@ class ExchangeStep:
     """A collective, or a message with a signature, applied to the result of the previous step."""
 
     kind: str
-    what: Collective | CollectiveSignature
+    action: Collective | CollectiveSignature
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """An exchange as one process takes part in it.
 
-    - `shape`, `item`: the operand's shape, with `OPEN_SIZE` where dynamic, and the bytes of an
+    - `shape`, `item`: the operand's shape, with `DYNAMIC_SIZE` where dynamic, and the bytes of an
       element;
-    - `open_results`: the dynamic dimensions of the result;
+    - `dynamic_results`: the dynamic dimensions of the result;
     - `is_static`: whether all types are static.
     """
 
     shape: Shape
     item: int
     steps: tuple[ExchangeStep, ...]
-    open_results: tuple[int, ...]
+    dynamic_results: tuple[int, ...]
     is_static: bool
 
     def perform(
-        self, machine: VirtualMachine, numbers: Numbers, operation: object = None
-    ) -> Numbers:
+        self, machine: VirtualMachine, numbers: RegisterValues, operation: object = None
+    ) -> RegisterValues:
         """Take part in the exchange; return the result's address, block and dynamic sizes.
 
         `numbers` are the operand's address, its dynamic sizes, and other values that the exchange
         depends on. Raises ExchangeFailed, CommandFailed and DeviceFailed.
         """
         call = self._call(machine, numbers, operation)
-        call.keep(machine)
+        call.cache(machine)
         block = carry_out(machine, call.commands, call.source, call.result, numbers[0])
         return [block, block, *call.sizes]
 
     def prepare(self, machine: VirtualMachine, operation: object = None) -> None:
         """Give the machine the commands in advance, if they are the same in every run."""
-        if self.is_static and OPEN_SIZE not in self.shape:
-            self._call(machine, [0], operation).keep(machine)
+        if self.is_static and DYNAMIC_SIZE not in self.shape:
+            self._call(machine, [0], operation).cache(machine)
 
-    def _call(self, machine: VirtualMachine, numbers: Numbers, operation: object) -> _Call:
+    def _call(self, machine: VirtualMachine, numbers: RegisterValues, operation: object) -> _Call:
         communicator = machine.communicator
         if communicator is None:
             raise ValueError("an exchange needs the devices of a grid")
-        told = iter(numbers[1:])
-        shape = tuple(next(told) if size == OPEN_SIZE else size for size in self.shape)
+        dynamic_sizes = iter(numbers[1:])
+        shape = tuple(next(dynamic_sizes) if size == DYNAMIC_SIZE else size for size in self.shape)
         source = result = Buffer(prod(shape) * self.item)
         commands: list[AnyCommand] = []
         for step in self.steps:
-            if isinstance(step.what, Collective):
-                collective = _told(communicator, step.what, shape, operation)
+            if isinstance(step.action, Collective):
+                collective = _with_known_sizes(communicator, step.action, shape, operation)
                 given, shape = result, collective.result_shape
                 result = Buffer(prod(shape) * collective.result.dtype.itemsize)
                 commands += communicator.commands(collective, given, result, operation)
                 continue
-            state = DeviceState(step.what.of_sizes(shape), operation)
+            state = DeviceState(step.action.of_sizes(shape), operation)
             if step.kind == SEND:
                 commands.append(communicator.send_command(result, state))
             else:
@@ -95,7 +96,7 @@ class Exchange:
             # The result of a send is its operand, in other memory.
             result = Buffer(source.size)
             commands.append(copy_command(source, result, source.size, operation))
-        sizes = [shape[each] for each in self.open_results]
+        sizes = [shape[each] for each in self.dynamic_results]
         return _Call(commands, source, result, list(numbers[1:]), sizes, self.is_static)
 
 
@@ -113,24 +114,24 @@ class _Call:
     sizes: Sequence[int]
     is_static: bool
 
-    def keep(self, machine: VirtualMachine) -> None:
+    def cache(self, machine: VirtualMachine) -> None:
         """Let the machine run the exchange without Python from now on, if possible."""
-        meeting = self._meeting(machine.communicator)
-        if meeting is not None:
-            machine.keep_meeting(meeting)
+        cached = self._cached(machine.communicator)
+        if cached is not None:
+            machine.cache_exchange(cached)
 
-    def _meeting(self, communicator: Communicator | None) -> Meeting | None:
-        """Return the meeting for running the exchange without Python; `None` if impossible."""
+    def _cached(self, communicator: Communicator | None) -> CachedExchange | None:
+        """Return the form that runs without Python; `None` if impossible."""
         if not self.is_static and len(self.commands) > 1:
             return None
         memory: dict[Buffer, Bytes] = {}
         rows: list[tuple[Command, list[int]]] = []
         sources: list[tuple[int, int]] = []
         results: list[tuple[int, int]] = []
-        offer = None
+        notice = None
         if not self.is_static and len(self.commands) == 1 and communicator is not None:
-            offer = _offer(communicator, self.commands[0])
-        for row, command in enumerate(offer or self.commands):
+            notice = _with_size_check(communicator, self.commands[0])
+        for row, command in enumerate(notice or self.commands):
             if not isinstance(command, Command):
                 return None
             words: list[int] = []
@@ -144,32 +145,33 @@ class _Call:
                     kept = memory.setdefault(binding, np.empty(binding.size, np.uint8))
                     words.append(kept.ctypes.data)
             rows.append((command, words))
-        is_open = 0
+        size_check = 0
         if not self.is_static and any(command.state is not None for command, _ in rows):
             # Ranks compare sizes as a part of the signature of each collective.
-            is_open = 2 if offer else int(all(command.waits is None for command, _ in rows))
+            size_check = 2 if notice else int(all(command.waits is None for command, _ in rows))
         # Messages advance only if they are polled.
-        gets_on = any(command.waits is not None for command, _ in rows)
+        is_pollable = any(command.waits is not None for command, _ in rows)
         kept = list(memory.values())
-        return Meeting(
+        return CachedExchange(
             *(self.numbers, self.result.size, rows, sources, results, self.sizes),
-            *(is_open, gets_on, kept),
+            *(size_check, is_pollable, kept),
         )
 
 
-def _told(
-    communicator: Communicator, what: Collective, shape: Shape, operation: object
+def _with_known_sizes(
+    communicator: Communicator, collective: Collective, shape: Shape, operation: object
 ) -> Collective:
     """Return a collective with known sizes, exchanging those of others where they may differ."""
-    if what.kind == HALO and shape[what.axis] < what.low + what.high:
+    low, high = collective.low, collective.high
+    if collective.kind == HALO and shape[collective.axis] < low + high:
         raise ExchangeFailed(
-            f"has {shape[what.axis]} elements to hold halos of {what.low} and {what.high}"
+            f"has {shape[collective.axis]} elements to hold halos of {low} and {high}"
         )
     shapes: tuple[Shape, ...] = ()
-    if what.joins_unequal:
-        state = DeviceState(what.of_sizes(shape).signature, operation)
-        shapes = tuple(communicator.sizes(what.group, state, shape))
-    return what.of_sizes(shape, shapes)
+    if collective.joins_unequal:
+        state = DeviceState(collective.of_sizes(shape).signature, operation)
+        shapes = tuple(communicator.sizes(collective.group, state, shape))
+    return collective.of_sizes(shape, shapes)
 
 
 def carry_out(
@@ -185,7 +187,7 @@ def carry_out(
     return block
 
 
-def _offer(communicator: Communicator, command: AnyCommand) -> list[Command] | None:
+def _with_size_check(communicator: Communicator, command: AnyCommand) -> list[Command] | None:
     """Return the commands by which devices first tell each other whether they have new sizes.
 
     `None` if the communicator is not message-based or all participants bring the same sizes.
@@ -195,4 +197,4 @@ def _offer(communicator: Communicator, command: AnyCommand) -> list[Command] | N
     signature = command.state.signature
     if signature is None or ANY_SIZE not in signature.sizes:
         return None
-    return communicator.with_offer(command, command.state)
+    return communicator.with_size_check(command, command.state)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..commands import Bytes
+from ..abi.arrays import Bytes
 from .pool import GUARD, Pool, view
 
 OVERWRITTEN = 7

@@ -35,50 +35,58 @@ class Kind:
 
 
 _CONTROL = (
-    ("return", "", "Go back to the caller; its results lie at the beginning of the frame."),
+    ("return", "", "Return to the caller; the results are at the beginning of the frame."),
     (
         "call",
         "function:number frame:frame",
-        "Call a function, whose arguments lie where its frame begins.",
+        "Call a function; its arguments are at the beginning of its frame.",
     ),
     (
         "call_register",
         "function:read frame:frame",
-        "Call the function whose number a register holds.",
+        "Call the function whose number is in a register.",
     ),
-    ("jump", "to:target", "Go on elsewhere. Jumps back look whether the run is to end."),
-    ("jump_if", "condition:read to:target", "Go on elsewhere if a register is not 0."),
-    ("jump_unless", "condition:read to:target", "Go on elsewhere if a register is 0."),
+    ("jump", "to:target", "Jump. Backward jumps check whether the run must end."),
+    ("jump_if", "condition:read to:target", "Jump if a register is not 0."),
+    ("jump_unless", "condition:read to:target", "Jump if a register is 0."),
     (
         "loop",
         "index:write limit:read step:read to:target",
-        "Add a step; go on elsewhere while the index is below the limit.",
+        "Add the step to the index; jump while the index is below the limit.",
     ),
     ("move", "result:write value:read", "Copy a register."),
-    ("address", "result:write value:read", "The address of a register, until the next call."),
-    ("process", "result:write", "The number of the process in its grid."),
+    (
+        "address",
+        "result:write value:read",
+        "Take the address of a register, valid until the next call.",
+    ),
+    ("process", "result:write", "Read the number of the process in its grid."),
     (
         "position",
         "result:write before:read index:read size:read outside:target",
-        "`before * size + index`, if `0 <= index < size`.",
+        "Compute `before * size + index`; jump unless `0 <= index < size`.",
     ),
-    ("size", "result:write left:read right:read", "A product of sizes that must not overflow."),
-    ("allocate", "result:write bytes:read", "A new block with one reference."),
+    ("size", "result:write left:read right:read", "Multiply sizes; overflow is an error."),
+    ("allocate", "result:write bytes:read", "Allocate a block with one reference."),
     (
         "reuse",
         "result:write block:read address:read bytes:read",
-        "A block to write to: one that nobody else reads, or a new one.",
+        "Return a block to write to: the given one if it has no other reference, or a new one.",
     ),
-    ("own", "result:write block:read address:read bytes:read", "The same with the old contents."),
-    ("retain", "block:read", "One more reference."),
-    ("release", "block:read", "One reference less; the last one gives the block back."),
+    (
+        "own",
+        "result:write block:read address:read bytes:read",
+        "The same as `reuse`, with the contents at the address.",
+    ),
+    ("retain", "block:read", "Add a reference."),
+    ("release", "block:read", "Remove a reference; the last one frees the block."),
     ("copy", "target:read source:read bytes:read", "Copy bytes."),
     *(
         (f"load_{element}", "result:write address:read", "Load an element.")
         for element in ("i8", "i16", "i32", "i64", "u8", "u16", "u32")
     ),
     *(
-        (f"store_{bits}", "address:read value:read", "Store an element of so many bits.")
+        (f"store_{bits}", "address:read value:read", "Store an element.")
         for bits in (8, 16, 32, 64)
     ),
     (
@@ -86,21 +94,21 @@ _CONTROL = (
         "kernel:number frame:frame tiles:read work:read bindings:reads constants:reads",
         "Run a kernel on all its tiles.",
     ),
-    ("check", "number:number values:reads", "Look at sizes that are others than the last time."),
-    ("device", "number:number", "New blocks are of this device from now on."),
+    ("check", "number:number values:reads", "Check sizes that differ from those checked last."),
+    ("device", "number:number", "Set the device of new blocks."),
     ("count", "number:number amount:read", "Add to a word of the pool."),
-    ("globals", "result:write", "The address of the words of the program's globals."),
+    ("globals", "result:write", "Take the address of the program's globals."),
     ("fail", "number:number values:reads", "End the run with an error."),
     ("python", "number:number results:writes values:reads", "Call a Python function."),
     (
         "exchange",
         "number:number results:writes values:reads",
-        "Meet other devices through a Python function.",
+        "Run a collective or message, at first by a Python function.",
     ),
     (
         "start",
         "number:number values:reads",
-        "Begin an exchange, and go on without waiting for the others.",
+        "Start an exchange without waiting for other devices.",
     ),
 )
 """Rows of (name, operands as `name:kind`, meaning)."""
@@ -181,7 +189,7 @@ def _scalars() -> Iterator[Kind]:
         operation = name.split("_")[0]
         count = 3 if operation in _TERNARY else 1 if operation in _UNARY else 2
         operands = (("result", "write"), *((f"operand{i}", "read") for i in range(count)))
-        meaning = "What the primitive of this name computes."
+        meaning = "Compute the primitive of this name."
         yield Kind(FIRST_SCALAR + number, name, operands, meaning)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from .device_switches import devices_of
 from .program import HostFunction, Instruction, Label, Register
 
-DERIVING = frozenset(("addi_i64",))
+ADDRESS_OPS = frozenset(("addi_i64",))
 """Instructions whose results are addresses in the block of an operand."""
 
 
@@ -72,7 +72,7 @@ def _blocks_of(
             if name in ("allocate", "reuse", "own"):
                 blocks[result] = result
         own = {blocks[each] for each in _registers(instruction) if each in blocks}
-        if name in DERIVING and isinstance(result, Register) and len(own) == 1:
+        if name in ADDRESS_OPS and isinstance(result, Register) and len(own) == 1:
             blocks[result] = own.pop()
         elif name in ("move", "retain", "address", "python", "exchange"):
             excluded |= own

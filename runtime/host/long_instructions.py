@@ -12,40 +12,53 @@ from ..intrinsics import (
     multiply_overflows,
     store_word,
 )
-from ..native import AT_ONCE, FINISH, MISMATCHED, RESIZED, SIGNATURE, START, WAITING
+from ..protocol import AT_ONCE, FINISH, MISMATCHED, RESIZED, SIGNATURE, START, WAITING
 from .instructions import CONTROL
-from .pool import allocate, own, release, reuse
-from .state import (
+from .machine_state import (
+    BINDINGS,
     BLOCK,
     CANCEL,
     CANCELLED,
     CHECK,
+    CHECK_GUARDS,
     CHECKS,
+    COMMAND_COUNT,
+    COMMAND_WORDS,
     COMPILE,
+    CONSTANTS,
     DEADLINE,
+    EXCHANGE_HEAD_WORDS,
+    EXCHANGES,
     FAILED,
+    FUNCTION,
     GUARDED,
     HELP,
+    IS_POLLABLE,
     KERNELS,
-    LOOK,
-    MEETING_WORDS,
-    MEETINGS,
     MEMORY,
     OVERFLOW,
     POOL,
     PROBLEM,
     PROCESS,
     PYTHON,
+    RESULT_BYTES,
+    RESULT_COUNT,
     ROW,
     RUNS,
+    SIZE_CHECK,
+    SIZE_COUNT,
+    SOURCE_COUNT,
     STARTED,
     STATUS,
     TEAM,
     TILE,
+    TILES,
     TIME,
+    VALUE_COUNT,
     WAIT,
 )
-from .team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
+from .pool import allocate, own, release, reuse
+from .worker_team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
 
 SOURCE = source_of(__file__)
 
@@ -68,9 +81,9 @@ ALLOCATE, REUSE, OWN, COPY, SIZE = (
 )
 
 
-def look(state: int) -> int:
-    """Return `LOOK` if guards must be checked after an instruction that wrote to memory, else 0."""
-    return LOOK if load_word(state + 8 * GUARDED) != 0 else 0
+def guard_reason(state: int) -> int:
+    """Return `CHECK_GUARDS` if guards must be checked after a write to memory, else 0."""
+    return CHECK_GUARDS if load_word(state + 8 * GUARDED) != 0 else 0
 
 
 def operand(code: int, frame: int, number: int) -> int:
@@ -132,7 +145,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
             store_word(state + 8 * STATUS, status)
             return FAILED
         first = last
-        get_on(state)
+        advance(state)
         if first < tiles:
             reason = time_is_up(state)
             if reason != 0:
@@ -155,19 +168,19 @@ def sizes_are_known(state: int, code: int, frame: int) -> bool:
     return True
 
 
-def meet(state: int, code: int, frame: int) -> int:
-    """Execute an `exchange` whose commands are known; return 0, or why the loop has to return."""
-    entry = load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8)
-    known = load_word(entry)
-    if known == 0:
+def run_exchange(state: int, code: int, frame: int) -> int:
+    """Execute an `exchange` that is cached; return 0, or why the loop has to return."""
+    entry = load_word(state + 8 * EXCHANGES) + 8 * load_word(code + 8)
+    exchange = load_word(entry)
+    if exchange == 0:
         return PYTHON
     values = code + 8 * (3 + load_word(code + 16))
     is_new = False
-    for number in range(load_word(known)):
+    for number in range(load_word(exchange + 8 * VALUE_COUNT)):
         value = load_word(frame + load_word(values + 8 * (2 + number)))
-        if load_word(known + 8 * (MEETING_WORDS + number)) != value:
+        if load_word(exchange + 8 * (EXCHANGE_HEAD_WORDS + number)) != value:
             is_new = True
-    if is_new and load_word(known + 48) == 0:
+    if is_new and load_word(exchange + 8 * SIZE_CHECK) == 0:
         return PYTHON
     first = 0
     phase = AT_ONCE
@@ -181,13 +194,13 @@ def meet(state: int, code: int, frame: int) -> int:
             store_word(state + 8 * STATUS, load_word(state + 8 * PROBLEM))
             return FAILED
     else:
-        block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+        block = allocate(load_word(state + 8 * POOL), load_word(exchange + 8 * RESULT_BYTES))
     if block == 0:
         return MEMORY
-    commands = commands_of(known)
-    bind_meeting(known, commands, load_word(frame + load_word(values + 8)), block)
-    for number in range(first, load_word(known + 16)):
-        reason = meet_once(state, known, commands + 32 * number, is_new, phase)
+    commands = exchange_commands(exchange)
+    bind_buffers(exchange, commands, load_word(frame + load_word(values + 8)), block)
+    for number in range(first, load_word(exchange + 8 * COMMAND_COUNT)):
+        reason = run_command(state, exchange, commands + 8 * COMMAND_WORDS * number, is_new, phase)
         phase = AT_ONCE
         if reason == PYTHON:
             release(load_word(state + 8 * POOL), block)
@@ -200,50 +213,52 @@ def meet(state: int, code: int, frame: int) -> int:
             return reason
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
-    sizes = known + 8 * (MEETING_WORDS + load_word(known))
-    for number in range(load_word(known + 40)):
+    sizes = exchange + 8 * (EXCHANGE_HEAD_WORDS + load_word(exchange + 8 * VALUE_COUNT))
+    for number in range(load_word(exchange + 8 * SIZE_COUNT)):
         store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
     return 0
 
 
-def commands_of(known: int) -> int:
-    """Return the address of a meeting's commands."""
-    return known + 8 * (MEETING_WORDS + load_word(known) + load_word(known + 40))
+def exchange_commands(exchange: int) -> int:
+    """Return the address of a cached exchange's commands."""
+    values = load_word(exchange + 8 * VALUE_COUNT)
+    sizes = load_word(exchange + 8 * SIZE_COUNT)
+    return exchange + 8 * (EXCHANGE_HEAD_WORDS + values + sizes)
 
 
 @rare
 def start(state: int, code: int, frame: int) -> None:
-    """Execute a `start`; if the meeting is not known yet, the `exchange` does all the work."""
-    known = load_word(load_word(state + 8 * MEETINGS) + 8 * load_word(code + 8))
-    if known == 0:
+    """Execute a `start`; if the exchange is not cached yet, the `exchange` does all the work."""
+    exchange = load_word(load_word(state + 8 * EXCHANGES) + 8 * load_word(code + 8))
+    if exchange == 0:
         return
-    block = allocate(load_word(state + 8 * POOL), load_word(known + 8))
+    block = allocate(load_word(state + 8 * POOL), load_word(exchange + 8 * RESULT_BYTES))
     if block == 0:
         return
     source = load_word(frame + load_word(code + 24))
-    bind_meeting(known, commands_of(known), source, block)
+    bind_buffers(exchange, exchange_commands(exchange), source, block)
     store_word(state + 8 * BLOCK, block)
     store_word(state + 8 * ROW, 0)
-    store_word(state + 8 * STARTED, known)
-    start_commands(state, known)
+    store_word(state + 8 * STARTED, exchange)
+    start_commands(state, exchange)
 
 
-def get_on(state: int) -> None:
+def advance(state: int) -> None:
     """Advance an exchange that was started, without waiting."""
-    known = load_word(state + 8 * STARTED)
-    if known != 0 and load_word(known + 56) != 0:
-        start_commands(state, known)
+    exchange = load_word(state + 8 * STARTED)
+    if exchange != 0 and load_word(exchange + 8 * IS_POLLABLE) != 0:
+        start_commands(state, exchange)
 
 
 @rare
-def start_commands(state: int, known: int) -> None:
-    """Start the commands of a meeting from the state's row on, until one would have to wait."""
+def start_commands(state: int, exchange: int) -> None:
+    """Start the commands of an exchange from the state's row on, until one would have to wait."""
     status = load_word(state + 8 * PROBLEM)
     number = load_word(state + 8 * ROW)
-    while status == 0 and number < load_word(known + 16):
-        command = commands_of(known) + 32 * number
-        bindings, constants = load_word(command + 8), load_word(command + 16)
-        status = call_kernel(load_word(command), bindings, constants, START, 1)
+    while status == 0 and number < load_word(exchange + 8 * COMMAND_COUNT):
+        command = exchange_commands(exchange) + 8 * COMMAND_WORDS * number
+        bindings, constants = load_word(command + 8 * BINDINGS), load_word(command + 8 * CONSTANTS)
+        status = call_kernel(load_word(command + 8 * FUNCTION), bindings, constants, START, 1)
         if status == 0:
             number += 1
         elif status != WAITING:
@@ -251,41 +266,41 @@ def start_commands(state: int, known: int) -> None:
     store_word(state + 8 * ROW, number)
 
 
-def bind_meeting(known: int, commands: int, source: int, result: int) -> None:
-    """Bind the source and the result to the commands of a meeting."""
-    place = commands + 32 * load_word(known + 16)
-    for _ in range(load_word(known + 24)):
-        store_word(load_word(place), source)
-        place += 8
-    for _ in range(load_word(known + 32)):
-        store_word(load_word(place), result)
-        place += 8
+def bind_buffers(exchange: int, commands: int, source: int, result: int) -> None:
+    """Bind the source and the result to the commands of a cached exchange."""
+    binding = commands + 8 * COMMAND_WORDS * load_word(exchange + 8 * COMMAND_COUNT)
+    for _ in range(load_word(exchange + 8 * SOURCE_COUNT)):
+        store_word(load_word(binding), source)
+        binding += 8
+    for _ in range(load_word(exchange + 8 * RESULT_COUNT)):
+        store_word(load_word(binding), result)
+        binding += 8
 
 
-def meet_once(state: int, known: int, command: int, is_new: bool, phase: int) -> int:
-    """Execute one command of a meeting; return 0, or why the loop has to return.
+def run_command(state: int, exchange: int, command: int, is_new: bool, phase: int) -> int:
+    """Execute one command of a cached exchange; return 0, or why the loop has to return.
 
     Returns `PYTHON` if devices have to exchange their sizes again.
     """
-    is_open = load_word(known + 48)
-    signature = load_word(command + 8) + 8 * SIGNATURE
-    meant = 0
-    if is_open != 0:
-        meant = load_word(signature)
+    size_check = load_word(exchange + 8 * SIZE_CHECK)
+    signature = load_word(command + 8 * BINDINGS) + 8 * SIGNATURE
+    own_signature = 0
+    if size_check != 0:
+        own_signature = load_word(signature)
         if is_new:
             # No other device has this signature number, so that all participants exchange sizes
             # again.
             store_word(signature, -2 - load_word(state + 8 * PROCESS))
     status = call_kernel(
-        load_word(command),
-        load_word(command + 8),
-        load_word(command + 16),
+        load_word(command + 8 * FUNCTION),
+        load_word(command + 8 * BINDINGS),
+        load_word(command + 8 * CONSTANTS),
         phase,
-        load_word(command + 24),
+        load_word(command + 8 * TILES),
     )
-    if is_open != 0:
-        store_word(signature, meant)
-        if status == RESIZED or (status == MISMATCHED and is_open == 1):
+    if size_check != 0:
+        store_word(signature, own_signature)
+        if status == RESIZED or (status == MISMATCHED and size_check == 1):
             return PYTHON
     if status == 0:
         return 0
@@ -315,7 +330,7 @@ def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]
         if reason != 0:
             return 0, reason
         bindings = load_word(code + 40)
-        return 8 * (7 + bindings + load_word(code + 48 + 8 * bindings)), look(state)
+        return 8 * (7 + bindings + load_word(code + 48 + 8 * bindings)), guard_reason(state)
     if opcode >= ALLOCATE and opcode <= OWN:
         block = blocks(state, opcode, code, frame)
         if block == 0:
@@ -327,11 +342,11 @@ def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]
             return 8 * (3 + load_word(code + 16)), 0
         return 0, CHECK
     if opcode == EXCHANGE:
-        reason = meet(state, code, frame)
+        reason = run_exchange(state, code, frame)
         if reason != 0:
             return 0, reason
         results = load_word(code + 16)
-        return 8 * (4 + results + load_word(code + 24 + 8 * results)), look(state)
+        return 8 * (4 + results + load_word(code + 24 + 8 * results)), guard_reason(state)
     if opcode == START_EXCHANGE:
         start(state, code, frame)
         return 8 * (3 + load_word(code + 16)), 0
@@ -343,5 +358,5 @@ def carry_out(state: int, opcode: int, code: int, frame: int) -> tuple[int, int]
         return 32, 0
     if opcode == COPY:
         copy_bytes(operand(code, frame, 1), operand(code, frame, 2), operand(code, frame, 3))
-        return 32, look(state)
+        return 32, guard_reason(state)
     return 0, PYTHON

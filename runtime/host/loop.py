@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .. import intrinsics, native
+from .. import intrinsics, protocol
 from ..abi.native_code import Native, rare, source_of
 from ..intrinsics import (
     add_overflows,
@@ -26,13 +26,11 @@ from ..intrinsics import (
     store_32,
     store_word,
 )
-from ..native_functions import runtime_function
-from . import instructions, long_instructions, pool, scalar_code, state, team
+from ..native_registry import runtime_function
+from . import instructions, long_instructions, pool, scalar_code, worker_team
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
 from .long_instructions import carry_out, operand, time_is_up
-from .pool import CURRENT, begin_run, release, retain
-from .scalar_code import compute
-from .state import (
+from .machine_state import (
     BEGIN,
     BLOCK,
     CALLS,
@@ -57,6 +55,8 @@ from .state import (
     TILE,
     TOO_DEEP,
 )
+from .pool import CURRENT, begin_run, release, retain
+from .scalar_code import compute
 
 SOURCE = source_of(__file__)
 
@@ -74,12 +74,10 @@ MOVE, ADDRESS, PROCESS_NUMBER, POSITION = (
     CONTROL[name].opcode for name in ("move", "address", "process", "position")
 )
 RETAIN, RELEASE = (CONTROL[name].opcode for name in ("retain", "release"))
-LOAD_I8, LOAD_I16, LOAD_I32, LOAD_I64, LOAD_U8, LOAD_U16, LOAD_U32 = (
+LOAD_I8, _, LOAD_I32, LOAD_I64, LOAD_U8, LOAD_U16, LOAD_U32 = (
     CONTROL[f"load_{name}"].opcode for name in ("i8", "i16", "i32", "i64", "u8", "u16", "u32")
 )
-STORE_8, STORE_16, STORE_32, STORE_64 = (
-    CONTROL[f"store_{bits}"].opcode for bits in (8, 16, 32, 64)
-)
+STORE_8, _, STORE_32, STORE_64 = (CONTROL[f"store_{bits}"].opcode for bits in (8, 16, 32, 64))
 DEVICE, COUNT, GLOBAL_WORDS = (CONTROL[name].opcode for name in ("device", "count", "globals"))
 
 
@@ -276,5 +274,5 @@ def run(state: int) -> int:
 @cache
 def native_loop() -> Native:
     """Return the native code of `run`."""
-    own = instructions, long_instructions, pool, scalar_code, state, team
-    return runtime_function(run, *(each.SOURCE for each in (intrinsics, native, *own)))
+    own = instructions, long_instructions, pool, scalar_code, worker_team
+    return runtime_function(run, *(each.SOURCE for each in (intrinsics, protocol, *own)))

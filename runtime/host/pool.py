@@ -20,11 +20,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..abi.arrays import Array, Bytes, Words
 from ..abi.memory import free
 from ..abi.native_code import Native, source_of
-from ..commands import Bytes, Words
 from ..intrinsics import (
     LARGE_BLOCK,
     allocate_aligned,
@@ -36,11 +35,9 @@ from ..intrinsics import (
     use_large_pages,
 )
 from ..intrinsics import SOURCE as INTRINSICS
-from ..native_functions import runtime_function
+from ..native_registry import runtime_function
 
 SOURCE = source_of(__file__)
-
-Array = npt.NDArray[Any]
 
 CLASSES = 256
 USED = CLASSES
@@ -113,10 +110,13 @@ def release_returned(pool: int) -> None:
 
 
 HEADER = 64
+REFERENCES, SIZE_CLASS, NEXT_FREE, NEXT_BLOCK, REQUESTED, CAPACITY, OWNER = range(-64, -8, 8)
+"""The bytes of a header, and the offsets of its words from the block."""
+
 GUARD, UNWRITTEN = 0xA5, 0xCB
 """Contents of guard bytes, and of new blocks with guards."""
 
-LARGEST = 1 << 62
+MAX_BLOCK_BYTES = 1 << 62
 """More bytes than can be allocated, small enough that sizes do not overflow a word."""
 
 
@@ -132,14 +132,14 @@ def size_class(lines: int) -> tuple[int, int]:
 
 def allocate(pool: int, size: int) -> int:
     """Return a block of at least `size` bytes with one reference; 0 if out of memory."""
-    if size < 0 or size > LARGEST:
+    if size < 0 or size > MAX_BLOCK_BYTES:
         return 0
     number, lines = size_class(max(1, (size + 63) >> 6))
     capacity = lines << 6
     guard = load_word(pool + 8 * GUARD_BYTES)
     block = load_word(pool + 8 * number)
     if block != 0:
-        store_word(pool + 8 * number, load_word(block - HEADER + 16))
+        store_word(pool + 8 * number, load_word(block + NEXT_FREE))
     else:
         memory = allocate_aligned(capacity + HEADER + guard)
         if memory == 0:
@@ -147,13 +147,13 @@ def allocate(pool: int, size: int) -> int:
         if capacity >= LARGE_BLOCK:
             use_large_pages(memory, capacity + HEADER + guard)
         block = memory + HEADER
-        store_word(memory + 8, number)
-        store_word(memory + 24, load_word(pool + 8 * BLOCKS))
-        store_word(memory + 40, capacity)
+        store_word(block + SIZE_CLASS, number)
+        store_word(block + NEXT_BLOCK, load_word(pool + 8 * BLOCKS))
+        store_word(block + CAPACITY, capacity)
         store_word(pool + 8 * BLOCKS, block)
         store_word(pool + 8 * TAKEN, load_word(pool + 8 * TAKEN) + 1)
-    store_word(block - HEADER, 1)
-    store_word(block - HEADER + 32, size)
+    store_word(block + REFERENCES, 1)
+    store_word(block + REQUESTED, size)
     if guard != 0:
         set_guards(block, size, capacity + guard)
     used = load_word(pool + 8 * USED) + size
@@ -161,7 +161,7 @@ def allocate(pool: int, size: int) -> int:
     if used > load_word(pool + 8 * PEAK):
         store_word(pool + 8 * PEAK, used)
     device = load_word(pool + 8 * CURRENT)
-    store_word(block - HEADER + 48, device)
+    store_word(block + OWNER, device)
     own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
     used = load_word(own) + size
     store_word(own, used)
@@ -180,23 +180,23 @@ def set_guards(block: int, size: int, end: int) -> None:
 def retain(block: int) -> None:
     """Add a reference to a block, unless it is 0."""
     if block != 0:
-        store_word(block - HEADER, load_word(block - HEADER) + 1)
+        store_word(block + REFERENCES, load_word(block + REFERENCES) + 1)
 
 
 def release(pool: int, block: int) -> None:
     """Remove a reference from a block, unless it is 0; free it with the last one."""
     if block == 0:
         return
-    references = load_word(block - HEADER) - 1
-    store_word(block - HEADER, references)
+    references = load_word(block + REFERENCES) - 1
+    store_word(block + REFERENCES, references)
     if references == 0:
-        number = load_word(block - HEADER + 8)
-        store_word(block - HEADER + 16, load_word(pool + 8 * number))
+        number = load_word(block + SIZE_CLASS)
+        store_word(block + NEXT_FREE, load_word(pool + 8 * number))
         store_word(pool + 8 * number, block)
-        used = load_word(pool + 8 * USED) - load_word(block - HEADER + 32)
+        used = load_word(pool + 8 * USED) - load_word(block + REQUESTED)
         store_word(pool + 8 * USED, used)
-        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * load_word(block - HEADER + 48))
-        store_word(own, load_word(own) - load_word(block - HEADER + 32))
+        own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * load_word(block + OWNER))
+        store_word(own, load_word(own) - load_word(block + REQUESTED))
 
 
 def reuse(pool: int, block: int, address: int, size: int) -> int:
@@ -208,11 +208,11 @@ def reuse(pool: int, block: int, address: int, size: int) -> int:
     if (
         block != 0
         and block == address
-        and load_word(block - HEADER) == 1
-        and load_word(block - HEADER + 40) >= size
-        and (load_word(pool + 8 * GUARD_BYTES) == 0 or load_word(block - HEADER + 32) == size)
+        and load_word(block + REFERENCES) == 1
+        and load_word(block + CAPACITY) >= size
+        and (load_word(pool + 8 * GUARD_BYTES) == 0 or load_word(block + REQUESTED) == size)
     ):
-        store_word(block - HEADER, 2)
+        store_word(block + REFERENCES, 2)
         return block
     return allocate(pool, size)
 
@@ -229,7 +229,7 @@ def free_blocks(pool: Words) -> None:
     """Free all memory of a pool; its blocks must not be used afterwards."""
     block = int(pool[BLOCKS])
     while block:
-        following = ctypes.c_int64.from_address(block - HEADER + 24).value
+        following = _word_at(block + NEXT_BLOCK).value
         free()(block - HEADER)
         block = following
     pool[:] = 0
@@ -325,12 +325,12 @@ class Pool:
     @staticmethod
     def size(block: int) -> int:
         """Return the requested size of a block in bytes."""
-        return ctypes.c_int64.from_address(block - HEADER + 32).value
+        return _word_at(block + REQUESTED).value
 
     @staticmethod
     def references(block: int) -> int:
         """Return the reference count of a block."""
-        return _word_at(block - HEADER).value
+        return _word_at(block + REFERENCES).value
 
     def take(self, address: int, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return an array that takes over one reference to a block.
@@ -361,13 +361,6 @@ class Pool:
     def count(self, device: int, word: int) -> int:
         """Return a counter of a device."""
         return int(self.words[account(device, word)])
-
-    @property
-    def used_bytes(self) -> int:
-        """The bytes of blocks in use, after releasing those given back."""
-        self.collect()
-        self._native(2, self._address, 0)
-        return int(self.words[USED])
 
     @property
     def peak_bytes(self) -> int:

@@ -11,12 +11,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.arrays import Words
 from ..abi.native_code import Native
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .loop import FUNCTION_WORDS
 from .size_rules import KnownSizes
-
-Words = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Label:
 AnyRegister = Register | Outgoing
 Operand = AnyRegister | int | Label | tuple[AnyRegister, ...]
 Constant = int | ArrayAddress
-Numbers = Sequence[int]
+RegisterValues = Sequence[int]
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +112,7 @@ class PythonCall:
     """
 
     name: str
-    function: Callable[[Any, Numbers], Numbers]
+    function: Callable[[Any, RegisterValues], RegisterValues]
     recorded: Callable[[int], Any] | None = None
     prepare: Callable[[Any], None] = not_started
 
@@ -139,10 +138,12 @@ class HostProgram:
     functions: list[HostFunction] = field(default_factory=list[HostFunction])
     kernels: list[HostKernel] = field(default_factory=list[HostKernel])
     compile_kernels: Callable[[Sequence[int]], Sequence[Native]] = _no_kernels
-    failures: list[Callable[[Numbers], Exception]] = field(
-        default_factory=list[Callable[[Numbers], Exception]]
+    failures: list[Callable[[RegisterValues], Exception]] = field(
+        default_factory=list[Callable[[RegisterValues], Exception]]
     )
-    checks: list[Callable[[Numbers], None]] = field(default_factory=list[Callable[[Numbers], None]])
+    checks: list[Callable[[RegisterValues], None]] = field(
+        default_factory=list[Callable[[RegisterValues], None]]
+    )
     known_sizes: list[KnownSizes] = field(default_factory=list[KnownSizes])
     python: list[PythonCall] = field(default_factory=list[PythonCall])
     arrays: list[npt.NDArray[Any]] = field(default_factory=list[npt.NDArray[Any]])

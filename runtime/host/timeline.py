@@ -61,7 +61,7 @@ class Timeline:
 
     def __init__(self, events: Sequence[Event] = (), origin: int | None = None) -> None:
         self._events = list(events)
-        self._meetings: Counter[tuple[int, int]] = Counter()
+        self._occurrences: Counter[tuple[int, int]] = Counter()
         self._lock = threading.Lock()
         self.origin = perf_counter_ns() if origin is None else origin
         """The time that is written as 0."""
@@ -71,14 +71,14 @@ class Timeline:
         with self._lock:
             self._events.append(event)
 
-    def meeting(self, process: int, instruction: int) -> tuple[int, int]:
+    def next_occurrence(self, process: int, instruction: int) -> tuple[int, int]:
         """Return the number of a process's next collective at an instruction.
 
         It is the same on all participants.
         """
         with self._lock:
-            self._meetings[process, instruction] += 1
-            return instruction, self._meetings[process, instruction]
+            self._occurrences[process, instruction] += 1
+            return instruction, self._occurrences[process, instruction]
 
     @property
     def events(self) -> list[Event]:

@@ -13,16 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from ...sharding.collective_matching import DeviceState
-from ..commands import Bytes, Command, CommandFailed, DeviceFailed, call_native
+from ..abi.arrays import Bytes, Words
+from ..abi.memory import address_of
+from ..commands import Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
-from . import loop, state
+from . import loop, machine_state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, as_numbers, native_pool, view
-from .program import Instruction, LinkedProgram, Words
-from .team import CALL_WORDS, ENDED, WORKERS, Team, native_serve, team_words, worker_call
+from .program import Instruction, LinkedProgram
 from .timeline import Event, Timeline
 from .tracer import Tracer
+from .worker_team import (
+    CALL_WORDS,
+    ENDED,
+    WORKERS,
+    WorkerTeam,
+    native_serve,
+    team_words,
+    worker_call,
+)
 
 STACK_WORDS = 4096
 """The initial size of the stack of frames in words; it grows on demand."""
@@ -36,15 +46,15 @@ MOST_CALLS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class CachedExchange:
     """The commands of an exchange, and the register values for which they are valid.
 
     - `commands`: each with the words of its bindings;
     - `sources`, `results`: the bindings, as (command, position), that are set for each run;
     - `sizes`: the dynamic sizes of the result;
-    - `is_open`: whether all devices must exchange sizes again when one has new sizes: 0 for no; 1
-      if their signatures then differ; 2 if they report it (`RESIZED`);
-    - `gets_on`: whether started commands advance when they are started again (`native.py`);
+    - `size_check`: whether all devices must exchange sizes again when one has new sizes: 0 for no;
+      1 if their signatures then differ; 2 if they report it (`RESIZED`);
+    - `is_pollable`: whether started commands advance when they are started again (`protocol.py`);
     - `kept`: memory that the commands use.
     """
 
@@ -54,41 +64,17 @@ class Meeting:
     sources: Sequence[tuple[int, int]]
     results: Sequence[tuple[int, int]]
     sizes: Sequence[int]
-    is_open: int
-    gets_on: bool
+    size_check: int
+    is_pollable: bool
     kept: Sequence[Bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptMeeting:
-    """A meeting, with the words that the native loop reads."""
+class _LoadedExchange:
+    """A cached exchange, with the words that the native loop reads."""
 
-    meeting: Meeting
+    exchange: CachedExchange
     words: Sequence[Words]
-
-
-_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
-_word_at = ctypes.c_ssize_t.from_address
-_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-
-ARRAY_STRUCT_DATA = 40
-"""The offset of the data pointer in `PyArrayInterface` (NumPy's array interface protocol): after
-two `int`, a `char`, two `int` and two pointers.
-"""
-
-
-def address_of(array: Any) -> int:
-    """Return the address of an array's data."""
-    if array.flags.writeable:
-        try:
-            # Takes half the time of the array's interface structure.
-            return _address(_first_byte(array))
-        except (TypeError, ValueError):
-            # The array is empty, or the buffer protocol does not support its dtype.
-            pass
-    return _word_at(_pointer_in(array.__array_struct__, None) + ARRAY_STRUCT_DATA).value
 
 
 @cache
@@ -113,7 +99,7 @@ class VirtualMachine:
         cancel: Words | None = None,
         communicator: Communicator | None = None,
         most_calls: int = MOST_CALLS,
-        team: Team | None = None,
+        team: WorkerTeam | None = None,
         *,
         guard: bool = False,
         trace: Callable[[str], object] | None = None,
@@ -141,29 +127,31 @@ class VirtualMachine:
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
         self._calls: Words = np.empty(2 * most_calls, np.int64)
-        self._state: Words = np.zeros(state.STATE_WORDS, np.int64)
+        self._state: Words = np.zeros(machine_state.STATE_WORDS, np.int64)
         self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
         self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
-        self._meetings: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
-        self._kept: dict[int, _KeptMeeting] = {}
-        self._state[state.MEETINGS] = self._meetings.ctypes.data
-        self._state[state.CALLS] = self._calls.ctypes.data
-        self._state[state.MOST_CALLS] = most_calls
-        self._state[state.CANCEL] = self._cancel.ctypes.data
-        self._state[state.POOL] = self.pool.words.ctypes.data
-        self._state[state.FUNCTIONS] = linked.functions.ctypes.data
-        self._state[state.KERNELS] = linked.kernels.ctypes.data
-        self._state[state.CHECKS] = self._checks.ctypes.data
-        self._state[state.PROCESS] = process
-        self._state[state.GUARDED] = int(guard)
-        self._state[state.STEPPING] = state.STEP if trace is not None or timeline is not None else 0
+        self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
+        self._cached: dict[int, _LoadedExchange] = {}
+        self._state[machine_state.EXCHANGES] = self._exchanges.ctypes.data
+        self._state[machine_state.CALLS] = self._calls.ctypes.data
+        self._state[machine_state.MOST_CALLS] = most_calls
+        self._state[machine_state.CANCEL] = self._cancel.ctypes.data
+        self._state[machine_state.POOL] = self.pool.words.ctypes.data
+        self._state[machine_state.FUNCTIONS] = linked.functions.ctypes.data
+        self._state[machine_state.KERNELS] = linked.kernels.ctypes.data
+        self._state[machine_state.CHECKS] = self._checks.ctypes.data
+        self._state[machine_state.PROCESS] = process
+        self._state[machine_state.GUARDED] = int(guard)
+        self._state[machine_state.STEPPING] = (
+            machine_state.STEP if trace is not None or timeline is not None else 0
+        )
         self._globals: Words = linked.globals.copy()
-        self._state[state.GLOBALS] = self._globals.ctypes.data
+        self._state[machine_state.GLOBALS] = self._globals.ctypes.data
         self._team = team
         self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
         if team is not None and team.workers > 1:
             self._team_words[WORKERS] = team.workers
-            self._state[state.TEAM] = -1
+            self._state[machine_state.TEAM] = -1
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
@@ -176,13 +164,13 @@ class VirtualMachine:
         if self.is_stepping:
             self._run_traced(self.linked.entries[function])
         else:
-            self.go_on(self._native(self._address))
+            self.resume(self._native(self._address))
         return self.end(function)
 
     @property
     def is_stepping(self) -> bool:
         """Whether the loop returns after each instruction, so that only `call` can run it."""
-        return bool(self._registers[state.STEPPING])
+        return bool(self._registers[machine_state.STEPPING])
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
         """Prepare a call; return the native function and its argument that run it."""
@@ -193,13 +181,13 @@ class VirtualMachine:
         if linked.frame_bytes[function] > self._stack_bytes:
             self._make_room(linked.frame_bytes[function])
         self._frames[result_count:first_constant] = arguments
-        registers[state.FRAME] = self._stack_address
-        registers[state.BEGIN] = linked.rows[function]
+        registers[machine_state.FRAME] = self._stack_address
+        registers[machine_state.BEGIN] = linked.rows[function]
         if linked.program.globals:
             self._globals[:] = linked.globals
         return self._loop_address, self._address
 
-    def go_on(self, reason: int) -> None:
+    def resume(self, reason: int) -> None:
         """Run a started call to its end; `reason` is what the native loop returned."""
         native, address = self._native, self._address
         try:
@@ -235,7 +223,7 @@ class VirtualMachine:
         words, tracer = self._state, self._tracer
         began: int | None = None
         while True:
-            frame = int(words[state.FRAME])
+            frame = int(words[machine_state.FRAME])
             began = perf_counter_ns() if began is None else began
             reason = self._native(self._address)
             try:
@@ -244,19 +232,22 @@ class VirtualMachine:
                 if tracer is not None:
                     tracer.show(at)
                 raise
-            if reason in (state.DONE, state.STEP) or int(words[state.CODE]) != at:
+            if (
+                reason in (machine_state.DONE, machine_state.STEP)
+                or int(words[machine_state.CODE]) != at
+            ):
                 if self._timeline is not None:
                     self._note(self._timeline, at, frame, began, perf_counter_ns())
                 if tracer is not None:
                     tracer.show(at, frame)
                 began = None
-            elif reason == state.COMPILE:
+            elif reason == machine_state.COMPILE:
                 if self._timeline is not None:
                     self._note_compilation(self._timeline, at, began, perf_counter_ns())
                 began = None
-            if reason == state.DONE:
+            if reason == machine_state.DONE:
                 return
-            at = int(words[state.CODE])
+            at = int(words[machine_state.CODE])
 
     def _note(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
         """Record an instruction in the timeline, if it is of a kind that takes time."""
@@ -272,13 +263,13 @@ class VirtualMachine:
             timeline.add(Event("copy", "copy", *what, size))
         elif kind == "exchange":
             block = ctypes.c_int64.from_address(frame + self._word(at, 4)).value
-            kept = self._kept.get(number)
-            commands = [] if kept is None else [each for each, _ in kept.meeting.commands]
+            cached = self._cached.get(number)
+            commands = [] if cached is None else [each for each, _ in cached.exchange.commands]
             states = [each.state for each in commands if each.state is not None]
             group = states[0].signature.group if states and states[0].signature else ()
-            meeting = timeline.meeting(self.process, number)
+            occurrence = timeline.next_occurrence(self.process, number)
             size, name = self.pool.size(block), program.python[number].name
-            timeline.add(Event("collective", name, *what, size, group, meeting))
+            timeline.add(Event("collective", name, *what, size, group, occurrence))
 
     def _note_compilation(self, timeline: Timeline, at: int, start: int, end: int) -> None:
         """Record the compilation of the kernels from an instruction on."""
@@ -298,14 +289,14 @@ class VirtualMachine:
             words[first : first + CALL_WORDS] = address, worker, words[ENDED] + 1
             calls.append((function, address + 8 * first))
         self._team.start(calls, words)
-        self._state[state.TEAM] = address
+        self._state[machine_state.TEAM] = address
 
     def _dismiss_helpers(self) -> None:
-        if self._registers[state.TEAM] <= 0:
+        if self._registers[machine_state.TEAM] <= 0:
             return
         # No one waits for the workers: each keeps the team's words alive until it has seen this.
         self._team_words[ENDED] += 1
-        self._state[state.TEAM] = -1
+        self._state[machine_state.TEAM] = -1
 
     def _new_pool(self) -> Pool:
         return Pool(self.linked.program.devices, guard_bytes=0 if self.guards is None else BEHIND)
@@ -318,71 +309,74 @@ class VirtualMachine:
             self.guards.forget_inputs(self.pool)
         self._abandoned = self.pool
         self.pool = self._new_pool()
-        self._state[state.POOL] = self.pool.words.ctypes.data
+        self._state[machine_state.POOL] = self.pool.words.ctypes.data
 
     @property
     def runs(self) -> int:
         """The number of kernels that the last call ran."""
-        return int(self._state[state.RUNS])
+        return int(self._state[machine_state.RUNS])
 
     # Why the loop returned --------------------------------------------------------------------
 
     def _handle(self, reason: int) -> None:
         words = self._state
-        at = int(words[state.CODE])
+        at = int(words[machine_state.CODE])
         instruction = self.linked.instruction(at)
         match reason:
-            case state.DONE | state.TIME | state.STEP:
+            case machine_state.DONE | machine_state.TIME | machine_state.STEP:
                 return
-            case state.LOOK:
-                self._look_at_guards(at)
-            case state.HELP:
+            case machine_state.CHECK_GUARDS:
+                self._check_guards(at)
+            case machine_state.HELP:
                 self._call_helpers()
-            case state.COMPILE:
+            case machine_state.COMPILE:
                 self.linked.compile_kernels(self.linked.kernels_from(at))
-            case state.CHECK:
+            case machine_state.CHECK:
                 self._check(at)
-            case state.WAIT:
-                self._look_around(self._word(at, 1))
-            case state.PYTHON:
+            case machine_state.WAIT:
+                self._check_for_failures(self._word(at, 1))
+            case machine_state.PYTHON:
                 self._python(at, instruction.kind.name)
-            case state.STACK:
+            case machine_state.STACK:
                 callee = self.linked.functions[self._callee(at)]
-                used = int(words[state.FRAME]) - self._stack.ctypes.data
+                used = int(words[machine_state.FRAME]) - self._stack.ctypes.data
                 self._make_room(used + self._word(at, 2) + int(callee[1]), instruction.source)
-            case state.FAILED:
+            case machine_state.FAILED:
                 raise self._failure(at, instruction)
-            case state.CANCELLED:
+            case machine_state.CANCELLED:
                 raise DeviceFailed(self._started())
-            case state.TOO_DEEP:
+            case machine_state.TOO_DEEP:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
                     instruction.source,
-                    f"is a call {words[state.MOST_CALLS]} deep: does @{name} recurse without end?",
+                    f"is a call {words[machine_state.MOST_CALLS]} deep: does @{name}"
+                    " recurse without end?",
                 )
-            case state.MEMORY | state.OVERFLOW:
-                size = self._bytes(at) if reason == state.MEMORY else "too many"
+            case machine_state.MEMORY | machine_state.OVERFLOW:
+                size = self._bytes(at) if reason == machine_state.MEMORY else "too many"
                 raise OutOfMemory(instruction.source, f"is out of memory for {size} bytes")
             case _:
                 raise ValueError(f"the loop returned {reason}")
 
-    def _look_at_guards(self, at: int) -> None:
+    def _check_guards(self, at: int) -> None:
         """Raise CommandFailed if the instruction that ends at an address overwrote a guard."""
         if self.guards is not None and not self.guards.are_intact(self.pool):
             raise CommandFailed(self.linked.instruction(at - 8).source, OVERWRITTEN)
 
-    def _look_around(self, number: int) -> None:
+    def _check_for_failures(self, number: int) -> None:
         """Check for failures while an exchange waits for other processes."""
-        waits = self._kept[number].meeting.commands[int(self._state[state.ROW])][0].waits
+        waits = self._cached[number].exchange.commands[int(self._state[machine_state.ROW])][0].waits
         if waits is not None:
-            waits.look_around()
+            waits.check_for_failures()
 
     def _started(self) -> DeviceState | None:
         """Return the state of the exchange that was started and not awaited yet; `None` if none."""
-        started, row = (int(self._state[each]) for each in (state.STARTED, state.ROW))
-        for meeting, (known, *_) in ((each.meeting, each.words) for each in self._kept.values()):
-            if known.ctypes.data == started and row < len(meeting.commands):
-                return meeting.commands[row][0].state
+        started, row = (
+            int(self._state[each]) for each in (machine_state.STARTED, machine_state.ROW)
+        )
+        for exchange, (head, *_) in ((each.exchange, each.words) for each in self._cached.values()):
+            if head.ctypes.data == started and row < len(exchange.commands):
+                return exchange.commands[row][0].state
         return None
 
     def _callee(self, at: int) -> int:
@@ -394,15 +388,15 @@ class VirtualMachine:
     def _failure(self, at: int, instruction: Instruction) -> Exception:
         """Return the error of a kernel, or of a command of a collective."""
         words, number = self._state, self._word(at, 1)
-        status = int(words[state.STATUS])
+        status = int(words[machine_state.STATUS])
         if instruction.kind.name == "exchange":
-            command, _ = self._kept[number].meeting.commands[int(words[state.ROW])]
+            command, _ = self._cached[number].exchange.commands[int(words[machine_state.ROW])]
             return command.failure(status)
         kernel = self.linked.program.kernels[number]
         if not kernel.failures:
             return CommandFailed(instruction.source, status)
         # Run all tiles again, since the first check that fails in any tile is the one to report.
-        bindings = int(words[state.FRAME]) + self._word(at, 2)
+        bindings = int(words[machine_state.FRAME]) + self._word(at, 2)
         count = self._word(at, 5)
         constants = bindings + 8 * count
         tiles = self._register(self._word(at, 3)).value
@@ -414,7 +408,7 @@ class VirtualMachine:
         return ctypes.c_int64.from_address(at + 8 * position).value
 
     def _register(self, offset: int) -> ctypes.c_int64:
-        return ctypes.c_int64.from_address(int(self._state[state.FRAME]) + offset)
+        return ctypes.c_int64.from_address(int(self._state[machine_state.FRAME]) + offset)
 
     def _values(self, at: int, position: int) -> list[int]:
         """Return the values of a register list that begins at a word of an instruction."""
@@ -448,26 +442,26 @@ class VirtualMachine:
         results = program.python[number].function(self, values)
         for position, result in enumerate(results):
             self._register(self._word(at, 3 + position)).value = result
-        self._state[state.CODE] = at + 8 * (4 + count + len(values))
+        self._state[machine_state.CODE] = at + 8 * (4 + count + len(values))
 
-    # Meetings ---------------------------------------------------------------------------------
+    # Exchanges --------------------------------------------------------------------------------
 
-    def keep_meeting(self, meeting: Meeting) -> None:
+    def cache_exchange(self, exchange: CachedExchange) -> None:
         """Let the current or prepared `exchange` run without Python for these register values."""
-        bindings = [np.array(words, np.int64) for _, words in meeting.commands]
-        constants = [np.array([*each.constants, 0], np.int64) for each, _ in meeting.commands]
+        bindings = [np.array(words, np.int64) for _, words in exchange.commands]
+        constants = [np.array([*each.constants, 0], np.int64) for each, _ in exchange.commands]
         words = [
-            *(len(meeting.numbers), meeting.result_bytes, len(meeting.commands)),
-            *(len(meeting.sources), len(meeting.results), len(meeting.sizes)),
-            *(meeting.is_open, int(meeting.gets_on), *meeting.numbers, *meeting.sizes),
+            *(len(exchange.numbers), exchange.result_bytes, len(exchange.commands)),
+            *(len(exchange.sources), len(exchange.results), len(exchange.sizes)),
+            *(exchange.size_check, int(exchange.is_pollable), *exchange.numbers, *exchange.sizes),
         ]
-        for (each, _), own, numbers in zip(meeting.commands, bindings, constants, strict=True):
+        for (each, _), own, numbers in zip(exchange.commands, bindings, constants, strict=True):
             words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)
-        for command, position in (*meeting.sources, *meeting.results):
+        for command, position in (*exchange.sources, *exchange.results):
             words.append(bindings[command].ctypes.data + 8 * position)
-        known = np.array(words, np.int64)
-        self._kept[self._number] = _KeptMeeting(meeting, (known, *bindings, *constants))
-        self._meetings[self._number] = known.ctypes.data
+        head = np.array(words, np.int64)
+        self._cached[self._number] = _LoadedExchange(exchange, (head, *bindings, *constants))
+        self._exchanges[self._number] = head.ctypes.data
 
     # Memory -----------------------------------------------------------------------------------
 
@@ -476,7 +470,7 @@ class VirtualMachine:
         self._stack_address = int(stack.ctypes.data)
         self._stack_bytes = stack.nbytes
         self._frames = as_numbers(stack)
-        self._state[state.STACK_END] = self._stack_address + stack.nbytes
+        self._state[machine_state.STACK_END] = self._stack_address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
         """Grow the stack to `size` bytes. Raises VirtualMachineError beyond the largest size."""
@@ -488,7 +482,7 @@ class VirtualMachine:
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)
         stack[: len(old)] = old
-        self._state[state.FRAME] += stack.ctypes.data - old.ctypes.data
+        self._state[machine_state.FRAME] += stack.ctypes.data - old.ctypes.data
         self._set_stack(stack)
 
     def address(self, array: npt.NDArray[Any]) -> int:

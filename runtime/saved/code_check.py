@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ...sharding.collective_matching import OPEN_SIZE
+from ...sharding.collective_matching import DYNAMIC_SIZE
+from ..abi.arrays import Words
 from ..host.entry import ADDRESS_AND_BLOCK
 from ..host.exchanges import Exchange
 from ..host.instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from ..host.pool import ACCOUNTS, pool_words
-from ..host.program import FunctionCode, Words
+from ..host.program import FunctionCode
 from ..host.size_rules import KnownSizes
 from .fields import DamagedFile
 
@@ -161,10 +162,10 @@ def _count_problem(found: Decoded, function: FunctionCode, tables: Tables) -> st
             return f"has {given} sizes, of {needed} that its rules are about"
     if name in _EXCHANGES:
         for each in tables.exchanges[found.values("number")[0]]:
-            brought = 1 + each.shape.count(OPEN_SIZE)
+            brought = 1 + each.shape.count(DYNAMIC_SIZE)
             if len(found.values("values")) < brought:
                 return f"brings {len(found.values('values'))} words, expected {brought} or more"
-            results = ADDRESS_AND_BLOCK + len(each.open_results)
+            results = ADDRESS_AND_BLOCK + len(each.dynamic_results)
             if name == "exchange" and len(found.values("results")) != results:
                 return f"has {len(found.values('results'))} results, expected {results}"
     return None

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from ...sharding.collective_matching import OPEN_SIZE
+from ...sharding.collective_matching import DYNAMIC_SIZE
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.shards import all_intervals, check_fits
 from ..abi.value_types import FunctionTypes, ValueType
 from ..collectives import HALO, PERMUTE, Collective, Shape
-from ..host.entry import ADDRESS_AND_BLOCK, Entry
+from ..host.entry import ADDRESS_AND_BLOCK, EntryPoint
 from ..host.exchanges import Exchange
 from .fields import DamagedFile
 
@@ -39,7 +39,7 @@ def check_type(kind: ValueType, path: str) -> None:
 
 
 def check_entry(
-    entry: Entry,
+    entry: EntryPoint,
     types: FunctionTypes,
     placed: tuple[Sequence[Sharding | None], Sequence[Sharding | None]],
     processes: Sequence[int],
@@ -132,7 +132,7 @@ def check_exchanges(exchanges: Sequence[Exchange], grid: Grid | None, path: str)
 def _problem(exchange: Exchange, process: int, count: int) -> str | None:
     shape = exchange.shape
     for step in exchange.steps:
-        what = step.what
+        what = step.action
         signature = what.signature if isinstance(what, Collective) else what
         if not all(0 <= each < count for each in signature.group):
             return f"a group of {signature.group} on {count} devices"
@@ -145,15 +145,15 @@ def _problem(exchange: Exchange, process: int, count: int) -> str | None:
         problem = _collective_problem(what, exchange, process)
         if problem is not None:
             return problem
-    if any(each >= len(shape) for each in exchange.open_results):
-        return f"a result of {len(shape)} dimensions with {exchange.open_results} open"
+    if any(each >= len(shape) for each in exchange.dynamic_results):
+        return f"a result of {len(shape)} dimensions with {exchange.dynamic_results} open"
     return None
 
 
 def _collective_problem(what: Collective, exchange: Exchange, process: int) -> str | None:
     group, signature = what.group, what.signature
-    if len(set(group.processes)) < group.size or group.processes[group.rank] != process:
-        return f"process {process} is number {group.rank} of {list(group.processes)}"
+    if len(set(group.processes)) < group.size or group.processes[group.index] != process:
+        return f"process {process} is number {group.index} of {list(group.processes)}"
     if signature.group != group.processes:
         return f"groups {list(group.processes)} and {list(signature.group)}"
     if what.row is None and what.kind not in _SIGNED:
@@ -166,7 +166,7 @@ def _collective_problem(what: Collective, exchange: Exchange, process: int) -> s
         return f"elements of {exchange.item} bytes, which are {what.source.name}"
     if what.source.name != signature.element:
         return f"elements of {what.source.name}, which are {signature.element}"
-    if OPEN_SIZE in exchange.shape or what.joins_unequal:
+    if DYNAMIC_SIZE in exchange.shape or what.joins_unequal:
         return None
     given = what.of_sizes(exchange.shape).result_shape
     text = f"tensor<{''.join(f'{each}x' for each in given)}{what.result.name}>"

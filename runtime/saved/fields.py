@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
-LARGEST = (1 << 63) - 1
+from ..abi.arrays import MAX_INT64
 
 
 class DamagedFile(Exception):
@@ -73,13 +73,13 @@ class Fields:
         """Whether the value is a list."""
         return isinstance(self._value, list)
 
-    def integer(self, low: int = -LARGEST - 1, high: int = LARGEST) -> int:
+    def integer(self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64) -> int:
         """Return an integer from `low` to `high`."""
         if type(self._value) is not int or not low <= self._value <= high:
             raise self._refuse(f"a number from {low} to {high}")
         return self._value
 
-    def count(self, high: int = LARGEST) -> int:
+    def count(self, high: int = MAX_INT64) -> int:
         """Return an integer that is not negative."""
         return self.integer(0, high)
 
@@ -102,7 +102,7 @@ class Fields:
         return cast("str", self._value)
 
     def integers(
-        self, low: int = -LARGEST - 1, high: int = LARGEST, count: int | None = None
+        self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64, count: int | None = None
     ) -> tuple[int, ...]:
         """Return a list of integers, of length `count` if that is given."""
         values = self._list("a list of numbers", count)

@@ -14,13 +14,13 @@ from ..abi.arrays import Array
 from ..abi.device_array import DeviceArray
 from ..abi.shards import cut, joined, whole_shape
 from ..abi.value_types import FunctionTypes, ValueType
-from ..host.entry import Entry
+from ..host.entry import EntryPoint
 
 
 class SavedFunction:
     """A function of a saved program.
 
-    - `why`: the reason that it needs the compiler, `None` if it has host code;
+    - `needs_compiler_reason`: the reason that it needs the compiler, `None` if it has host code;
     - `rounding`: for each result, the least precise float type that computes it;
     - `argument_names`: the names of the arguments in the program before all passes.
     """
@@ -32,8 +32,8 @@ class SavedFunction:
         grid: Grid | None,
         arguments: Sequence[Sharding | None],
         results: Sequence[Sharding | None],
-        entries: Sequence[Entry],
-        why: str | None,
+        entries: Sequence[EntryPoint],
+        needs_compiler_reason: str | None,
         rounding: Sequence[np.dtype[Any] | None],
         argument_names: Sequence[str],
     ) -> None:
@@ -43,22 +43,26 @@ class SavedFunction:
         self.grid = grid
         self.inputs = InputTypes(types.arguments)
         self.entries = entries
-        self.why = why
+        self.needs_compiler_reason = needs_compiler_reason
         self.rounding = rounding
         self._arguments = arguments
         self._results = results
 
-    def entry(self, process: int) -> Entry:
+    def entry(self, process: int) -> EntryPoint:
         """Return the entry that a process runs."""
         return self.entries[process % len(self.entries)]
 
-    def argument_sharding(self, argument: int, rank: int) -> Sharding | None:
+    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of an argument; `None` for a function on one device."""
-        return None if self.grid is None else _placed(self._arguments[argument], self.grid, rank)
+        return (
+            None
+            if self.grid is None
+            else _placed(self._arguments[argument], self.grid, tensor_rank)
+        )
 
-    def result_sharding(self, result: int, rank: int) -> Sharding | None:
+    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of a result; `None` for a function on one device."""
-        return None if self.grid is None else _placed(self._results[result], self.grid, rank)
+        return None if self.grid is None else _placed(self._results[result], self.grid, tensor_rank)
 
     def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
         return enumerate(zip(self._results, self.types.results, strict=True))

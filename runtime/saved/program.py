@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from .. import crew, intrinsics, messages, native, thread_mail
-from ..abi.arrays import ROUNDED_TYPES, Array
+from .. import intrinsics, protocol
+from ..abi.arrays import ROUNDED_TYPES, Array, Words
 from ..abi.device_array import DeviceArray
 from ..abi.errors import NeedsCompiler
 from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platform
@@ -28,8 +28,16 @@ from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
 from ..device_machines import DeviceMachines
-from ..host import instructions, long_instructions, loop, pool, scalar_code, state, team
-from ..host.entry import DeviceStatistics, Entry, PassedResult
+from ..host import (
+    instructions,
+    long_instructions,
+    loop,
+    machine_state,
+    pool,
+    scalar_code,
+    worker_team,
+)
+from ..host.entry import DeviceStatistics, EntryPoint, PassedResult
 from ..host.exchanges import Exchange, ExchangeFailed
 from ..host.machine_errors import VirtualMachineError
 from ..host.program import (
@@ -37,15 +45,16 @@ from ..host.program import (
     HostKernel,
     HostProgram,
     LinkedProgram,
-    Numbers,
     ProgramCode,
     PythonCall,
-    Words,
+    RegisterValues,
     not_started,
 )
 from ..host.size_rules import KnownSizes
 from ..host.virtual_machine import VirtualMachine
-from ..native_functions import give_functions
+from ..messages import step_interpreter
+from ..native_registry import give_functions
+from ..threads import message_queues, shared_memory_collectives, thread_pool
 from .code_check import Tables, check_code
 from .container import Container, piece
 from .entry_check import check_entry, check_exchanges, check_type
@@ -66,15 +75,21 @@ from .tables import (
 _MOST_FEATURES = 8
 """The largest number of differing CPU features that a message lists."""
 
-CheckSizes = Callable[[str, int, int, Numbers], None]
+CheckSizes = Callable[[str, int, int, RegisterValues], None]
 """Raises an exception if sizes are inconsistent: takes function, process, check and numbers."""
+
+
+_NATIVE_MODULES = (
+    *(intrinsics, protocol, message_queues, shared_memory_collectives, step_interpreter),
+    *(thread_pool, instructions, long_instructions, loop, machine_state, pool, scalar_code),
+    worker_team,
+)
+"""The modules whose functions run as native code."""
 
 
 def platform() -> dict[str, str]:
     """Return what native code depends on; a saved program is recompiled if one value differs."""
-    host = instructions, long_instructions, loop, pool, scalar_code, state, team
-    sources = [each.SOURCE for each in (crew, intrinsics, messages, native, thread_mail, *host)]
-    digest = sha256("\0".join(sources).encode())
+    digest = sha256("\0".join(each.SOURCE for each in _NATIVE_MODULES).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
 
 
@@ -202,7 +217,7 @@ class SavedProgram:
 
     def _read_entry(
         self, name: str, process: int, data: Fields, types: FunctionTypes, grid: Grid | None
-    ) -> Entry:
+    ) -> EntryPoint:
         rows = self._file.header["code"].items()
         place = rows[data["code"].integer(0, len(rows) - 1)]
         words = _words(piece(self._file.section("code"), place))
@@ -248,7 +263,7 @@ class SavedProgram:
         program.global_blocks += data["global_blocks"].integers(0, len(program.globals) - 1)
         number = data["number"].integer(0, len(functions) - 1)
         rows = [each.items(2) for each in data["results"].items(len(types.results))]
-        return Entry(
+        return EntryPoint(
             LinkedProgram(program, ProgramCode(words, functions)),
             number,
             [read_shape(each) for each in data["arguments"].items()],
@@ -299,8 +314,8 @@ class SavedProgram:
         if grid is None:
             return self.run(function, inputs)
         whole = function.inputs.checked(inputs)
-        asked = {"program": self.digest, "function": function.name}
-        why = "; ".join(self.differences) or function.why
+        call_parameters = {"program": self.digest, "function": function.name}
+        reason = "; ".join(self.differences) or function.needs_compiler_reason
 
         def prepare() -> Callable[[Communicator], list[Array]]:
             self._begin(function)
@@ -309,7 +324,7 @@ class SavedProgram:
         with self.machines.threads.turn:
             try:
                 options = inputs_per_rank, devices_per_rank
-                found = run_on_ranks(asked, grid, whole, *options, why, prepare)
+                found = run_on_ranks(call_parameters, grid, whole, *options, reason, prepare)
             except NeedsCompiler:
                 # Other ranks may still write to the memory of the failed run.
                 self._dropped.append(self.machines.forget())
@@ -328,7 +343,7 @@ class SavedProgram:
     def _run_everywhere(
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
-        local = function.scattered(function.inputs.whole(inputs), grid)
+        local = function.scattered(function.inputs.checked_for_devices(inputs), grid)
         with self.machines.threads.turn:
             self._begin(function)
             entries = [function.entry(process) for process in range(len(local))]
@@ -344,8 +359,8 @@ class SavedProgram:
         self.machines.last.clear()
         if self.differences:
             raise NeedsCompiler("; ".join(self.differences))
-        if function.why is not None:
-            raise NeedsCompiler(function.why)
+        if function.needs_compiler_reason is not None:
+            raise NeedsCompiler(function.needs_compiler_reason)
         if self._natives is None:
             runtime = {key: (name, self._objects[name]) for key, name in self._runtime.items()}
             kernels = {name: self._objects[name] for name in sorted(self._kernels)}
@@ -372,7 +387,7 @@ class SavedProgram:
         return self._natives[symbol]
 
     def _check(
-        self, function: str, process: int, number: int, sizes: KnownSizes, numbers: Numbers
+        self, function: str, process: int, number: int, sizes: KnownSizes, numbers: RegisterValues
     ) -> None:
         if sizes.accept(numbers):
             return
@@ -390,7 +405,7 @@ class SavedProgram:
         self.machines.close()
 
 
-def _fail(numbers: Numbers) -> Exception:
+def _fail(numbers: RegisterValues) -> Exception:
     return NeedsCompiler("an operation has failed")
 
 
@@ -429,7 +444,7 @@ def _read_exchanges(data: Fields) -> tuple[PythonCall, Sequence[Exchange]]:
     def own(machine: VirtualMachine) -> Exchange:
         return exchanges[machine.process % len(exchanges)]
 
-    def exchange(machine: VirtualMachine, numbers: Numbers) -> Numbers:
+    def exchange(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         try:
             return own(machine).perform(machine, numbers)
         except ExchangeFailed as problem:

@@ -16,29 +16,29 @@ from ..abi.errors import NeedsCompiler
 from ..commands import CommandFailed
 from ..communicator import Communicator, RankError
 from ..host.machine_errors import VirtualMachineError
-from ..rank_calls import agree, check_rank_count, join_ranks, run_and_gather
+from ..mpi.rank_calls import agree_on_call, common_error, join_ranks, run_and_gather
 
 if TYPE_CHECKING:
-    from ..mpi import MpiCommunicator
+    from ..mpi.communicator import MpiCommunicator
 
 RunOwn = Callable[[Communicator], list[Array]]
 """Runs the part of a communicator's process."""
 
 
 def run_on_ranks(
-    asked: Mapping[str, object],
+    call_parameters: Mapping[str, object],
     grid: Grid,
     inputs: Sequence[Array],
     inputs_per_rank: bool,
     devices: int,
-    why: str | None,
+    needs_compiler_reason: str | None,
     prepare: Callable[[], RunOwn],
 ) -> list[list[Array]]:
     """Run a function on all ranks; return the results of all devices. A collective call.
 
-    - `asked`: values that must be equal on all ranks;
+    - `call_parameters`: values that must be equal on all ranks;
     - `devices`: the number of devices per rank;
-    - `why`: the reason that this rank needs the compiler, or `None`;
+    - `needs_compiler_reason`: the reason that this rank needs the compiler, or `None`;
     - `prepare`: prepares the run and returns the function that runs it.
 
     Raises NeedsCompiler on all ranks if one needs it, InputError and RankError.
@@ -46,33 +46,31 @@ def run_on_ranks(
     communicator = join_ranks()
     try:
         communicator.begin()
-        asked = {**asked, "grid": grid, "choice of --devices-per-rank": devices}
-        agree(communicator, asked, inputs, inputs_per_rank)
-        check_rank_count(grid, communicator, devices)
-        _agree_to_run(communicator, why)
+        agree_on_call(communicator, call_parameters, grid, devices, inputs, inputs_per_rank)
+        _agree_to_run(communicator, needs_compiler_reason)
         return run_and_gather(communicator, devices, prepare())
     except _Elsewhere as problem:
         raise NeedsCompiler(str(problem)) from problem
     except Exception as problem:
-        raise _common_error(communicator, problem) from problem
+        raise _error_of_all(communicator, problem) from problem
 
 
 class _Elsewhere(Exception):
     """A rank cannot run the native code of the file; found out before the run."""
 
 
-def _agree_to_run(communicator: MpiCommunicator, why: str | None) -> None:
+def _agree_to_run(communicator: MpiCommunicator, reason: str | None) -> None:
     world = communicator.world
     able = CollectiveSignature("call", world.processes, "native code", "", "native code")
-    found = communicator.exchange(world, DeviceState(able), (int(why is None),))
+    found = communicator.exchange(world, DeviceState(able), (int(reason is None),))
     for rank, (is_able,) in enumerate(found):
         if not is_able:
-            raise _Elsewhere(why or f"rank {rank} cannot run its native code")
+            raise _Elsewhere(reason or f"rank {rank} cannot run its native code")
 
 
-def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exception:
+def _error_of_all(communicator: MpiCommunicator, problem: Exception) -> Exception:
     """Return the error that all ranks raise if some have failed."""
-    from ..mpi_supervisor import RanksFailed
+    from ..mpi.monitor import RanksFailed
 
     if isinstance(problem, InputError):
         communicator.report(("input", str(problem)))
@@ -89,10 +87,6 @@ def _common_error(communicator: MpiCommunicator, problem: Exception) -> Exceptio
         return NeedsCompiler("a run has failed")
     if failure.kind == "timeout":
         found = communicator.timed_out(content)
-        what = found.state.signature
-        return RankError(f"'{what.kind if what else 'the end'}' {found.text()}")
-    if failure.kind == "report":
-        kind, text = content
-        return InputError(text) if kind == "input" else RankError(text)
-    rank, text = content
-    return RankError(f"rank {rank} failed: {text.strip()}")
+        signature = found.state.signature
+        return RankError(f"'{signature.kind if signature else 'the end'}' {found.text()}")
+    return common_error(failure)

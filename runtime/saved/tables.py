@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ...sharding.collective_matching import OPEN_SIZE, CollectiveSignature
+from ...sharding.collective_matching import DYNAMIC_SIZE, CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
 from ..abi.elements import Element, element_by_name
@@ -175,19 +175,19 @@ def _read_rules(data: Fields) -> SizeRules | None:
 def exchange_data(exchange: Exchange) -> Any:
     """Return an exchange as data."""
     steps = [
-        [each.kind, _collective_data(each.what)]
-        if isinstance(each.what, Collective)
-        else [each.kind, _signature_data(each.what)]
+        [each.kind, _collective_data(each.action)]
+        if isinstance(each.action, Collective)
+        else [each.kind, _signature_data(each.action)]
         for each in exchange.steps
     ]
-    shape, opened = list(exchange.shape), list(exchange.open_results)
+    shape, opened = list(exchange.shape), list(exchange.dynamic_results)
     return [shape, exchange.item, opened, exchange.is_static, steps]
 
 
 def read_exchange(data: Fields) -> Exchange:
     """Read an exchange."""
     shape, item, opened, is_static, steps = data.items(5)
-    brought = shape.integers(OPEN_SIZE)
+    brought = shape.integers(DYNAMIC_SIZE)
     found = tuple(_read_step(each, len(brought)) for each in steps.items())
     last = max(len(brought) - 1, 0)
     return Exchange(brought, item.count(MOST), found, opened.integers(0, last), is_static.boolean())
@@ -206,7 +206,7 @@ def _read_step(data: Fields, rank: int) -> ExchangeStep:
 def _collective_data(collective: Collective) -> Any:
     return {
         "kind": collective.kind,
-        "group": [list(collective.group.processes), collective.group.rank],
+        "group": [list(collective.group.processes), collective.group.index],
         "shape": list(collective.source_shape),
         "elements": [collective.source.name, collective.result.name],
         "axes": [collective.axis, collective.concat_axis],
@@ -220,7 +220,7 @@ def _collective_data(collective: Collective) -> Any:
 def _read_collective(data: Fields) -> Collective:
     processes, rank = data["group"].items(2)
     group = processes.integers(0, MOST)
-    shape = data["shape"].integers(OPEN_SIZE)
+    shape = data["shape"].integers(DYNAMIC_SIZE)
     source, result = map(_read_element, data["elements"].items(2))
     most = max(len(shape) - 1, 0)
     axis, concat_axis = data["axes"].integers(0, most, 2)
@@ -244,7 +244,7 @@ def _read_collective(data: Fields) -> Collective:
         low,
         high,
         ReductionKind(data["reduction"].choice(*map(str, ReductionKind))),
-        meant=_read_signature(data["signature"]),
+        op_signature=_read_signature(data["signature"]),
     )
 
 
@@ -271,6 +271,6 @@ def _read_signature(data: Fields) -> CollectiveSignature:
         source.text(),
         element.text(),
         result.text(),
-        sizes.integers(OPEN_SIZE),
+        sizes.integers(DYNAMIC_SIZE),
         tuple((name.text(), value.text()) for name, value in pairs),
     )

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..cost import local_size, reshard_price
+from ..cost import local_bytes, reshard_price
 from ..sharding import DimensionAxes
 from .options import Decision, Decisions, Made, Option
 
@@ -113,8 +113,6 @@ class IntegerProgram:
         if memory is not None:
             self._limit_memory(memory)
 
-    # Construction.
-
     def _collect(self) -> None:
         everything = sum(
             max((option.price for option in decision.options), default=0.0)
@@ -162,7 +160,7 @@ class IntegerProgram:
             self._wants.setdefault(column[0][0], []).append(reader)
 
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
-        return local_size(self._tensors[tensor].size, axes, self._decisions.extents)
+        return local_bytes(self._tensors[tensor].size, axes, self._decisions.extents)
 
     def _link_wants(
         self, tensor: int, readers: Sequence[Mapping[DimensionAxes, Sequence[int]]]
@@ -240,8 +238,6 @@ class IntegerProgram:
             if key not in known:
                 known.add(key)
                 self._rows.constrain({v: c / memory for v, c in terms.items()}, -_INFINITY, 1)
-
-    # Solution.
 
     def solve(self, seconds: float) -> Solution | None:
         """Return the best solution found within `seconds`; `None` if there is none."""

@@ -1,11 +1,8 @@
 """Enumerate the decisions of a sharding search, and the options of each with their prices.
 
-Elementwise operations require related dimensions to be split alike, so the tensors that they relate
-are decided together, as one *region*: an option assigns axes to each class of related dimensions
-(the analysis is that of TOAST, arXiv 2508.15010). These are decided on their own: operations that
-would put two dimensions of one tensor into one class, contractions, windows, reshapes, and pinned
-tensors. Shardings may conflict there, and the cost of resharding is accounted for between the two
-decisions (`integer_program.py`).
+The tensors and operations of a region (`regions.py`) are decided together: an option assigns axes
+to each class of related dimensions. All others are decided on their own, and the cost of resharding
+is accounted for between two decisions (`integer_program.py`).
 """
 
 from __future__ import annotations
@@ -16,16 +13,17 @@ from itertools import product
 from math import prod
 
 from ..collectives import SEND
-from ..cost import local_size
-from ..factor_splits import FactorSplits, PlannedTensor
-from ..factors import FactorKind, FactorRule, TensorFactors
+from ..cost import known_extents, local_bytes
+from ..factor_splits import FactorSplits, TensorState
+from ..factors import FactorKind, FactorRule
 from ..grid import Grid
 from ..op_sharding import result_price
-from ..projection import back
+from ..projection import unproject_all
 from ..sharding import Axes, DimensionAxes
 from ..slice_exchange import window_bytes
 from ..time_model import Price
 from .problem import Problem, SearchOperation, SearchTensor
+from .regions import Regions
 
 MOST_OPTIONS = 2048
 """Maximum number of options of a decision; beyond it, the smallest classes are not split."""
@@ -80,7 +78,7 @@ class Decisions:
 
     def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
         self.problem, self.grid, self.price = problem, grid, price
-        self.extents = tuple(extent or 1 for extent in grid.shape)
+        self.extents = known_extents(grid.shape)
         self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
         """The price of all work when spread evenly: a lower bound that option prices leave out."""
         regions = Regions(problem)
@@ -94,12 +92,10 @@ class Decisions:
             if index not in inside
         ]
         self.all += [
-            self._alone(index)
+            self._operation_decision(index)
             for index in range(len(problem.operations))
             if index not in regions.taken
         ]
-
-    # Options of a single tensor.
 
     def _tensor_options(self, index: int, tensor: SearchTensor) -> Iterator[Option]:
         if tensor.pinned is not None:
@@ -123,9 +119,7 @@ class Decisions:
         parts = prod(self.extents[axis] for axis in axes)
         return not axes or (size is not None and size % parts == 0 and size >= parts)
 
-    # Options of a single operation.
-
-    def _alone(self, index: int) -> Decision:
+    def _operation_decision(self, index: int) -> Decision:
         operation = self.problem.operations[index]
         rule = operation.rule
         splits = self._factor_splits(operation)
@@ -144,7 +138,7 @@ class Decisions:
         return Decision(tuple(options), (index,), operation.times)
 
     def _factor_splits(self, operation: SearchOperation) -> FactorSplits:
-        unknown = PlannedTensor(None)
+        unknown = TensorState(None)
         return FactorSplits(
             operation.rule,
             [unknown] * len(operation.operands),
@@ -160,10 +154,10 @@ class Decisions:
         )
 
     def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
-        placed = self._placed(operation.rule, assignment)
-        if placed is None:
+        tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+        if tensor_axes is None:
             return None
-        needed, made = placed
+        needed, made = tensor_axes
         return Option(
             self._kernel(operation, assignment, needed, made),
             wants=tuple(
@@ -178,19 +172,6 @@ class Decisions:
             ),
         )
 
-    def _placed(
-        self, rule: FactorRule, assignment: tuple[Axes, ...]
-    ) -> tuple[list[DimensionAxes], list[DimensionAxes]] | None:
-        """Return the axes of operands and of results; `None` if one of them cannot be split so."""
-        placed: list[DimensionAxes] = []
-        for tensor in (*rule.operands, *rule.results):
-            axes = back(tensor, assignment, rule, self.extents)
-            present = {factor for dimension in tensor for factor in dimension}
-            if sum(map(len, axes)) != sum(len(assignment[factor]) for factor in present):
-                return None
-            placed.append(axes)
-        return placed[: len(rule.operands)], placed[len(rule.operands) :]
-
     def _kernel(
         self,
         operation: SearchOperation,
@@ -201,11 +182,11 @@ class Decisions:
         """Return the price of an operation and of fetching its windows, beyond the ideal."""
         parts = prod(self.extents[axis] for axes in assignment for axis in axes)
         traffic = 0.0
-        for slots, placed, kept in (
+        for slots, tensor_axes, kept in (
             (operation.operands, needed, operation.read),
             (operation.results, made, operation.written),
         ):
-            for index, (slot, axes) in enumerate(zip(slots, placed, strict=True)):
+            for index, (slot, axes) in enumerate(zip(slots, tensor_axes, strict=True)):
                 if index in kept and slot:
                     traffic += self._local(slot[0], axes)
         found = -self._ideal(operation)
@@ -218,10 +199,9 @@ class Decisions:
             (factor,) = operation.rule.operands[window.operand][window.dimension]
             size, axes = operation.rule.factors[factor].size, assignment[factor]
             pieces = prod(self.extents[axis] for axis in axes)
-            if slot and size is not None and pieces > 1:
-                share = pieces * self._local(slot[0], needed[window.operand])
-                fetched = window_bytes(window, size, pieces, share)
-                found += self.price.collective(SEND, fetched, axes) if fetched else 0.0
+            held = self._local(slot[0], needed[window.operand]) if slot else 0.0
+            if fetched := window_bytes(window, size, pieces, held):
+                found += self.price.collective(SEND, fetched, axes)
         return found
 
     def _ideal(self, operation: SearchOperation) -> float:
@@ -231,9 +211,7 @@ class Decisions:
         return self.price.kernel(work, operation.element, 0.0) - launch if work else 0.0
 
     def _local(self, tensor: int, axes: DimensionAxes) -> float:
-        return local_size(self.problem.tensors[tensor].size, axes, self.extents)
-
-    # Options of a region.
+        return local_bytes(self.problem.tensors[tensor].size, axes, self.extents)
 
     def _region(
         self, regions: Regions, tensors: Sequence[int], operations: Sequence[int]
@@ -275,20 +253,21 @@ class Decisions:
             operation = self.problem.operations[index]
             assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
             key = index, assignment
-            placed = self._placed(operation.rule, assignment)
-            if placed is None:
+            tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+            if tensor_axes is None:
                 return None
+            needed, made = tensor_axes
             if key not in known:
                 if not self._can_split(splits, assignment):
                     return None
                 known[key] = operation.times * (
-                    self._kernel(operation, assignment, *placed)
-                    + self._finishing(operation, assignment, placed[1], homes)
+                    self._kernel(operation, assignment, needed, made)
+                    + self._finishing(operation, assignment, made, homes)
                 )
             total += known[key]
-            for slot, axes in zip(operation.operands, placed[0], strict=True):
+            for slot, axes in zip(operation.operands, needed, strict=True):
                 wants += [(tensor, axes) for tensor in slot if tensor not in homes]
-            for result, (slot, axes) in enumerate(zip(operation.results, placed[1], strict=True)):
+            for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
                 makes += [
                     (tensor, _made(operation.rule, assignment, result, axes))
                     for tensor in slot
@@ -335,155 +314,3 @@ def _made(rule: FactorRule, assignment: tuple[Axes, ...], index: int, axes: Dime
         if factor.kind is FactorKind.REDUCTION and split
     )
     return Made(axes, pending, rule, assignment, index)
-
-
-class Regions:
-    """Which tensors and operations are decided together, and the classes of dimensions."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._region = list(range(len(problem.tensors)))
-        """The region of each tensor, represented by one of its tensors."""
-        self._members = [[index] for index in range(len(problem.tensors))]
-        self._classes: list[tuple[int, ...]] = []
-        """For each tensor the classes of its dimensions."""
-        count = 0
-        for tensor in problem.tensors:
-            self._classes.append(tuple(range(count, count + len(tensor.shape))))
-            count += len(tensor.shape)
-        self._next = count
-        self.taken: dict[int, int] = {}
-        """Operations that belong to a region, each with a tensor of the region."""
-        self.factor_classes: dict[int, tuple[int, ...]] = {}
-        for index in range(len(problem.operations)):
-            self._merge(index)
-
-    def _merge(self, index: int) -> None:
-        """Merge the regions of an operation, unless dimensions of one tensor would coincide."""
-        operation = self._problem.operations[index]
-        inside = sorted(tensor for tensor in operation.tensors if self._may_join(tensor))
-        if not inside or not self._is_mergeable(operation):
-            return
-        regions = sorted({self._region[tensor] for tensor in inside})
-        # Each factor gets a new class, which is unified with the classes of dimensions along it.
-        same: dict[int, int] = {}
-
-        def root(number: int) -> int:
-            while number in same:
-                number = same[number]
-            return number
-
-        factors = range(self._next, self._next + len(operation.rule.factors))
-        slots = (*operation.operands, *operation.results)
-        for slot, tensor in zip(
-            slots, (*operation.rule.operands, *operation.rule.results), strict=True
-        ):
-            for each in slot:
-                if each not in inside:
-                    continue
-                for dimension, along in enumerate(tensor):
-                    for factor in along:
-                        one, other = root(self._classes[each][dimension]), root(factors[factor])
-                        if one != other:
-                            same[max(one, other)] = min(one, other)
-        members = [tensor for region in regions for tensor in self._members[region]]
-        after = {
-            tensor: tuple(root(number) for number in self._classes[tensor]) for tensor in members
-        }
-        own = [root(number) for number in factors]
-        grown = [
-            [root(number) for number in self.factor_classes[other]]
-            for other, tensor in self.taken.items()
-            if self._region[tensor] in regions
-        ]
-        if any(len(set(each)) < len(each) for each in (*after.values(), own, *grown)):
-            return
-        self._next += len(factors)
-        for tensor, classes in after.items():
-            self._classes[tensor] = classes
-            self._region[tensor] = regions[0]
-        for other, tensor in self.taken.items():
-            if self._region[tensor] == regions[0]:
-                known = self.factor_classes[other]
-                self.factor_classes[other] = tuple(root(number) for number in known)
-        self._members[regions[0]] = members
-        self.taken[index] = inside[0]
-        self.factor_classes[index] = tuple(own)
-
-    def _may_join(self, tensor: int) -> bool:
-        return self._problem.tensors[tensor].pinned is None
-
-    def _is_mergeable(self, operation: SearchOperation) -> bool:
-        rule = operation.rule
-        if rule.windows or not rule.factors:
-            return False
-        kinds = {factor.kind for factor in rule.factors}
-        if not kinds <= {FactorKind.PASS_THROUGH, FactorKind.REDUCTION}:
-            return False
-        slots = zip(
-            (*operation.operands, *operation.results), (*rule.operands, *rule.results), strict=True
-        )
-        if any(not self._is_simple(slot, tensor) for slot, tensor in slots):
-            return False
-        reduced = {
-            index
-            for index, factor in enumerate(rule.factors)
-            if factor.kind is FactorKind.REDUCTION
-        }
-        reducing = [
-            tensor
-            for slot, tensor in zip(operation.operands, rule.operands, strict=True)
-            if slot and any(reduced.intersection(dimension) for dimension in tensor)
-        ]
-        return len(reducing) < 2
-
-    def _is_simple(self, slot: tuple[int, ...], tensor: TensorFactors) -> bool:
-        """Return whether each dimension is one factor; dimensions of extent 1 may have none."""
-        return all(
-            len(dimension) == 1
-            or (not dimension and self._problem.tensors[each].shape[position] == 1)
-            for each in slot
-            for position, dimension in enumerate(tensor)
-        )
-
-    # Results.
-
-    def merged(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Yield the tensors and operations of each region that has operations."""
-        by_region: dict[int, list[int]] = {}
-        for operation, tensor in self.taken.items():
-            by_region.setdefault(self._region[tensor], []).append(operation)
-        for region, operations in by_region.items():
-            yield self._members[region], operations
-
-    def homes(self) -> set[int]:
-        """Return the tensors in regions that have operations."""
-        return {tensor for tensors, _ in self.merged() for tensor in tensors}
-
-    def dimension_classes(self, tensor: int) -> tuple[int, ...]:
-        """Return the class of each dimension of a tensor."""
-        return self._classes[tensor]
-
-    def classes_of(self, tensors: Sequence[int], operations: Sequence[int]) -> dict[int, int]:
-        """Return the classes of a region that can be split, with their extents."""
-        found: dict[int, int] = {}
-        for tensor in tensors:
-            for number, size in zip(
-                self._classes[tensor], self._problem.tensors[tensor].shape, strict=True
-            ):
-                if size is not None and size > 1:
-                    found[number] = size
-        for index in operations:
-            factors = self._problem.operations[index].rule.factors
-            for number, factor in zip(self.factor_classes[index], factors, strict=True):
-                if factor.size is not None and factor.size > 1:
-                    found.setdefault(number, factor.size)
-        return found
-
-    def weights(self, tensors: Sequence[int]) -> dict[int, float]:
-        """Return for each class the total bytes of the tensors that have it."""
-        found: dict[int, float] = {}
-        for tensor in tensors:
-            for number in self._classes[tensor]:
-                found[number] = found.get(number, 0.0) + self._problem.tensors[tensor].size
-        return found

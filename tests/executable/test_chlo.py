@@ -166,7 +166,7 @@ func.func @main() {
 }
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("algorithm", ["THREE_FRY", "PHILOX"])
 @pytest.mark.parametrize("sizes", [(3, 4), (4, 2), (3, 5), (5, 5), (7,), (2, 0), ()])
 def test_bits_of_open_sizes(sizes: tuple[int, ...], algorithm: str, backend: str) -> None:
@@ -185,19 +185,19 @@ func.func @open({taken}) -> ({results.format(open_)}) {{
 }}"""
     inputs = [np.array([7, 2**64 - 3], np.uint64), np.array(sizes, np.int32)]
     program = api.compile(text, backend=backend, stages=False)
-    program.require_native = backend == "numba"
+    program.require_native = backend == "native"
     for one, other in zip(program["known"].run(inputs), program["open"].run(inputs), strict=True):
         assert one.shape == other.shape
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("element", ["f32", "bf16", "f64"])
 def test_normal_numbers(element: str, backend: str) -> None:
     """As many as the shape says at run time, around their mean."""
@@ -260,7 +260,7 @@ COMPLEX_FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["numba", "interpreter"])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
 def test_complex_functions_of_large_numbers_and_near_poles(backend: str) -> None:
     parts = np.array(
         [0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, 1e3, 1e-9, 1 + 1e-9, 1e200, -1e300]

@@ -81,7 +81,7 @@ func.func @f(%x: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
 def test_sizes_that_only_the_processes_together_know(shape: tuple[int, int]) -> None:
     program = api.compile(SIZES, "compile", stages=False)
     inputs = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         found = program["f"].run(inputs, backend)
         for got, wanted in zip(found, program["f"].reference(inputs), strict=True):
             assert compare(got, wanted).agrees
@@ -179,6 +179,6 @@ def test_control_flow_around_unequal_shares(body: str, tensor: str) -> None:
     for number in (0, 3):
         inputs = [*arrays, np.asarray(number, np.int64)]
         (expected,) = function.reference(inputs)
-        for backend in ("interpreter", "numba"):
+        for backend in ("interpreter", "native"):
             (found,) = function.run(inputs, backend)
             assert compare(found, expected).agrees, (backend, number)

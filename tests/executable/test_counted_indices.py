@@ -63,7 +63,7 @@ func.func @main(%x: {whole} {placed(3)}, %i: {single} {placed(2)}, %u: {part} {p
   return %0, %1 : {part}, {whole}
 }}"""
     main = api.compile(text, "spmd", stages=False)["main"]
-    for backend in ["interpreter", "numba"] if case < 8 else ["interpreter"]:
+    for backend in ["interpreter", "native"] if case < 8 else ["interpreter"]:
         found = main.run([x, index, update], backend=backend)
         np.testing.assert_array_equal(found[0], gathered)
         np.testing.assert_array_equal(found[1], scattered)

@@ -7,7 +7,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.kernels import loop_nests
-from mesh_opt.passes.stablehlo import scatter
+from mesh_opt.passes.stablehlo.data_movement import scatter
 
 
 def loop(body: str, bounds: tuple[int, int, int] = (0, 40, 1), initial: str = "%a1") -> str:
@@ -144,7 +144,7 @@ def test_scatter(written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
             expected[row, column] = value - expected[row, column]
     inputs = [table.astype(np.float32), places.astype(np.int32), values.astype(np.float32)]
     for most in (0, 1 << 20):
-        monkeypatch.setattr(scatter, "MOST_SINGLE_POINTS", most)
+        monkeypatch.setattr(scatter, "MAX_SINGLE_ELEMENT_POINTS", most)
         program = api.compile(SCATTER, "spmd", stages=False)
         np.testing.assert_array_equal(program["main"](*inputs), expected)
         assert bool(written) == (most == 0)

@@ -76,7 +76,7 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
     b = numbers.integers(-4, 5, 9).astype(np.float32)
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(PROGRAM, HOIST + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -100,7 +100,7 @@ def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
     b = numbers.integers(-4, 5, 9).astype(np.float32)
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(OUTSIDE, THROUGH + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -108,6 +108,49 @@ def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
             main = list(program.module.walk())
             last = next(o for o in main if o.name == "func.return").operands[0].owner
             assert getattr(last, "name", "") == "iree_encoding.unset_encoding"
+
+
+TURNED = (
+    OUTSIDE[: OUTSIDE.index("    %er = ")].replace(
+        "-> tensor<17x9xf32> {", "-> (tensor<9x17xf32>, tensor<17x9xf16>) {", 1
+    )
+    + """
+    %et = tensor.empty() : tensor<9x17xf32>
+    %en = tensor.empty() : tensor<17x9xf16>
+    %s:2 = linalg.generic {indexing_maps = [#turned, #col, #id, #turned],
+      iterator_types = ["parallel", "parallel"]} ins(%u, %bias : tensor<17x9xf32>, tensor<9xf32>)
+      outs(%et, %en : tensor<9x17xf32>, tensor<17x9xf16>) {
+    ^bb0(%x: f32, %y: f32, %o: f32, %p1: f16):
+      %i = linalg.index 1 : index
+      %j = arith.index_cast %i : index to i32
+      %f = arith.sitofp %j : i32 to f32
+      %t = arith.addf %x, %y : f32
+      %v = arith.addf %t, %f : f32
+      %w = arith.truncf %t : f32 to f16
+      linalg.yield %v, %w : f32, f16
+    } -> (tensor<9x17xf32>, tensor<17x9xf16>)
+  return %s#0, %s#1 : tensor<9x17xf32>, tensor<17x9xf16>
+}
+"""
+)
+
+
+@pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["moved", "tiled"])
+def test_a_decode_moves_through_a_transposition_with_two_results(rest: str) -> None:
+    numbers = np.random.default_rng(0)
+    a = numbers.integers(-4, 5, (17, 5)).astype(np.float16)
+    b = numbers.integers(-4, 5, 9).astype(np.float32)
+    bias = np.arange(9, dtype=np.float32)
+    wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
+    maps = "#turned = affine_map<(n, m) -> (m, n)>\n#col = affine_map<(n, m) -> (n)>\n"
+    for backend in ("interpreter", "numba"):
+        program = compile(maps + TURNED, THROUGH + rest, stages=False, backend=backend)
+        turned, narrow = program["main"].run([a, b, bias, 5])
+        np.testing.assert_array_equal(turned, wanted.T + np.arange(17, dtype=np.float32))
+        np.testing.assert_array_equal(narrow, wanted.astype(np.float16))
+        if not rest:
+            decoded = [o for o in program.module.walk() if o.name == "iree_encoding.unset_encoding"]
+            assert len(decoded) == 2
 
 
 PAD = "iree-dispatch-creation-set-encoding{encoding-option=padding}"
@@ -157,7 +200,7 @@ def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
     b = numbers.integers(-3, 4, (8, 500)).astype(np.float16)
     c = np.arange(72, dtype=np.float32).reshape(9, 8)
     wanted = 2 * a.astype(np.float32) @ b.astype(np.float32).T + c
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(PADDED, f"builtin.module({PAD}{rest})", stages=False, backend=backend)
         (result,) = program["main"].run([a, b, c, 9])
         np.testing.assert_array_equal(result, wanted)
@@ -202,7 +245,7 @@ def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
     b = np.arange(45, dtype=np.float32).reshape(5, 9)
     wanted = np.broadcast_to(2 * b.sum(0) + 2, (17, 9))
     pipeline = f"iree-dispatch-creation-set-encoding{rest}"
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(EIGHT_BY_FOUR, pipeline, stages=False, backend=backend)
         (result,) = program["main"].run([b, 5])
         np.testing.assert_array_equal(result, wanted)
@@ -245,7 +288,7 @@ def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
         numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((17, 5), (5, 9), (17, 9))
     )
     pipeline = f"builtin.module({FUSE}{{enable-aggressive-fusion=true}}{rest})"
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(MADE_IN_A_REGION, pipeline, stages=False, backend=backend)
         doubled, result = program["main"].run([x, b, c, 5])
         np.testing.assert_array_equal(doubled, 2 * x)
@@ -298,7 +341,7 @@ def test_numbers_with_a_scale_are_encoded_as_they_are(rest: str) -> None:
     s, z = (numbers.integers(1, 4, 17).astype(np.float32) for _ in range(2))
     b, c = (numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((5, 9), (17, 9)))
     wanted = ((a - z[:, None]) * s[:, None]) @ b + c
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = compile(SCALED, HOIST + rest, stages=False, backend=backend)
         (result,) = program["main"].run([a, s, z, b, c, 5])
         np.testing.assert_array_equal(result, wanted)

@@ -41,7 +41,7 @@ def expected(x: np.ndarray, u: np.ndarray, i: int, v: float, c: bool) -> list[np
     return [updated, updated[i : i + 2], stored, np.float32(2 * v), chosen, bits]
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("stage", STAGES, ids=["flow", "stream", "bytes"])
 def test_parts_of_tensors(stage: str, backend: str) -> None:
     pipeline = f"iree-abi-wrap-entry-points,{stage}" if stage else ""

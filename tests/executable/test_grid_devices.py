@@ -21,7 +21,8 @@ from mesh_opt.interpreter.run import (
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.passes.compile import CompilePass
-from mesh_opt.runtime.abi.values import Array, dtype_of
+from mesh_opt.runtime.abi.arrays import Array
+from mesh_opt.runtime.abi.values import dtype_of
 from mesh_opt.tools.mesh_run import main
 from parsing import parse
 from process_programs import TARGETS, defined, listed, on_devices, random_program
@@ -213,7 +214,7 @@ def example(tmp_path: Path) -> Path:
 
 def test_mesh_run_binds_devices_and_checks(example: Path) -> None:
     devices = ("--device=local-task", "--device=local-task")
-    code, lines, _ = mesh_run(example, *devices, "--check", "--backend=numba", "--statistics")
+    code, lines, _ = mesh_run(example, *devices, "--check", "--backend=native", "--statistics")
     assert (code, lines[-1]) == (0, "CHECK @mlp on 4 devices agrees with the reference")
     assert [line.partition(":")[0] for line in lines if line.startswith("STATISTICS")] == [
         "STATISTICS process 0 on local-task#0",

@@ -63,7 +63,7 @@ def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.Monke
 def test_mesh_run_guards_when_asked(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     make_too_small(monkeypatch)
     monkeypatch.delenv(GUARD_VARIABLE, raising=False)
-    arguments = ["-", "-p", "data-tile", "--backend=numba", "--random-inputs=0", *flags]
+    arguments = ["-", "-p", "data-tile", "--backend=native", "--random-inputs=0", *flags]
     output, errors = StringIO(), StringIO()
     code = main(arguments, StringIO(PROGRAM), output, errors)
     assert code == (1 if flags else 0)
@@ -75,4 +75,4 @@ def test_the_interpreter_has_no_guards() -> None:
     assert (
         main(["-", "--backend=interpreter", "--guard"], StringIO(PROGRAM), StringIO(), errors) == 1
     )
-    assert errors.getvalue() == "mesh-run: --guard needs --backend=numba or --backend=mpi\n"
+    assert errors.getvalue() == "mesh-run: --guard needs --backend=native or --backend=mpi\n"

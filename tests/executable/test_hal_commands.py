@@ -69,7 +69,7 @@ def run(backend: str, at: int, count: int) -> list[np.ndarray]:
 X = np.arange(6, dtype=np.float32)
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_commands_run_in_order(backend: str) -> None:
     result, loaded, size = run(backend, 8, 20)
     np.testing.assert_array_equal(result, np.array([1, 1, 7.5, 7.5, 4, 7.5], np.float32))
@@ -77,7 +77,7 @@ def test_commands_run_in_order(backend: str) -> None:
     assert size == 8
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("at", [20, -4])
 def test_commands_touch_what_is_there(backend: str, at: int) -> None:
     with pytest.raises(ExecutionError, match=r"fill_buffer.* touches bytes"):

@@ -12,7 +12,7 @@ from mesh_opt.interpreter.run import run_spmd
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.host import exchanges
 from mesh_opt.runtime.host.virtual_machine import VirtualMachine
-from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.runtime.threads.thread_group import ThreadGroup
 from mesh_opt.sharding.grid import Grid
 
 GRID = "shard.grid @g(shape = 3)\n"

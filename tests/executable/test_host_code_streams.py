@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import sampled
+from host_code_checks import used_bytes
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.host_code.lowering import HostEntry
@@ -38,7 +39,7 @@ def check(module: ModuleOp, original: ModuleOp, name: str, inputs: list[np.ndarr
             np.testing.assert_array_equal(got, wanted)
     del got
     gc.collect()
-    assert machine.pool.used_bytes == 0
+    assert used_bytes(machine.pool) == 0
 
 
 BEFORE = "iree-stream-encode-device-tensors"

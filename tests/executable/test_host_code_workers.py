@@ -8,7 +8,7 @@ from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime.host.team import Team
+from mesh_opt.runtime.host.worker_team import WorkerTeam
 
 GATHERING = """
 func.func @main(%a: tensor<64x512xf32>, %k: tensor<64x512xindex>, %n: index) -> tensor<64x512xf32> {
@@ -64,7 +64,7 @@ def test_every_share_is_run_once() -> None:
 
 def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine they may wake after a kernel is over, or never."""
-    monkeypatch.setattr(Team, "start", lambda *_: None)
+    monkeypatch.setattr(WorkerTeam, "start", lambda *_: None)
     module = api.compile(GATHERING).module
     values, places = np.ones((64, 512), np.float32), np.zeros((64, 512), np.int64)
     (found,) = CompiledProgram(module, workers=3).run("main", [values, places, np.int64(5)])

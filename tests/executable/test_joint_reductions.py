@@ -71,7 +71,7 @@ def inputs() -> np.ndarray:
 def check(text: str) -> str:
     whole = api.compile(text, stages=False)["f"].reference([inputs()])
     partitioned = api.compile(text, "spmd", stages=False)
-    for name, backend in (("spmd", "interpreter"), ("spmd", "numba"), ("compile", "numba")):
+    for name, backend in (("spmd", "interpreter"), ("spmd", "native"), ("compile", "native")):
         found = api.compile(text, name, stages=False)["f"].run([inputs()], backend)
         for left, right in zip(found, whole, strict=True):
             np.testing.assert_array_equal(left, right)

@@ -88,7 +88,7 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left.astype(np.int32) @ right.astype(np.int32)
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_a_weight_of_two_products_is_kept_once(backend: str) -> None:
     program = compile(DEVICES + TWO_USES, "data-tile", backend=backend)
     kept = [
@@ -102,7 +102,7 @@ def test_a_weight_of_two_products_is_kept_once(backend: str) -> None:
         np.testing.assert_array_equal(found, product(left, w))
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_what_two_devices_want_alike_is_laid_out_once(backend: str) -> None:
     program = compile(DEVICES + TWO_DEVICES, "data-tile", backend=backend)
     encodes = [
@@ -118,7 +118,7 @@ def test_what_two_devices_want_alike_is_laid_out_once(backend: str) -> None:
 
 @pytest.mark.parametrize("which", [True, False])
 def test_what_may_come_from_either_device_is_read(which: bool) -> None:
-    program = compile(DEVICES + EITHER_DEVICE, "data-tile", backend="numba")
+    program = compile(DEVICES + EITHER_DEVICE, "data-tile", backend="native")
     x = numbers(64, 40)
     (found,) = program["main"].run([x, np.array(which)])
     np.testing.assert_array_equal(found, x)

@@ -80,7 +80,7 @@ def _expected(a: Any) -> list[Any]:
     return [np.block([[each[0], each[1]], [each[2], each[3]]]) for each in made]
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_collectives(backend: str) -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4) ** 2
     function = _program(backend)["main"]
@@ -94,6 +94,38 @@ def test_without_passes() -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4)
     for actual, expected in zip(_program("interpreter", "")["main"](a), _expected(a), strict=True):
         assert actual.tolist() == expected.tolist()
+
+
+def test_permutations_send_to_one_device() -> None:
+    """Those that are no rotation as well."""
+    names = [operation.name for operation in _program("interpreter").module.walk()]
+    assert names.count("shard.send") == names.count("shard.recv") == 1
+
+
+COMPLEX_SUM = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>> {
+  %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>]
+      out_shardings=[<@mesh, [{}, {}]>] manual_axes={"x"} (%b: tensor<1x3xcomplex<f32>>) {
+    %s = "stablehlo.all_reduce"(%b) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+    ^bb0(%p: tensor<complex<f32>>, %q: tensor<complex<f32>>):
+      %t = stablehlo.add %p, %q : tensor<complex<f32>>
+      stablehlo.return %t : tensor<complex<f32>>
+    }) : (tensor<1x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>>
+    sdy.return %s : tensor<1x3xcomplex<f32>>
+  } : (tensor<4x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>>
+  return %r : tensor<1x3xcomplex<f32>>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+def test_sums_of_complex_numbers(backend: str) -> None:
+    a = (np.arange(12).reshape(4, 3) * (1 + 2j)).astype(np.complex64)
+    function = compile(COMPLEX_SUM, "spmd", backend=backend, stages=False)["main"]
+    assert function(a).tolist() == a.sum(0, keepdims=True).tolist()
 
 
 NESTED = """
@@ -122,7 +154,7 @@ func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {
 """
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_nested(backend: str) -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4)
     function = compile(NESTED, "spmd", backend=backend, stages=False)["main"]

@@ -241,7 +241,7 @@ def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool
     x, y = inputs()
     z = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
     sizes = [17, 9, 5]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
         assert not [op for op in program_.module.walk() if op.name.startswith("iree_encoding.")]
         tiles = [
@@ -275,7 +275,7 @@ func.func @main(%x: tensor<?x?xf32>, %m: index, %n: index, %k: index) -> tensor<
 }}
 """
     x = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
         (found,) = program_["main"].run([x, 17, 9, 5])
         np.testing.assert_array_equal(found, x + x)
@@ -342,7 +342,7 @@ func.func @main(%x: {x}>, %y: {y}>, %z: {z}>) -> {z}> attributes {{hal.executabl
     ]
     notation = "{},{}->{}".format(*(each.replace(", ", "") for each in maps))
     expected = arrays[2] + np.einsum(notation, *(a.astype(np.float64) for a in arrays[:2]))
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
         used = [op.name for op in program_.module.walk()]
         assert used.count("iree_codegen.inner_tiled") == 1

@@ -58,7 +58,7 @@ def inputs() -> list[np.ndarray]:
 @pytest.mark.parametrize("name", NAMES)
 def test_in_one_process(name: str) -> None:
     texts: list[str] = []
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         program = api.compile(ALL[name].text, backend=backend, stages=False)
         start = time.monotonic()
         with pytest.raises(api.ExecutionError) as caught:

@@ -64,7 +64,7 @@ def check(text: str, pipeline: str, *backends: str) -> api.Program:
 def test_spmd(text: str) -> None:
     # Whole programs run natively in `test_compile_cases.py`, where complex numbers are left out.
     is_native = "complex<" not in text and is_sampled(len(text), 3)
-    program = check(text, "spmd", "interpreter", *(["numba"] if is_native else []))
+    program = check(text, "spmd", "interpreter", *(["native"] if is_native else []))
     said = re.search(r"// Collectives: (.*)\.\n", text)
     assert said is not None
     found = Counter(COLLECTIVE.findall(str(program.module)))

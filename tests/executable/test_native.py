@@ -1,4 +1,4 @@
-"""What the numba backend computes is what the interpreter computes."""
+"""What the native backend computes is what the interpreter computes."""
 
 from __future__ import annotations
 

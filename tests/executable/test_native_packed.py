@@ -191,7 +191,7 @@ def test_producers_are_packed_on_the_way() -> None:
     }"""
     program = CompiledProgram(api.compile(text, stages=False).module)
     program.run("main", [np.ones((9, 6), np.float32)])
-    assert program.statistics[0].commands == 1
+    assert program.device_statistics[0].dispatches == 1
     check(text, ["f32"])
 
 

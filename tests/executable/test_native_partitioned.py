@@ -49,7 +49,7 @@ def test_mlp_on_four_devices() -> None:
     (expected,) = function.reference(inputs)
     (result,) = compiled.run_partitioned(name, inputs)
     assert compare(result, expected).agrees
-    assert len(compiled.statistics) == 4
+    assert len(compiled.device_statistics) == 4
     compiled.close()
 
 

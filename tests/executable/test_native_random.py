@@ -1,4 +1,4 @@
-"""Random programs mean the same in the numba backend, whole and partitioned over threads."""
+"""Random programs mean the same in the native backend, whole and partitioned over threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stream programs on several devices: what the numba backend computes is the interpreter's."""
+"""Stream programs on several devices: what the native backend computes is the interpreter's."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_before_layouts_are_made_explicit(case: str) -> None:
 
 def test_the_two_devices() -> None:
     """Every device owns its buffers, and a repeated call runs no Python for an operation."""
-    program = api.compile(TWO_DEVICES, "data-tile", backend="numba", stages=False)
+    program = api.compile(TWO_DEVICES, "data-tile", backend="native", stages=False)
     program.devices = ("local-task", "local-task")
     left = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
     right = np.ones((3, 5), np.float32)
@@ -254,7 +254,7 @@ def mesh_run(*arguments: str) -> tuple[int, str, str]:
 
 def test_mesh_run_prints_statistics() -> None:
     devices = ("--device=local-task", "--device=local-task")
-    code, stdout, _ = mesh_run(*devices, "--backend=numba", "--statistics")
+    code, stdout, _ = mesh_run(*devices, "--backend=native", "--statistics")
     lines = stdout.splitlines()
     assert (code, lines[2]) == (0, "2x5xf32=[12 12 12 12 12][30 30 30 30 30]")
     assert [line.partition(":")[0] for line in lines[3:]] == [
@@ -271,7 +271,7 @@ def test_statistics_need_native_code() -> None:
     assert (code, stdout, stderr) == (
         1,
         "",
-        "mesh-run: --statistics needs --backend=numba or --backend=mpi\n",
+        "mesh-run: --statistics needs --backend=native or --backend=mpi\n",
     )
 
 

@@ -71,6 +71,6 @@ def test_sizes_are_found(name: str) -> None:
     text = f"func.func @f{body}\nreturn %r : {result_type}\n}}"
     arrays = [np.asarray(each) for each in inputs]
     (expected,) = compile(text, backend="interpreter")["f"].run(arrays)
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         (result,) = compile(text, "data-tile", backend=backend)["f"].run(arrays)
         np.testing.assert_array_equal(result, expected)

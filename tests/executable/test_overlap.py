@@ -110,7 +110,7 @@ from mesh_opt import api, load
 from overlap_programs import inputs
 
 for number, text in enumerate(json.load(open({path!r}))):
-    want = api.compile(text, backend="numba", stages=False)["main"].run(inputs())
+    want = api.compile(text, backend="native", stages=False)["main"].run(inputs())
     program = api.compile(text, backend="mpi", stages=False)
     program.devices_per_rank = {devices}
     for _ in range(2):

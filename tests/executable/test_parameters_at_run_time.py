@@ -49,7 +49,7 @@ util.initializer {{
 )
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("count", sampled(range(len(STAGES) + 1), 3, len(STAGES) % 3))
 def test_stages_read_the_same(count: int, backend: str) -> None:
     program = compile(

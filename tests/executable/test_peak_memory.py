@@ -39,7 +39,7 @@ func.func @main(%x: tensor<8x32xf32>) -> tensor<8x32xf32> {
 
 
 def run_block(pipeline: str) -> Program:
-    program = compile((MODELS / "transformer_block.mlir").read_text(), pipeline, backend="numba")
+    program = compile((MODELS / "transformer_block.mlir").read_text(), pipeline, backend="native")
     stored = np.load(MODELS / "transformer_block.npz")
     (result,) = program["main"].run([stored[f"in{index}"] for index in range(13)])
     expected = stored["out0"]
@@ -63,7 +63,7 @@ def test_the_transformer_block_without_tiles_is_as_many_dispatches_as_iree_makes
 
 @pytest.mark.parametrize("pipeline", ["data-tile", "data-tile{data-tiling=false}"])
 def test_softmax_is_one_dispatch_in_the_memory_of_its_result(pipeline: str) -> None:
-    program = compile(SOFTMAX, pipeline, backend="numba")
+    program = compile(SOFTMAX, pipeline, backend="native")
     given = np.random.default_rng(0).normal(size=(8, 32)).astype(np.float32)
     (result,) = program["main"].run([given])
     exponentials = np.exp(given - given.max(axis=1, keepdims=True))
@@ -94,7 +94,7 @@ func.func @main(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> tensor<16x32xf3
 def test_a_weight_of_two_products_is_stored_once() -> None:
     weight = np.random.default_rng(1).normal(size=(32, 32)).astype(np.float32)
     text = SHARED_WEIGHT.replace("CONTENTS", weight.tobytes().hex())
-    program = compile(text, "data-tile", backend="numba")
+    program = compile(text, "data-tile", backend="native")
     x, y = (np.random.default_rng(seed).normal(size=(16, 32)).astype(np.float32) for seed in (2, 3))
     (result,) = program["main"].run([x, y])
     assert np.allclose(result, x @ weight + y @ weight, atol=1e-4)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from breadth import cases
 from control_flow_programs import inputs_for, program
+from host_code_checks import used_bytes
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter import run as interpreter
 from mesh_opt.ir.diagnostics import OperationError
@@ -53,7 +54,7 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     machine = compiled._machines.machine(entry)
     assert machine is not None, "the function has not run"
     pool = machine.pool
-    return pool.used_bytes
+    return used_bytes(pool)
 
 
 def test_one_device() -> None:

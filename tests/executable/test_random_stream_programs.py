@@ -41,7 +41,7 @@ def test_compiled_programs_mean_the_same(pipeline: str) -> None:
         text, inputs = random_stream_program(seed)
         found = [
             list(compile(text, pipeline, stages=False, backend=backend)["main"].run(inputs))
-            for backend in ("interpreter", "numba")
+            for backend in ("interpreter", "native")
         ]
         check(*found, f"{seed}: {text}")
 

@@ -89,7 +89,7 @@ def test_an_initial_value_that_counts_is_added_once_for_each_place() -> None:
     main = api.compile(text, "spmd")["main"]
     ones = np.ones(66, np.float32)
     expected = 10 + np.cumsum(ones) + 10 * np.arange(65, -1, -1)
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         np.testing.assert_array_equal(main.run([ones], backend=backend)[0], expected)
 
 
@@ -106,5 +106,5 @@ def test_bodies_of_several_operations_are_applied_in_order(end: str) -> None:
     values = np.where(np.arange(70) % 3, 0, np.arange(70)).astype(np.int32)
     windows = [values[: i + 1] if end == "first" else values[i:] for i in range(70)]
     expected = [next((each for each in window[::-1] if each), 0) for window in windows]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         np.testing.assert_array_equal(main.run([values], backend=backend)[0], expected)

@@ -10,7 +10,7 @@ from backend_checks import check, function
 from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.kernels import element_loops
-from mesh_opt.passes.stablehlo import scatter
+from mesh_opt.passes.stablehlo.data_movement import scatter
 from mesh_opt.runtime.abi.values import dtype_of
 
 TABLE, ROWS = "tensor<7x5xf32>", "tensor<40x5xf32>"
@@ -244,8 +244,8 @@ def test_scatter(
 ) -> None:
     """Elements of windows outside of the table are left out; the others come in order."""
     table, batch, window, kept = case
-    monkeypatch.setattr(scatter, "MOST_SINGLE_POINTS", most)
-    monkeypatch.setattr(scatter, "MOST_POINTS", most)
+    monkeypatch.setattr(scatter, "MAX_SINGLE_ELEMENT_POINTS", most)
+    monkeypatch.setattr(scatter, "MAX_LOOP_POINTS", most)
     text = _scatter(table, batch, window, kept, element)
     main = api.compile(text, pipeline, stages=False)["main"]
     rng = np.random.default_rng(6)
@@ -264,7 +264,7 @@ def test_scatter_in_a_dispatch(
     element: str, written: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A device runs the loop as one kernel, between others."""
-    monkeypatch.setattr(scatter, "MOST_POINTS", 0)
+    monkeypatch.setattr(scatter, "MAX_LOOP_POINTS", 0)
     kind = _type((7, 5), element)
     text = _scatter((7, 5), (13,), (5,), [1], element).replace(
         "stablehlo.subtract", "stablehlo.add"

@@ -85,6 +85,6 @@ def test_random(case: int) -> None:
     ]
     (expected,) = whole.run([made.image, made.kernel], backend="interpreter")
     main = api.compile(made.text, "spmd", stages=False)["main"]
-    for backend in ["interpreter", "numba"] if case < 8 else ["interpreter"]:
+    for backend in ["interpreter", "native"] if case < 8 else ["interpreter"]:
         (found,) = main.run([made.image, made.kernel], backend=backend)
         np.testing.assert_array_equal(found, expected)

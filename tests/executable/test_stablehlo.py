@@ -262,7 +262,7 @@ func.func @main() {
 }
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
@@ -283,7 +283,7 @@ func.func @main() {
 """
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
     code, errors = run(FAILING, f"--backend={backend}")
     assert code == 1

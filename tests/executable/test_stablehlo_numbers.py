@@ -167,7 +167,7 @@ func.func @main() {
 }
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")

@@ -62,7 +62,7 @@ func.func @main() {
 }
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
@@ -112,7 +112,7 @@ func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
     bits = given.view(np.int32)
     order = np.argsort(-(bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64), 1, kind="stable")
     main = api.compile(text)["main"]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         found = main.run([given, places], backend=backend)
         np.testing.assert_array_equal(found[1], order)
         np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
@@ -167,7 +167,7 @@ func.func @main(%a: {kind}, %i: {kind}) -> {kind} {{
     given = np.random.default_rng(0).integers(-9, 9, 136).astype("i2" if element == "i16" else "i8")
     places = np.arange(136, dtype=given.dtype)
     main = api.compile(text)["main"]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         (found,) = main.run([given, places], backend=backend)
         np.testing.assert_array_equal(found, np.argsort(key(given), kind="stable"))
 
@@ -186,7 +186,7 @@ func.func @main(%a: tensor<3x129x{element}>) -> (tensor<3x{k}x{element}>, tensor
     given[2] = limits.min
     order = [sorted(range(129), key=lambda place: -int(row[place]))[:k] for row in given]
     main = api.compile(text)["main"]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         values, places = main.run([given], backend=backend)
         np.testing.assert_array_equal(places, order)
         np.testing.assert_array_equal(values, np.take_along_axis(given, np.array(order), 1))
@@ -208,7 +208,7 @@ func.func @main(%a: tensor<4x150xf32> {{sdy.sharding = #sdy.sharding<@mesh, {spl
     keys = np.where(np.isnan(given), np.inf, given.astype(np.float64))
     order = np.argsort(-keys, axis=1, kind="stable")[:, :5]
     main = api.compile(text, "spmd")["main"]
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         values, places = main.run([given], backend=backend)
         np.testing.assert_array_equal(places, order)
         np.testing.assert_array_equal(values, np.take_along_axis(given, order, 1))

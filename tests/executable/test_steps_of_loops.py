@@ -45,7 +45,7 @@ func.func @parallel(%x: tensor<8xf32>, %n: index) -> f32 {
 
 @pytest.mark.parametrize("step", [0, -1])
 @pytest.mark.parametrize("name", ["for", "forall", "parallel"])
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_refused(backend: str, name: str, step: int) -> None:
     program = api.compile(LOOPS, backend=backend, stages=False)
     x = np.arange(8, dtype=np.float32)

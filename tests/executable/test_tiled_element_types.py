@@ -91,6 +91,6 @@ func.func @main(%a: tensor<3xi64>) -> tensor<3xi64> {{
     a = np.array([1, 2, 3])
     wanted = a + np.array(widths[3]) + np.array(widths[12]) + np.array(widths[33]) % (1 << 33)
     for pipeline in ("", "data-tile"):
-        for backend in ("interpreter", "numba"):
+        for backend in ("interpreter", "native"):
             compiled = compile(text, pipeline, stages=False, backend=backend)
             np.testing.assert_array_equal(compiled["main"].run([a])[0], wanted)

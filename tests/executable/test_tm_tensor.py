@@ -287,7 +287,7 @@ SPLIT = {
 def test_split_rows_stay_where_they_are(name: str) -> None:
     """Four devices work on their rows alone, in native code as in the interpreter."""
     text, types = SPLIT[name]
-    main = api.compile(text, "spmd", backend="numba")["main"]
+    main = api.compile(text, "spmd", backend="native")["main"]
     assert "shard.all_" not in str(main.program.module)
     random, arrays = np.random.default_rng(0), list[Array]()
     for each in types:

@@ -90,7 +90,7 @@ def numbers_for(draw: random.Random, extents: tuple[int, int]) -> tuple[Any, lis
 
 
 @pytest.mark.parametrize("seed", cases(6, 200))
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_random_images(seed: int, backend: Any) -> None:
     draw = random.Random(seed)
     element = list(ELEMENTS)[seed % 4]

@@ -12,7 +12,7 @@ from mesh_opt.interpreter.run import run, run_partitioned
 from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
-from mesh_opt.runtime.abi.values import Array
+from mesh_opt.runtime.abi.arrays import Array
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
 from parsing import parse_program
@@ -182,5 +182,5 @@ def test_compiled(kind: str) -> None:
         program = Program(seed, kind)
         text = program.text()
         expected = run(parse_program(text), "f", program.inputs())
-        found = api.compile(text, "compile", stages=False)["f"].run(program.inputs(), "numba")
+        found = api.compile(text, "compile", stages=False)["f"].run(program.inputs(), "native")
         np.testing.assert_array_equal(found[0], expected[0], err_msg=text)

@@ -121,7 +121,7 @@ REST = (
 )
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize(
     "resolver", ["#iree_cpu.cpu_encoding_resolver<>", "#iree_encoding.identity_resolver"]
 )

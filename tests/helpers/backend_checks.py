@@ -1,4 +1,4 @@
-"""Checks that the Numba backend computes what the interpreter computes."""
+"""Checks that the native backend computes what the interpreter computes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
 from mesh_opt.ir.diagnostics import remarks_to
+from mesh_opt.runtime.abi.arrays import is_float_dtype
 from mesh_opt.runtime.abi.compare import compare
-from mesh_opt.runtime.abi.values import dtype_of, is_float_dtype, static_shape
+from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
 
 def function(types: list[str], result: str, body: str) -> str:

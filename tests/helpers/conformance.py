@@ -77,22 +77,22 @@ class Checker:
             data(element, shape, process)
             for shape, process in zip(shapes, group.processes, strict=True)
         ]
-        row, own_shape = COLLECTIVES.get(f"shard.{kind}"), shapes[group.rank]
+        row, own_shape = COLLECTIVES.get(f"shard.{kind}"), shapes[group.index]
         if row is not None:
             axes = options.get("axis", 0), options.get("concat_axis", 0)
-            own_shape = row.result_shape(shapes, group.rank, *axes)
+            own_shape = row.result_shape(shapes, group.index, *axes)
         collective = Collective(
             kind,
             group,
-            shapes[group.rank],
+            shapes[group.index],
             element,
             own_shape,
             result or element,
             shapes=tuple(shapes),
             **options,
         )
-        found = self.communicator.perform(collective, arrays[group.rank])
-        want = expected(arrays)[group.rank]
+        found = self.communicator.perform(collective, arrays[group.index])
+        want = expected(arrays)[group.index]
         if want is not None:
             assert found.dtype == want.dtype, (kind, found.dtype, want.dtype)
             assert found.shape == want.shape, (kind, found.shape, want.shape)
@@ -196,7 +196,7 @@ def check_reductions(checker: Checker, group: Group) -> None:
     # One rounding: 1 + 2^-9 + 2^-9 is no bf16 on the way, but is one at the end.
     if n == 3:
         tiny = [1.0, 2.0**-9, 2.0**-9]
-        own = np.full(4, tiny[group.rank], ml_dtypes.bfloat16)
+        own = np.full(4, tiny[group.index], ml_dtypes.bfloat16)
         found = checker.communicator.perform(
             Collective("all_reduce", group, (4,), BF16, (4,), BF16), own
         )
@@ -237,7 +237,7 @@ def check_roots(checker: Checker, group: Group) -> None:
 
 
 def check_neighbours(checker: Checker, group: Group) -> None:
-    n, rank = group.size, group.rank
+    n, rank = group.size, group.index
     before, after = (rank - 1) % n, (rank + 1) % n
     checker.run(
         "permute",

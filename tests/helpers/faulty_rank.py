@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from mesh_opt.runtime.host.entry import Entry
+from mesh_opt.runtime.host.entry import EntryPoint
 from mesh_opt.tools import mesh_run
 from mesh_opt.tools.run.ranks import run_on_ranks
 
@@ -64,11 +64,11 @@ AT_ONCE: dict[str, Callable[[], None]] = {
 
 def main() -> None:
     # Tests without MPI read this file for the names of the faults.
-    from mesh_opt.runtime.mpi_supervisor import supervisor
+    from mesh_opt.runtime.mpi.supervisor import supervisor
 
     what, faulty_rank, file, seconds = sys.argv[1:5]
     is_faulty = os.environ.get("PMI_RANK", "0") == faulty_rank
-    run = Entry.call
+    run = EntryPoint.call
     sys.argv[1:] = sys.argv[5:]
 
     def timed(*arguments: object) -> object:
@@ -83,7 +83,7 @@ def main() -> None:
             AT_ONCE[what]()
         return run(*arguments)  # type: ignore[arg-type]
 
-    Entry.call = timed  # type: ignore[method-assign]
+    EntryPoint.call = timed  # type: ignore[method-assign]
 
     def tool(arguments: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
         return mesh_run.main(arguments, stdin, stdout, stderr)

@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from breadth import NIGHTLY
 from conformance import check
-from mesh_opt.runtime import message_steps, message_writer
 from mesh_opt.runtime.abi.elements import F32, I64
 from mesh_opt.runtime.collectives import Collective, group_of
 from mesh_opt.runtime.communicator import RankError
-from mesh_opt.runtime.mpi import MpiCommunicator
-from mesh_opt.runtime.mpi_supervisor import RanksFailed
+from mesh_opt.runtime.messages import collective_steps, step_writer
+from mesh_opt.runtime.mpi.communicator import MpiCommunicator
+from mesh_opt.runtime.mpi.monitor import RanksFailed
 from mesh_opt.runtime.saved import ranks
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
@@ -79,7 +79,7 @@ if __name__ == "__main__":
     check_all()
     if count < (7 if NIGHTLY else 5 if devices > 1 else 4):
         # Small pieces go the way of large ones, too, in more messages than one.
-        message_steps.SMALL_BYTES, message_writer.MESSAGE_BYTES = 0, 24
+        collective_steps.SMALL_BYTES, step_writer.MESSAGE_BYTES = 0, 24
         check_all()
     if devices == 1:
         check_mismatch(communicator)

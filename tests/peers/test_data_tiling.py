@@ -19,7 +19,7 @@ TENSORS = (
     "assign-devices,inline-calls,convert-elementwise-to-linalg,set-encoding,propagate-encodings"
 )
 FLOW = f"{TENSORS},form-dispatches,hoist-encodings"
-STREAM = f"{FLOW},wrap-entry-points,convert-to-stream"
+STREAM = f"{FLOW},wrap-entry-points{{inline=true}},convert-to-stream"
 SETTLED = f"{STREAM},specialize-encodings,merge-globals,place-relayouts"
 TILED = f"{SETTLED},iree-stream-materialize-encodings"
 SOME = ("c01b_homog_fused", "c06_batch_matmul", "c08_shared_const", "c13_enc_transfer")

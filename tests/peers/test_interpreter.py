@@ -22,8 +22,8 @@ from mesh_opt.interpreter.run import (
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.ir.text.source import Source
+from mesh_opt.runtime.abi.arrays import is_number
 from mesh_opt.runtime.abi.compare import compare
-from mesh_opt.runtime.abi.values import is_number
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.run.inputs import random_inputs
 from xdsl.dialects.builtin import ShapedType

@@ -210,7 +210,7 @@ def test_programs_of_jax(family: str, peers_python: Callable[[str], str], tmp_pa
 
 
 def check(name: str, text: str, inputs: list[Any], results: list[Any]) -> None:
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             outputs = compile(text, backend=backend, stages=False)["main"].run(inputs)

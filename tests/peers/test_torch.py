@@ -253,7 +253,7 @@ def check(function, *inputs, expected=None, sizes=None, native=False, decomposed
     wanted = [wanted] if isinstance(wanted, torch.Tensor) else list(wanted)
     arrays = [x.view(torch.int16).numpy().view(ml_dtypes.bfloat16) if x.dtype == torch.bfloat16
               else x.numpy() for x in inputs]
-    for backend in ("interpreter", "numba") if native else ("interpreter",):
+    for backend in ("interpreter", "native") if native else ("interpreter",):
         found = mesh_opt.api.compile(text, "", backend=backend)["main"].run(arrays)
         for one, other in zip(found, wanted, strict=True):
             one = np.asarray(one)

@@ -7,12 +7,13 @@ has. A flag that requests output, such as a file, is an unknown option like any 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
 from ...ir.flags import Flags
-from ..command_line import choice, flag, integer
+from ..command_line import choice, flag, integer, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,10 @@ class IreeFlags:
     iree_llvmcpu_enable_scalable_vectorization: bool = flag(
         "multiply tiles by the vector scale of targets with scalable vectors (SVE)"
     )
+    iree_gpu_test_target: str = text(
+        "the graphics processor of kernels that name none, as gfx942 or gfx942:+xnack@hip",
+        default="",
+    )
 
     def flags(self) -> Flags:
         """Return the settings as passes read them."""
@@ -48,6 +53,7 @@ class IreeFlags:
             alias_mutable_bindings=self.iree_stream_resource_alias_mutable_bindings,
             favor=self.iree_stream_partitioning_favor,
             scalable_vectors=self.iree_llvmcpu_enable_scalable_vectorization,
+            graphics_processor=re.split("[:@]", self.iree_gpu_test_target)[0],
         )
 
 

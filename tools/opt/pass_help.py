@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.usage_error import UsageError
 from ...passes.manager.named_pipeline import NamedPipeline
-from ...passes.manager.pass_options import PassTable, type_name, unknown_pass_message, written
+from ...passes.manager.pass_options import PassTable, option_text, type_name, unknown_pass_message
 from ...passes.registry import ALIASES, OWN_PASSES
 from .docstrings import WIDTH, details, summary, table_row
 
@@ -113,8 +113,8 @@ def _default(field: dataclasses.Field[Any]) -> str | None:
             return None
         value = field.default_factory()
     if isinstance(value, tuple):
-        return ",".join(map(written, cast("tuple[object, ...]", value))) or "[]"
-    return "none" if value is None else written(value)
+        return ",".join(map(option_text, cast("tuple[object, ...]", value))) or "[]"
+    return "none" if value is None else option_text(value)
 
 
 def _option_helps(pass_type: type[ModulePass]) -> dict[str, str]:

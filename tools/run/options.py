@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.usage_error import UsageError
+from ...programs.backends import NATIVE, backend_name
 from ..command_line import (
     Information,
     flag,
@@ -23,7 +24,7 @@ from ..remarks import REMARKS_HELP, check_categories
 from ..shared_options import Pipelines, Printing, Watching
 from .ranks import MPI, default_backend
 
-BACKENDS = ("interpreter", "numba", "mpi")
+BACKENDS = ("interpreter", NATIVE, MPI)
 """The available backends."""
 
 RANK = "{rank}"
@@ -105,8 +106,8 @@ class Execution:
     """Backend, devices and steps."""
 
     backend: str | None = text(
-        "numba: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
-        " interpreter: the reference, in NumPy (default: mpi among several ranks, else numba)",
+        "native: native code; mpi: native code, one of the ranks of mpiexec -n N mesh-run ...;"
+        " interpreter: the reference, in NumPy (default: mpi among several ranks, else native)",
         shown="NAME",
     )
     device: tuple[str, ...] = repeated(
@@ -156,10 +157,10 @@ class Simulation:
 
 @dataclass(frozen=True, kw_only=True)
 class Native:
-    """Native code (--backend=numba or mpi)."""
+    """Native code (--backend=native or mpi)."""
 
     statistics: bool = flag(
-        "print the memory use and the work of each device (with --backend=numba or mpi)"
+        "print the memory use and the work of each device (with --backend=native or mpi)"
     )
     guard: bool = flag(
         "put guard bytes around each buffer, and fail if a kernel writes outside of its buffers"
@@ -172,17 +173,17 @@ class Native:
     )
     trace: str | None = text(
         "write a trace of the kernels, the exchanges and the waiting of each device, for Perfetto"
-        " or chrome://tracing (with --backend=numba or mpi)",
+        " or chrome://tracing (with --backend=native or mpi)",
         shown="FILE.json",
     )
     report: str | None = text(
         "write an HTML page on the timeline of each device and on all stages, as mesh-opt --report"
-        " does (with --backend=numba or mpi)",
+        " does (with --backend=native or mpi)",
         shown="FILE.html",
     )
     trace_host: bool = flag(
         "print each executed instruction of host code with the values that it wrote, on standard"
-        " error (with --backend=numba)"
+        " error (with --backend=native)"
     )
     workers: int | None = integer(
         "the number of threads per device (default: the available cores divided by the devices)"
@@ -242,10 +243,11 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
     _ = options.extents
+    default = MPI if options.ranks is not None else default_backend()
     return dataclasses.replace(
         options,
         function=options.function.removeprefix("@") if options.function else None,
-        backend=options.backend or (MPI if options.ranks is not None else default_backend()),
+        backend=backend_name(options.backend or default),
     )
 
 
@@ -285,11 +287,11 @@ def check_options(options: RunOptions) -> None:
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
     for name in ("statistics", "guard", "report", "require_native", "trace"):
-        if getattr(options, name) and options.backend not in ("numba", "mpi"):
+        if getattr(options, name) and options.backend not in (NATIVE, MPI):
             option = name.replace("_", "-")
-            raise UsageError(f"--{option} needs --backend=numba or --backend=mpi")
+            raise UsageError(f"--{option} needs --backend=native or --backend=mpi")
     if "backend" in options.remarks and options.backend == "interpreter":
-        raise UsageError("--remarks=backend needs --backend=numba or --backend=mpi")
+        raise UsageError("--remarks=backend needs --backend=native or --backend=mpi")
     if options.ranks is not None and options.backend != MPI:
         raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
     if options.ranks is not None and options.file == "-":
@@ -313,8 +315,8 @@ def check_options(options: RunOptions) -> None:
         raise UsageError("--tolerance is for --check or --expected_output, which are missing")
     if options.timeout is not None and (options.backend != MPI or not options.timeout > 0):
         raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
-    if options.trace_host and options.backend != "numba":
-        raise UsageError("--trace-host needs --backend=numba")
+    if options.trace_host and options.backend != NATIVE:
+        raise UsageError("--trace-host needs --backend=native")
     if options.simulate:
         if options.machine is None:
             raise UsageError("--simulate needs a --machine, as --machine=gpu-host")

@@ -90,7 +90,7 @@ def _is_eligible(path: Path) -> bool:
     if path.stat().st_size > LARGEST_PROGRAM:
         return False
     functions = load(path, verify=False).saved.functions.values()
-    return all(each.why is None for each in functions)
+    return all(each.needs_compiler_reason is None for each in functions)
 
 
 def _is_extended() -> bool:

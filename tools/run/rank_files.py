@@ -16,7 +16,7 @@ from ...ir.usage_error import UsageError
 from ...runtime.abi.arrays import Array, shape_text
 from ...runtime.abi.shards import all_intervals, slices
 from ...runtime.abi.value_types import ValueType
-from ...runtime.rank_calls import join_ranks
+from ...runtime.mpi.rank_calls import join_ranks
 from ...sharding.sharding import Sharding
 from .inputs import read_inputs
 from .options import RANK, RunOptions

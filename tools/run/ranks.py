@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...programs.backends import NATIVE, backend_name
 from ..console import STDOUT_CLOSED, Main, exit_code_of, open_streams, run_console
 
 MPI = "mpi"
@@ -38,9 +39,9 @@ _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
 
 
 def default_backend() -> str:
-    """Return the default backend: `mpi` if there are several ranks, otherwise `numba`."""
+    """Return the default backend: `mpi` if there are several ranks, otherwise `native`."""
     sizes = [os.environ.get(name, "") for name in SIZES]
-    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else "numba"
+    return MPI if any(size.isdecimal() and int(size) > 1 for size in sizes) else NATIVE
 
 
 def runs_on_ranks(argv: Sequence[str]) -> bool:
@@ -59,7 +60,7 @@ def _backend(argv: Sequence[str]) -> str:
     for word, after in zip(argv, (*argv[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--backend", "-backend"):
-            backend = value if equals else after
+            backend = backend_name(value if equals else after)
     return backend
 
 
@@ -89,13 +90,13 @@ def run_on_ranks(main: Main) -> int:
     has_output = open_streams()
     backend = _backend(sys.argv[1:])
     try:
-        from ...runtime.mpi_supervisor import supervisor
+        from ...runtime.mpi.supervisor import supervisor
 
         ranks = supervisor()
     except (ImportError, RuntimeError) as problem:
         if backend != MPI:
             return run_console(main)
-        from ...runtime.rank_calls import missing_mpi
+        from ...runtime.mpi.rank_calls import missing_mpi
 
         return _say_once(f"--backend=mpi {missing_mpi(problem)}")
     except ValueError as problem:

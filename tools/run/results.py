@@ -199,7 +199,7 @@ def compare_reference(
     verdicts, and returns whether all results agree.
     """
     # This module imports xDSL, which saved programs do not need.
-    from ...runtime.abi.values import count_undefined, is_number
+    from ...runtime.abi.arrays import count_undefined, is_number
 
     agrees = True
     for index, (actual, wanted, through) in enumerate(

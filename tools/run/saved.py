@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from ...ir.usage_error import UsageError
+from ...programs.backends import NATIVE
 from ..remarks import wants
 from .options import RunOptions
 from .ranks import MPI
@@ -48,7 +49,7 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
         stderr.write(f"remark: {text}\n")
 
     try:
-        backend = MPI if options.backend == MPI else "numba"
+        backend = MPI if options.backend == MPI else NATIVE
         loaded = load(options.file, workers=options.workers, backend=backend, remark=remark)
     except OSError as problem:
         raise UsageError(f"cannot read '{options.file}': {problem.strerror}") from problem
@@ -56,15 +57,15 @@ def load_program(options: RunOptions, stderr: TextIO) -> LoadedProgram:
     loaded.devices_per_rank = options.devices_per_rank
     if wants(options.remarks, "backend"):
         for each in loaded.saved.functions.values():
-            if each.why is not None:
-                remark(each.why)
+            if each.needs_compiler_reason is not None:
+                remark(each.needs_compiler_reason)
     return loaded
 
 
 def needs_compiler(options: RunOptions) -> bool:
     """Return whether the options need more than the saved native code."""
     return bool(
-        options.backend not in ("numba", MPI)
+        options.backend not in (NATIVE, MPI)
         or options.check is not None
         or options.grid_shape is not None
         or options.guard

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...ir.activity import activity
 from ...ir.usage_error import UsageError
+from ...programs.backends import NATIVE
 from ...runtime.abi.arrays import Array
 from ...runtime.checkpoints import Checkpoints
 from ...runtime.host.timeline import Timeline
@@ -41,7 +42,7 @@ def run_function(
     program.timeline = timeline = Timeline()
     results = _results(options, function, inputs, prints_results)
     if options.backend == MPI:
-        from ...runtime.rank_calls import timeline_of_ranks
+        from ...runtime.mpi.rank_calls import timeline_of_ranks
 
         timeline = timeline_of_ranks(timeline)
     if not prints_results:
@@ -68,7 +69,7 @@ def _results(
             return function.run(inputs)
 
     def call(own: Sequence[Any]) -> Sequence[Any]:
-        keeps_on_devices = options.backend == "numba"
+        keeps_on_devices = options.backend == NATIVE
         return function.run_on_devices(*own) if keeps_on_devices else function.run(own)
 
     try:
@@ -90,7 +91,7 @@ def _results(
 
 
 def _agree_on_steps(steps: int, checkpoints: Checkpoints | None) -> None:
-    from ...runtime.rank_calls import agree_on_steps
+    from ...runtime.mpi.rank_calls import agree_on_steps
 
     last = None if checkpoints is None else checkpoints.last()
     agree_on_steps(steps, 0 if last is None else last.step)

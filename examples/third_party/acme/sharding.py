@@ -10,8 +10,8 @@ from mesh_opt.extend import (
     RuleBuilder,
     elementwise_rule,
     partition,
+    partition_by_rule,
     sharding_rule,
-    spread_by_rule,
 )
 from xdsl.ir import Operation, SSAValue
 
@@ -38,14 +38,16 @@ def add_positions_rule(operation: AddPositionsOp) -> FactorRule | None:
 @partition("acme.add_positions")
 def add_positions(partitioner: Partitioner, operation: Operation) -> None:
     """Partition with an offset: an unchanged copy would count from the first row of the shard."""
-    spread_by_rule(partitioner, operation, _add_local_positions)
+    partition_by_rule(partitioner, operation, _add_local_positions)
 
 
 def _add_local_positions(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
 ) -> Operation:
     source, first = operands
-    begin = partitioner.shard_start(spread.operation.operands[0], 0, spread.operand_shardings[0])
+    begin = partitioner.shard_start(
+        op_sharding.operation.operands[0], 0, op_sharding.operand_shardings[0]
+    )
     emitter = partitioner.emitter
     first = emitter.index(emitter.add(first, begin))
-    return AddPositionsOp.create(operands=[source, first], result_types=spread.result_types)
+    return AddPositionsOp.create(operands=[source, first], result_types=op_sharding.result_types)

@@ -65,18 +65,21 @@ class KernelSolvers:
         return self._solvers.get(name, ())
 
 
-def target_solver(function: Operation) -> tuple[EncodingSolverInterface, ...]:
+def target_solver(
+    function: Operation, otherwise: EncodingSolverInterface
+) -> tuple[EncodingSolverInterface, ...]:
     """Return the solver of the target that a function names.
 
-    Without such a target, or if its solver has no tiles, return the solver of row-major layouts.
+    Without such a target return `otherwise`; if its solver has no tiles, that of row-major layouts.
     """
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
+        rows = isinstance(otherwise, IdentityResolverAttr)
         values = (value for operation in function.walk() for value in operation.results)
-        if remarks_wanted() and any(tensor_encoding(value.type) for value in values):
+        if rows and remarks_wanted() and any(tensor_encoding(value.type) for value in values):
             name = root_symbol(function, "sym_name")
             remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
-        return (IdentityResolverAttr(),)
+        return (otherwise,)
     solver = solver_of(target)
     without_tiles = isinstance(solver, UnsupportedResolverAttr | SpecializationResolverAttr)
     return (IdentityResolverAttr() if without_tiles else solver,)

@@ -15,10 +15,9 @@ from xdsl.rewriter import InsertPoint
 
 from ....dialects.hal.affinities import DeviceAffinityAttr, DeviceOptimalAttr
 from ....dialects.hal.bitfields import FLAGS
-from ....dialects.hal.objects import LIFETIMES
 from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import AllocatorType, FenceType
-from ....dialects.stream.types import ResourceType
+from ....dialects.stream.types import KNOWN_LIFETIMES, ResourceType
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
 from ....ir.locations import located_builder
@@ -85,17 +84,17 @@ class Maker:
         Raises OperationError if the lifetime of the resource is not known.
         """
         lifetime = cast(ResourceType, type_).lifetime.data
-        if lifetime not in LIFETIMES:
+        if lifetime not in KNOWN_LIFETIMES:
             raise OperationError(
                 self.operation,
                 f"is a resource of lifetime '{lifetime}': memory is chosen by lifetimes, so they"
-                f" must be out of {', '.join(LIFETIMES)}",
+                f" must be out of {', '.join(KNOWN_LIFETIMES)}",
             )
         types, usage = self.make(
             "hal.allocator.resolve_memory_properties",
             results=[i32, i32],
             properties={"affinity": affinity},
-            lifetime=IntegerAttr(1 + LIFETIMES.index(lifetime), i32),
+            lifetime=IntegerAttr(1 + KNOWN_LIFETIMES.index(lifetime), i32),
         )
         return types, usage
 

@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Operation
 
 from ....dialects.hal.affinities import DeviceAffinityAttr
 from ....dialects.hal.targets import DEVICE, DeviceFallbackAttr, DeviceSelectAttr
-from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, GRID_ATTRIBUTE, process_devices
+from ....dialects.shard.boundary import BOUNDARY_ATTRIBUTE, PER_PROCESS_GRID, process_devices
 from ....dialects.stream.affinity import AFFINITY, DEFAULT_AFFINITY, AffinityAttribute
 from ....dialects.util.dialect import GlobalOp
 from ....ir.diagnostics import Note, OperationError
@@ -146,7 +146,7 @@ def _place(
         if operation.name == "shard.grid" and process_devices(operation) == devices
     }
     for operation in module.body.block.ops:
-        of = operation.attributes.get(GRID_ATTRIBUTE)
+        of = operation.attributes.get(PER_PROCESS_GRID)
         if isinstance(of, SymbolRefAttr) and of.root_reference.data in grids:
             return affinity_of_device(name_of(operation))
     name = select_device(module, tuple(names), f"{name_of(grid)}_device", name_of(grid))
@@ -170,7 +170,7 @@ def select_device(
     value = DeviceSelectAttr.new(
         [ArrayAttr[Attribute]([DeviceFallbackAttr.new([SymbolRefAttr(each)]) for each in names])]
     )
-    of_grid = {} if grid is None else {GRID_ATTRIBUTE: SymbolRefAttr(grid)}
+    of_grid = {} if grid is None else {PER_PROCESS_GRID: SymbolRefAttr(grid)}
     device = GlobalOp(fresh, DEVICE, value, of_grid)
     last = next(each for each in reversed(operations) if name_of(each) in names)
     device.location = last.location

@@ -18,13 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseArrayBase,
-    IntegerAttr,
-    SymbolRefAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -32,8 +26,9 @@ from xdsl.utils.exceptions import VerifyException
 from ....dialects.shard.annotations import ShardOp
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
 from ....dialects.shard.checks import grid_value
-from ....ir.attribute_access import constant_integer, integer, integers
+from ....ir.attribute_access import constant_integer, integer, integers, number_list, operand_groups
 from ....ir.diagnostics import Note, OperationError
+from ....ir.index_lists import mixed_list
 from ....ir.locations import made_by, maker_of
 from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
@@ -183,39 +178,25 @@ def stated_lists(axes: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
 
 def _partials(operation: Operation) -> tuple[Partial, ...]:
     kind = operation.properties.get("partial_type")
-    axes = operation.properties.get("partial_axes")
-    if not isinstance(kind, ReductionKindAttr) or not isinstance(axes, DenseArrayBase):
+    axes = number_list(operation.properties.get("partial_axes"))
+    if not isinstance(kind, ReductionKindAttr) or not axes:
         return ()
-    values = tuple(int(axis) for axis in axes.get_values())
-    return (Partial(kind.reduction, values),) if values else ()
-
-
-def _segment(operation: Operation, index: int) -> Sequence[SSAValue]:
-    """Return the operands of a segment: 0 for offsets, 1 for halos."""
-    sizes = operation.properties.get("operandSegmentSizes")
-    if not isinstance(sizes, DenseArrayBase):
-        return ()
-    counts = [int(size) for size in sizes.get_values()]
-    start = sum(counts[:index])
-    return operation.operands[start : start + counts[index]]
+    return (Partial(kind.reduction, axes),)
 
 
 def _numbers(operation: Operation, name: str, segment: int, what: str) -> tuple[int, ...]:
-    """Return a list of static numbers, with constant operands in place of dynamic entries."""
-    found = operation.properties.get(name)
-    if not isinstance(found, DenseArrayBase):
-        return ()
-    operands = iter(_segment(operation, segment))
-    numbers: list[int] = []
-    for entry in found.get_values():
-        number = int(entry)
-        if number == DYNAMIC_INDEX:
-            known = constant_integer(next(operands))
-            if known is None:
-                raise OperationError(operation, f"has {what} that are known only at run time")
-            number = known
-        numbers.append(number)
-    return tuple(numbers)
+    """Return a list of static numbers, with constant operands in place of dynamic entries.
+
+    `segment` is the number of the segment of these operands: 0 for offsets, 1 for halos.
+    """
+    numbers = number_list(operation.properties.get(name))
+    if DYNAMIC_INDEX not in numbers:
+        return numbers
+    operands = operand_groups(operation, operation.operands)[segment]
+    constants = [each for each in map(constant_integer, operands) if each is not None]
+    if len(constants) < len(operands):
+        raise OperationError(operation, f"has {what} that are known only at run time")
+    return mixed_list(numbers, constants)
 
 
 def _halos(operation: Operation, axes: Sequence[Axes]) -> tuple[tuple[int, int], ...]:
@@ -332,8 +313,6 @@ def read_annotated(annotation: ShardOp) -> None:
         annotation.result, lambda use: use.operation is not annotation
     )
 
-
-# Attributes of collectives.
 
 PURE_QUERIES = frozenset(
     {

@@ -50,14 +50,12 @@ class AnnotationWriter:
 
     def write(self) -> None:
         """Insert missing annotations, so that all placed operands and results have one."""
-        for entry in reversed(self._assigned.free):
-            self._write_free(entry)
+        for entry in reversed(self._assigned.rematerializable):
+            self._write_rematerialized(entry)
         for value in self._graph.values:
             sharding = self._assigned.definitions.get(value)
             if sharding is not None:
                 self._write_value(value, sharding, self._assigned.uses.get(value, []))
-
-    # Shardings as SSA values.
 
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)
@@ -118,8 +116,6 @@ class AnnotationWriter:
         Rewriter.insert_op(operation, InsertPoint(block, before))
         (result,) = operation.results
         return result
-
-    # Values.
 
     def _write_value(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
         if (owner := made_by(value, SHARD)) is not None:
@@ -203,10 +199,8 @@ class AnnotationWriter:
             best = block, anchor
         return best
 
-    # Free values.
-
-    def _write_free(self, entry: Entry) -> None:
-        """Clone the producer of a free value once for each sharding in which it is wanted."""
+    def _write_rematerialized(self, entry: Entry) -> None:
+        """Clone the producer of a rematerializable value once for each sharding that is wanted."""
         (value,) = entry.operation.results
         placed = self._assigned.uses.get(value)
         if not placed:
@@ -223,9 +217,9 @@ class AnnotationWriter:
                 maker = entry.operation.clone()
                 block = block_of(entry.operation)
                 block.insert_op_after(maker, entry.operation)
-            for index, wanted in self._assigner.operands_of_free(entry, sharding):
+            for index, wanted in self._assigner.rematerialized_operands(entry, sharding):
                 self._assigned.uses.setdefault(maker.operands[index], []).append(
-                    ShardedUse(maker, index, wanted, maker)
+                    ShardedUse(maker, index, wanted, maker, wanted.dimension_axes)
                 )
             (made,) = maker.results
             if made is not value:
@@ -233,10 +227,12 @@ class AnnotationWriter:
                     use.operation.operands[use.index] = made
                 if value in self._annotated:
                     self._annotated.add(made)
-            self._write_free_uses(made, sharding, uses)
+            self._write_rematerialized_uses(made, sharding, uses)
 
-    def _write_free_uses(self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]) -> None:
-        """Annotate a free value right after its producer, for users that all want one sharding."""
+    def _write_rematerialized_uses(
+        self, value: SSAValue, sharding: Sharding, uses: list[ShardedUse]
+    ) -> None:
+        """Annotate a clone right after its producer, for users that all want one sharding."""
         definition = self._definition_of(value, sharding)
         made = definition.owner
         assert isinstance(made, Operation) and made.parent is not None

@@ -16,7 +16,7 @@ from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
 from ....ir.regions import captured
 from ....ir.tensor_types import element_bytes, ranked
-from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factor_splits import TensorState
 from ....sharding.factors import FactorKind
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
@@ -30,10 +30,11 @@ from ..annotations.access import drop_annotations
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
-from .local_types import local_type
-from .op_sharding import OpSharding
+from .chosen_sharding import OpSharding
+from .inherited_partials import inheritable_partials
+from .local_types import local_type_of
 from .partitioner import Partitioner, shape
-from .reductions import carried_partials, finish_result
+from .reductions import finish_result
 from .registry import ANY, partition
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
@@ -43,20 +44,23 @@ Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
 @partition(ANY)
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     """Partition an operation by its rule; without one it runs replicated."""
-    if factor_rule(operation) is None and any(
-        ranked(operand) is not None and partitioner.sharding_of(operand) is not None
-        for operand in operation.operands
+    op_sharding = choose(partitioner, operation)
+    if (
+        op_sharding is None
+        and factor_rule(operation) is None
+        and any(
+            ranked(operand) is not None and partitioner.sharding_of(operand) is not None
+            for operand in operation.operands
+        )
     ):
         remark(
             "sharding", operation, "has no factor rule: its operands are gathered on every device"
         )
-    spread_by_rule(partitioner, operation)
+    _emit_local(partitioner, operation, op_sharding, None)
 
 
-def spread_by_rule(
-    partitioner: Partitioner,
-    operation: Operation,
-    emit: Emit | None = None,
+def partition_by_rule(
+    partitioner: Partitioner, operation: Operation, emit: Emit | None = None
 ) -> None:
     """Run an operation on local operands as its rule says.
 
@@ -65,36 +69,48 @@ def spread_by_rule(
     Raises OperationError if operands cannot be resharded as the rule needs them, or partial results
     cannot be combined.
     """
-    spread = choose(partitioner, operation)
-    if spread is None or not spread.is_split or (emit is None and not _is_copied(spread)):
-        run_whole(partitioner, operation)
+    _emit_local(partitioner, operation, choose(partitioner, operation), emit)
+
+
+def _emit_local(
+    partitioner: Partitioner,
+    operation: Operation,
+    op_sharding: OpSharding | None,
+    emit: Emit | None,
+) -> None:
+    if (
+        op_sharding is None
+        or not op_sharding.is_split
+        or (emit is None and not _is_local(op_sharding))
+    ):
+        run_replicated(partitioner, operation)
         return
-    operands = partitioner.values(operation.operands, spread.operand_shardings)
-    made = (emit or copy_local)(partitioner, spread, operands)
+    operands = partitioner.values(operation.operands, op_sharding.operand_shardings)
+    made = (emit or copy_local)(partitioner, op_sharding, operands)
     partitioner.emitter.append(made)
-    record_sizes(partitioner, spread)
+    record_sizes(partitioner, op_sharding)
     for index, result in enumerate(operation.results):
         if ranked(result) is None:
             partitioner.set_scalar(result, made.results[index])
         else:
-            finish_result(partitioner, spread, index, made.results[index])
+            finish_result(partitioner, op_sharding, index, made.results[index])
 
 
-def local_part(*names: str) -> Callable[[Emit], Emit]:
-    """Register the decorated function as the `emit` of `spread_by_rule` for these operations."""
+def emits_local_op(*names: str) -> Callable[[Emit], Emit]:
+    """Register the decorated function as the `emit` of `partition_by_rule` for these operations."""
 
     def register(emit: Emit) -> Emit:
-        partition(*names)(partial(spread_by_rule, emit=emit))
+        partition(*names)(partial(partition_by_rule, emit=emit))
         return emit
 
     return register
 
 
-def _is_copied(spread: OpSharding) -> bool:
+def _is_local(op_sharding: OpSharding) -> bool:
     """Return whether the shards of all split factors need no elements of other shards."""
     return not any(
         axes and factor.kind in (FactorKind.PERMUTATION, FactorKind.SELECTION)
-        for factor, (axes, _) in zip(spread.rule.factors, spread.assignment, strict=True)
+        for factor, axes in zip(op_sharding.rule.factors, op_sharding.factor_axes, strict=True)
     )
 
 
@@ -118,14 +134,14 @@ def choose(
     grid = next((sharding.grid for sharding in (*wanted, *held) if sharding is not None), grid)
     if grid is None:
         return None
-    free = [
-        ranked(operand) is not None and partitioner.creation_of(operand) is not None
+    rematerializable = [
+        ranked(operand) is not None and partitioner.rematerializable_of(operand) is not None
         for operand in operation.operands
     ]
-    key = (partitioner.key(operation), grid, *wanted, None, *held, None, *free)
+    key = (partitioner.key(operation), grid, *wanted, None, *held, None, *rematerializable)
     decisions = partitioner.decisions
     if key not in decisions:
-        decisions[key] = _decide(operation, grid, wanted, held, free)
+        decisions[key] = _decide(operation, grid, wanted, held, rematerializable)
     found = decisions[key]
     return None if found is None else replace(found, operation=operation)
 
@@ -135,29 +151,31 @@ def _decide(
     grid: Grid,
     wanted: Sequence[Sharding | None],
     held: Sequence[Sharding | None],
-    free: Sequence[bool],
+    rematerializable: Sequence[bool],
 ) -> OpSharding | None:
     rule = factor_rule(operation)
     if rule is None or not rule.factors:
         return None
     reduces = any(factor.kind is FactorKind.REDUCTION for factor in rule.factors)
-    carried, carriers = ((), ()) if reduces else carried_partials(operation, held)
+    partials, partial_operands = ((), ()) if reduces else inheritable_partials(operation, held)
     operands = [
-        PlannedTensor(None) if is_free else _planned(value, sharding, grid)
-        for value, sharding, is_free in zip(operation.operands, held, free, strict=True)
+        TensorState(None) if is_made_here else _tensor_state(value, sharding, grid)
+        for value, sharding, is_made_here in zip(
+            operation.operands, held, rematerializable, strict=True
+        )
     ]
     results = [
-        PlannedTensor(None, width=element_bytes(value))
+        TensorState(None, width=element_bytes(value))
         if sharding is None
-        else _planned(value, sharding, grid)
+        else _tensor_state(value, sharding, grid)
         for value, sharding in zip(operation.results, wanted, strict=True)
     ]
-    waiting = frozenset(axis for partial in carried for axis in partial.axes)
-    chosen = annotated_op_sharding(rule, operands, results, grid, waiting) or choose_op_sharding(
-        rule, operands, results, grid, Preference(weigh_work=True), waiting
+    reserved = frozenset(axis for partial in partials for axis in partial.axes)
+    chosen = annotated_op_sharding(rule, operands, results, grid, reserved) or choose_op_sharding(
+        rule, operands, results, grid, Preference(weigh_work=True), reserved
     )
     assignment = chosen.assignment
-    placed = tuple(tensor_sharding(grid, factors, assignment) for factors in rule.results)
+    result_shardings = tuple(tensor_sharding(grid, factors, assignment) for factors in rule.results)
     return OpSharding(
         operation,
         grid,
@@ -166,47 +184,43 @@ def _decide(
         operand_shardings=tuple(
             replace(
                 tensor_sharding(grid, factors, assignment),
-                partials=carried if index in carriers else (),
+                partials=partials if index in partial_operands else (),
             )
             for index, factors in enumerate(rule.operands)
         ),
-        result_shardings=placed,
+        result_shardings=result_shardings,
         result_types=tuple(
-            result.type
-            if (value_type := ranked(result)) is None
-            else local_type(value_type, sharding)
-            for result, sharding in zip(operation.results, placed, strict=True)
+            local_type_of(result.type, sharding)
+            for result, sharding in zip(operation.results, result_shardings, strict=True)
         ),
         combiners=tuple(
             combiner_of(operation, index) if reduces and ranked(result) is not None else None
             for index, result in enumerate(operation.results)
         ),
-        is_split=bool(carried) or any(axes for axes, _ in assignment),
-        reduces=bool(chosen.reduced),
-        carried=carried,
+        inherited_partials=partials,
     )
 
 
-def _planned(value: SSAValue, sharding: Sharding | None, grid: Grid) -> PlannedTensor:
+def _tensor_state(value: SSAValue, sharding: Sharding | None, grid: Grid) -> TensorState:
     """Return a tensor as input of the choice; tensors on other grids count as replicated."""
     if (value_type := ranked(value)) is None:
-        return PlannedTensor(None)
+        return TensorState(None)
     if sharding is None or sharding.grid != grid:
         sharding = Sharding.replicated(grid, value_type.get_num_dims())
     width = element_bytes(value)
-    return PlannedTensor(sharding.dimension_axes, width=width, offsets=sharding.offsets)
+    return TensorState(sharding.dimension_axes, width=width, offsets=sharding.offsets)
 
 
 def copy_local(
     partitioner: Partitioner,
-    spread: OpSharding,
+    op_sharding: OpSharding,
     operands: list[SSAValue],
     properties: Mapping[str, Attribute] | None = None,
     known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
     """Return a copy of an operation on local operands, with local result types."""
     return copy_with(
-        partitioner, spread.operation, operands, spread.result_types, properties, known
+        partitioner, op_sharding.operation, operands, op_sharding.result_types, properties, known
     )
 
 
@@ -253,7 +267,7 @@ def copy_with(
     return made
 
 
-def run_whole(partitioner: Partitioner, operation: Operation) -> None:
+def run_replicated(partitioner: Partitioner, operation: Operation) -> None:
     """Run an operation replicated, on whole operands.
 
     Raises OperationError if an operand cannot be gathered.
@@ -266,17 +280,17 @@ def run_whole(partitioner: Partitioner, operation: Operation) -> None:
         partitioner.set_value(old, new, None)
 
 
-def record_sizes(partitioner: Partitioner, spread: OpSharding) -> None:
+def record_sizes(partitioner: Partitioner, op_sharding: OpSharding) -> None:
     """Record which dynamic dimensions of results have the size of a dimension of an operand."""
-    operation, rule = spread.operation, spread.rule
+    operation, rule = op_sharding.operation, op_sharding.rule
     known: dict[int, tuple[SSAValue, int]] = {}
-    for operand, factors in zip(operation.operands, rule.operands, strict=True):
-        for dimension, (size, names) in enumerate(zip(shape(operand), factors, strict=True)):
-            if size is None and len(names) == 1:
-                windowed = rule.factors[names[0]].kind is FactorKind.PERMUTATION
-                if not windowed:
-                    known.setdefault(names[0], (operand, dimension))
-    for result, factors in zip(operation.results, rule.results, strict=True):
-        for dimension, (size, names) in enumerate(zip(shape(result), factors, strict=True)):
-            if size is None and len(names) == 1 and names[0] in known:
-                partitioner.same_size((result, dimension), known[names[0]])
+    for operand, tensor in zip(operation.operands, rule.operands, strict=True):
+        for dimension, (size, factors) in enumerate(zip(shape(operand), tensor, strict=True)):
+            if size is not None or len(factors) != 1:
+                continue
+            if rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
+                known.setdefault(factors[0], (operand, dimension))
+    for result, tensor in zip(operation.results, rule.results, strict=True):
+        for dimension, (size, factors) in enumerate(zip(shape(result), tensor, strict=True)):
+            if size is None and len(factors) == 1 and factors[0] in known:
+                partitioner.same_size((result, dimension), known[factors[0]])

@@ -1,4 +1,4 @@
-"""Fetch the parts of captured tensors that a process's part of the loops reads."""
+"""Fetch the slices of captured tensors that a process's part of the loops reads."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
 from ....sharding.local_shape import shard_offsets
 from ....sharding.op_sharding import tensor_sharding
-from ..rules.captured_reads import Along, loop_index, reads_along_loops
-from .gather_partition import Lookup, where_split
-from .op_sharding import OpSharding
+from ..rules.captured_reads import AlongLoop, loop_index, reads_along_loops
+from .chosen_sharding import OpSharding
 from .partitioner import Partitioner, shape
+from .section_fetch import Interval, Section
 from .sections import fetch_sections
-from .slice_exchange import Interval, Section
+from .table_lookup import TableLookup, ungathered_source
 
 HERE = "here"
-"""Marks a dimension whose part begins where this process's part of the loop begins."""
+"""Marks a dimension whose slice begins where this process's part of the loop begins."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The local part of a tensor that a body reads.
+class CapturedSlice:
+    """The local slice of a tensor that a body reads.
 
-    `begins[d]` is where the part begins in dimension `d` of the whole tensor, or `HERE`; `None` if
-    the part covers the dimension.
+    `begins[d]` is where the slice begins in dimension `d` of the whole tensor, or `HERE`; `None` if
+    the slice covers the dimension.
     """
 
     value: SSAValue
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class LocalRead:
-    """One index operand of a read of a part, with the loop index from which it is computed."""
+    """One index operand of a read of a slice, with the loop index from which it is computed."""
 
     read: Operation
     operand: int
@@ -46,7 +46,7 @@ class LocalRead:
     begin: IndexOrInt | str
 
     def apply(self, partitioner: Partitioner) -> None:
-        """Make the index, which refers to the whole tensor, relative to the part's begin."""
+        """Make the index, which refers to the whole tensor, relative to the slice's begin."""
         if isinstance(self.begin, str):
             self.read.operands[self.operand] = self.index
         elif not (isinstance(self.begin, int) and self.begin == 0):
@@ -57,31 +57,32 @@ class LocalRead:
             self.read.operands[self.operand] = shifted.result
 
 
-def captured_parts(
-    partitioner: Partitioner, spread: OpSharding, except_for: SSAValue | None
-) -> dict[SSAValue, Part]:
-    """Fetch the local parts of tensors of which this process's loops read only a part."""
-    parts: dict[SSAValue, Part] = {}
-    for table, loops in reads_along_loops(spread.operation, spread.rule).items():
+def captured_slices(
+    partitioner: Partitioner, op_sharding: OpSharding, except_for: SSAValue | None
+) -> dict[SSAValue, CapturedSlice]:
+    """Fetch the local slices of tensors of which this process's loops read only a part."""
+    slices: dict[SSAValue, CapturedSlice] = {}
+    for table, loops in reads_along_loops(op_sharding.operation, op_sharding.rule).items():
         if table is except_for:
             continue
-        held = where_split(partitioner, table)
-        if partitioner.creation_of(held) is not None or partitioner.sharding_of(held) is None:
+        held = ungathered_source(partitioner, table)
+        is_made_here = partitioner.rematerializable_of(held) is not None
+        if is_made_here or partitioner.sharding_of(held) is None:
             continue
-        followed = [place if _is_followed(place, spread) else None for place in loops]
-        factors = tuple(() if place is None else (place.loop,) for place in followed)
-        sharding = tensor_sharding(spread.grid, factors, spread.assignment)
+        followed = [along if _follows_loop(along, op_sharding) else None for along in loops]
+        factors = tuple(() if along is None else (along.loop,) for along in followed)
+        sharding = tensor_sharding(op_sharding.grid, factors, op_sharding.assignment)
         if sharding.is_replicated:
             continue
         sections: list[Section] = []
         begins: list[IndexOrInt | str | None] = []
-        for dimension, place in enumerate(followed):
-            if place is None or place.is_exact:
-                begins.append(None if place is None else HERE)
+        for dimension, along in enumerate(followed):
+            if along is None or along.is_exact:
+                begins.append(None if along is None else HERE)
                 continue
-            intervals = _intervals(spread, place, shape(held)[dimension] or 0)
-            axes = spread.axes(place.loop)
-            position = partitioner.emitter.position(spread.grid, axes)
+            intervals = _intervals(op_sharding, along, shape(held)[dimension] or 0)
+            axes = op_sharding.axes(along.loop)
+            position = partitioner.emitter.position(op_sharding.grid, axes)
             sections.append(Section(dimension, axes, intervals))
             begins.append(
                 partitioner.emitter.element(
@@ -89,35 +90,35 @@ def captured_parts(
                 )
             )
         value = fetch_sections(partitioner, held, sharding, sections)
-        parts[table] = Part(value, tuple(begins))
-    return parts
+        slices[table] = CapturedSlice(value, tuple(begins))
+    return slices
 
 
-def _is_followed(place: Along | None, spread: OpSharding) -> bool:
+def _follows_loop(along: AlongLoop | None, op_sharding: OpSharding) -> bool:
     """Return whether a process needs only the part of a dimension that its part of a loop reads."""
-    if place is None or not spread.axes(place.loop):
+    if along is None or not op_sharding.axes(along.loop):
         return False
-    return place.is_exact or spread.grid.is_static
+    return along.is_exact or op_sharding.grid.is_static
 
 
-def _intervals(spread: OpSharding, place: Along, extent: int) -> list[Interval]:
+def _intervals(op_sharding: OpSharding, along: AlongLoop, extent: int) -> list[Interval]:
     """Return the intervals of a dimension that the parts of a loop read."""
-    size = spread.rule.factors[place.loop].size
+    size = op_sharding.rule.factors[along.loop].size
     assert size is not None
     return [
-        (max(start + place.low, 0), min(end + place.high, extent)) if start < end else (0, 0)
-        for start, end in pairwise(shard_offsets(size, spread.loop_sharding(place.loop), 0))
+        (max(start + along.low, 0), min(end + along.high, extent)) if start < end else (0, 0)
+        for start, end in pairwise(shard_offsets(size, op_sharding.loop_sharding(along.loop), 0))
     ]
 
 
-def followed_part(lookup: Lookup, value: SSAValue) -> Part:
-    """Return the part of a lookup table that is read where its rows are held."""
-    return Part(value, tuple(None if loop is None else HERE for loop in lookup.loops))
+def followed_slice(lookup: TableLookup, value: SSAValue) -> CapturedSlice:
+    """Return the slice of a lookup table that is read where its rows are held."""
+    return CapturedSlice(value, tuple(None if loop is None else HERE for loop in lookup.loops))
 
 
-def local_reads(made: Operation, parts: Mapping[SSAValue, Part]) -> list[LocalRead]:
-    """Return the reads of parts in a local operation, with the loop indices before any shift."""
-    known = {part.value: part for part in parts.values()}
+def local_reads(made: Operation, slices: Mapping[SSAValue, CapturedSlice]) -> list[LocalRead]:
+    """Return the reads of slices in a local operation, with the loop indices before any shift."""
+    known = {captured.value: captured for captured in slices.values()}
     return [
         LocalRead(read, 1 + dimension, loop_index(read.operands[1 + dimension])[0], begin)
         for region in made.regions

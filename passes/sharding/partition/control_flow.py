@@ -13,9 +13,9 @@ from ....ir.tensor_types import ranked
 from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
-from ..rules.shared_outputs import SharedOutput, seen_through, shared_outputs
-from .by_rule import copy_with, run_whole
-from .local_types import local_type
+from ..rules.shared_outputs import SharedOutput, operand_sharding, shared_outputs
+from .by_rule import copy_with, run_replicated
+from .local_types import local_type_of
 from .partitioner import Partitioner, normal
 from .registry import partition
 from .slice_numbers import slice_with
@@ -32,10 +32,10 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     target, _ = partitioner.annotations.of(operation)
     partitioner.rename(result, source)
-    creation = partitioner.creation_of(source)
-    if creation is not None:
+    rematerializable = partitioner.rematerializable_of(source)
+    if rematerializable is not None:
         hint = normal(target.without_partials())
-        partitioner.create(result, creation.annotated(hint))
+        partitioner.set_rematerializable(result, rematerializable.annotated(hint))
         return
     held = partitioner.sharding_of(source)
     if held == target or (held is not None and held == partitioner.destination(source)):
@@ -48,13 +48,13 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
 
 
 @partition(*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index")
-def of_one_device(partitioner: Partitioner, operation: Operation) -> None:
+def manual_collective(partitioner: Partitioner, operation: Operation) -> None:
     """Keep a collective that is marked as manual. Raises OperationError for others.
 
     Operations of the SPMD program have no meaning before partitioning unless they are marked.
     """
     if MANUAL_ATTRIBUTE in operation.attributes:
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
         made = partitioner.value(operation.results[0]).owner
         made.attributes.pop(MANUAL_ATTRIBUTE, None)  # pyright: ignore
         return
@@ -69,7 +69,7 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
     """Reshard operands to the callee's arguments, and record results as the callee returns them."""
     callee = partitioner.signatures.callee(operation)
     if callee is None:
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
         return
     arguments = partitioner.signatures.of(callee).arguments
     results = partitioner.signatures.results_of(callee)
@@ -101,7 +101,7 @@ def return_(partitioner: Partitioner, operation: Operation) -> None:
     partitioner.emitter.close(copy_with(partitioner, operation, operands, ()))
 
 
-def carried(
+def loop_carried_shardings(
     partitioner: Partitioner, initial: Sequence[SSAValue], inner: Sequence[SSAValue]
 ) -> list[Sharding | None]:
     """Return the shardings of loop-carried values: as annotated inside, else as initialised."""
@@ -114,17 +114,12 @@ def carried(
     return shardings
 
 
-def local_of(value: SSAValue, sharding: Sharding | None) -> Attribute:
-    """Return the local type of a value."""
-    value_type = ranked(value)
-    return value.type if value_type is None else local_type(value_type, sharding)
-
-
 def local_types(
     values: Sequence[SSAValue], shardings: Sequence[Sharding | None]
 ) -> list[Attribute]:
     """Return the local types of several values."""
-    return [local_of(*pair) for pair in zip(values, shardings, strict=True)]
+    pairs = zip(values, shardings, strict=True)
+    return [local_type_of(value.type, sharding) for value, sharding in pairs]
 
 
 def body(
@@ -189,7 +184,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a loop; each loop-carried value keeps one sharding."""
     bounds, initial = operation.operands[:3], operation.operands[3:]
     source = operation.regions[0].blocks[0]
-    shardings = carried(partitioner, initial, source.args[1:])
+    shardings = loop_carried_shardings(partitioner, initial, source.args[1:])
     operands = [
         *(partitioner.scalar(bound) for bound in bounds),
         *partitioner.values(initial, shardings),
@@ -202,7 +197,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
 def while_(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a loop; values that the condition passes on keep the sharding they have there."""
     before, after = (region.blocks[0] for region in operation.regions)
-    shardings = carried(partitioner, operation.operands, before.args)
+    shardings = loop_carried_shardings(partitioner, operation.operands, before.args)
     operands = partitioner.values(operation.operands, shardings)
     first, handed = body(partitioner, before, shardings, None)
     second, _ = body(partitioner, after, handed, shardings)
@@ -266,7 +261,7 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
     block = _body(partitioner, operation, outputs, shardings)
     if any(inner.name in PURE_COLLECTIVES for inner in block.walk()):
         partitioner.emitter.discard(block)
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
         return
     finish(partitioner, operation, operands, [Region(block)], shardings)
 
@@ -282,8 +277,8 @@ def _while_it_runs(
     wanted = partitioner.annotations.wanted(output.argument) or partitioner.sharding_of(initial)
     if wanted is None:
         return None
-    axes = zip(wanted.dimension_axes, output.whole, strict=True)
-    return normal(Sharding(wanted.grid, tuple(own if whole else () for own, whole in axes)))
+    axes = zip(wanted.dimension_axes, output.covered, strict=True)
+    return normal(Sharding(wanted.grid, tuple(own if covered else () for own, covered in axes)))
 
 
 def _body(
@@ -320,7 +315,7 @@ def _insertion(
     own: Sharding | None = None
     sizes: dict[int, IndexOrInt] = {}
     if sharding is not None:
-        own = normal(seen_through(output.insertion_rule(insertion), sharding))
+        own = normal(operand_sharding(output.insertion_rule(insertion), sharding))
         sizes = {
             dimension: partitioner.emitter.dimension(destination, dimension)
             for dimension, axes in enumerate(sharding.dimension_axes)

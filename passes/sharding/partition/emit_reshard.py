@@ -256,36 +256,37 @@ def emit_exchange(
     sizes = [emitter.dimension(value, each) for each in range(len(shape))]
     position = emitter.position(grid, axes)
     received = [
-        _swap(emitter, value, tensor_type, dimension, grid, axes, each) for each in exchange.rounds
+        _exchange_round(emitter, value, tensor_type, dimension, grid, axes, each)
+        for each in exchange.rounds
     ]
-    if len(received) == 1 and _is_all(exchange):
+    if len(received) == 1 and _receives_all(exchange):
         return received[0]
-    parts = [(value, each) for each in exchange.own]
-    parts += zip(received, (each.part for each in exchange.rounds), strict=True)
-    lengths = [sum(each) for each in zip(*(part.lengths for _, part in parts), strict=True)]
+    copies = [(value, copy) for copy in exchange.own]
+    copies += zip(received, (each.copy for each in exchange.rounds), strict=True)
+    lengths = [sum(each) for each in zip(*(copy.lengths for _, copy in copies), strict=True)]
     sizes[dimension] = emitter.element(lengths, position)
     section = emitter.empty(_with_extent(tensor_type, dimension, lengths), sizes)
-    for source, part in parts:
-        if not any(part.lengths):
+    for source, copy in copies:
+        if not any(copy.lengths):
             continue
         offsets: list[IndexOrInt] = [0] * len(shape)
-        offsets[dimension] = emitter.element(part.first, position)
+        offsets[dimension] = emitter.element(copy.source_offsets, position)
         extents = list(sizes)
-        extents[dimension] = emitter.element(part.lengths, position)
-        kind = _with_extent(tensor_type, dimension, part.lengths)
-        piece = emitter.slice(source, offsets, extents, kind)
-        offsets[dimension] = emitter.element(part.places, position)
+        extents[dimension] = emitter.element(copy.lengths, position)
+        piece_type = _with_extent(tensor_type, dimension, copy.lengths)
+        piece = emitter.slice(source, offsets, extents, piece_type)
+        offsets[dimension] = emitter.element(copy.section_offsets, position)
         section = emitter.insert_slice(piece, section, offsets, extents)
     return section
 
 
-def _is_all(exchange: SliceExchange) -> bool:
+def _receives_all(exchange: SliceExchange) -> bool:
     """Return whether the received data of the only round are the section of every process."""
     (only,) = exchange.rounds
     return (
         not any(any(each.lengths) for each in exchange.own)
-        and set(only.part.lengths) == {only.width}
-        and set(only.part.first) == {0}
+        and set(only.copy.lengths) == {only.width}
+        and set(only.copy.source_offsets) == {0}
     )
 
 
@@ -298,25 +299,26 @@ def _with_extent(
     return with_shape(tensor_type, shape)
 
 
-def _swap(
+def _exchange_round(
     emitter: Emitter,
     value: SSAValue,
     tensor_type: TensorType[Attribute],
     dimension: int,
     grid: Grid,
     axes: Axes,
-    each: Round,
+    round_: Round,
 ) -> SSAValue:
     """Send a piece of the shard, and receive one."""
     position = emitter.position(grid, axes)
     rank = len(shape_of(tensor_type))
     offsets: list[IndexOrInt] = [0] * rank
-    offsets[dimension] = emitter.element(each.sent, position)
+    offsets[dimension] = emitter.element(round_.send_offsets, position)
     sizes = [emitter.dimension(value, d) for d in range(rank)]
-    sizes[dimension] = each.width
-    piece = emitter.slice(value, offsets, sizes, _with_extent(tensor_type, dimension, [each.width]))
-    send_to = _process_coordinates(emitter, grid, axes, each.receivers, position)
-    receive_from = _process_coordinates(emitter, grid, axes, each.senders, position)
+    sizes[dimension] = round_.width
+    piece_type = _with_extent(tensor_type, dimension, [round_.width])
+    piece = emitter.slice(value, offsets, sizes, piece_type)
+    send_to = _process_coordinates(emitter, grid, axes, round_.receivers, position)
+    receive_from = _process_coordinates(emitter, grid, axes, round_.senders, position)
     sent = emitter.insert(SendOp(piece, grid.name, axes, destination=send_to))
     return emitter.insert(RecvOp(sent, grid.name, axes, source=receive_from))
 

@@ -23,7 +23,7 @@ from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
 
-FEW = 4
+MOST_SELECTED_RUNS = 4
 """Maximum number of runs of equal numbers to select by comparisons; more use a constant table."""
 
 
@@ -63,26 +63,22 @@ class Emitter(ProcessArithmetic):
         return any(scope is other for scope in self._scopes())
 
     def append(self, operation: Operation) -> Operation:
-        """Append an operation of the source program."""
-        self._append(operation)
-        return operation
-
-    def close(self, end: Operation) -> None:
-        """Append the terminator; later operations are inserted before it."""
-        self._append(end)
-        self.end = end
-
-    def _append(self, operation: Operation) -> None:
+        """Append an operation, and return it; `insert` is for those that the partitioner adds."""
         if self.end is None:
             self.block.add_op(operation)
         else:
             self.block.insert_op_before(operation, self.end)
+        return operation
+
+    def close(self, end: Operation) -> None:
+        """Append the terminator; later operations are inserted before it."""
+        self.end = self.append(end)
 
     def insert(self, operation: Operation) -> SSAValue:
         """Append an operation that the partitioner needs; return its first result."""
         if self.location is not None:
             operation.location = self.location
-        self._append(operation)
+        self.append(operation)
         self.helpers.append(operation)
         return operation.results[0]
 
@@ -106,8 +102,6 @@ class Emitter(ProcessArithmetic):
             yield scope
             scope = scope._around
 
-    # Sizes.
-
     def index(self, number: IndexOrInt) -> SSAValue:
         """Return a number as an SSA value."""
         if isinstance(number, SSAValue):
@@ -120,8 +114,6 @@ class Emitter(ProcessArithmetic):
         """Emit an operation on two numbers that are not both known; cached."""
         key = (make, self.index(left), self.index(right))
         return self.once(key, lambda: super(Emitter, self).binary(make, left, right))
-
-    # The process.
 
     def finer_grid(self, coarse: Grid, fine: Grid) -> Grid:
         """Define a finer grid of the same processes in the program, and return it with its name.
@@ -167,7 +159,7 @@ class Emitter(ProcessArithmetic):
             0,
             *(i for i, (before, after) in enumerate(pairwise(numbers), 1) if before != after),
         ]
-        if len(runs) <= FEW:
+        if len(runs) <= MOST_SELECTED_RUNS:
             return self.once(
                 ("element", tuple(numbers), at), lambda: self._choose(numbers, runs, at)
             )
@@ -196,8 +188,6 @@ class Emitter(ProcessArithmetic):
             ("at least", at, start),
             lambda: self.insert(arith.CmpiOp(at, self.index(start), "uge")),
         )
-
-    # Tensors.
 
     def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
         """Return the size of a dimension of a tensor of the emitted program.

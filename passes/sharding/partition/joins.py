@@ -10,76 +10,67 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.attribute_access import integers, optional_integer
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
-from ....sharding.slice_exchange import MOST_PARTS, best_way, plan_joined_exchange
-from ..rules.builder import integer, integers
-from ..rules.tensor import fetched_part, kept_dimensions
-from .by_rule import choose, copy_with, record_sizes, run_whole, spread_by_rule
+from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
+from ..rules.tensor import fetched_part, slice_positions, sliced_source
+from .by_rule import choose, copy_with, partition_by_rule, record_sizes, run_replicated
+from .chosen_sharding import OpSharding
 from .emit_reshard import emit_exchange, shard_interval
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .sections import cut_from, fetch_sections
-from .shifted import Shift, operands_with_sections, shifts, windows_by_dimension
-from .slice_exchange import Interval, Section, cut_out
+from .section_fetch import Interval, Section, slice_dimension
+from .sections import fetch_sections
+from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
 
 
-@partition("tensor.concat")
+@partition("tensor.concat", "tosa.concat")
 def concat(partitioner: Partitioner, operation: Operation) -> None:
     """Concatenate the parts of all operands that lie in this process's part of the result."""
-    _join(partitioner, operation, integer(operation, "dim"))
-
-
-@partition("tosa.concat")
-def tosa_concat(partitioner: Partitioner, operation: Operation) -> None:
-    """Partition a `tosa.concat` like a `tensor.concat`."""
-    _join(partitioner, operation, integer(operation, "axis"))
-
-
-def _join(partitioner: Partitioner, operation: Operation, joined: int | None) -> None:
-    spread = choose(partitioner, operation)
-    if spread is None or not spread.is_split or joined is None:
-        run_whole(partitioner, operation)
+    joined = optional_integer(operation, "axis" if operation.name == "tosa.concat" else "dim")
+    op_sharding = choose(partitioner, operation)
+    if op_sharding is None or not op_sharding.is_split or joined is None:
+        run_replicated(partitioner, operation)
         return
-    found = next((shift for shift in shifts(spread) if shift.dimension == joined), None)
+    found = next((shift for shift in shifts(op_sharding) if shift.dimension == joined), None)
     if found is None:
-        spread_by_rule(partitioner, operation, partial(_join_whole, dimension=joined))
+        partition_by_rule(partitioner, operation, partial(_join_whole, dimension=joined))
         return
-    local = _joined_parts(partitioner, spread, found)
-    finish_result(partitioner, spread, 0, local)
+    local = _joined_parts(partitioner, op_sharding, found)
+    finish_result(partitioner, op_sharding, 0, local)
 
 
 def _join_whole(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue], dimension: int
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue], dimension: int
 ) -> Operation:
     """Return a concatenation of local operands along a dimension that is not split."""
-    whole = tensor_type_of(spread.operation.results[0])
-    return ConcatOp(operands, dimension, local_type(whole, spread.result_shardings[0]))
+    whole = tensor_type_of(op_sharding.operation.results[0])
+    return ConcatOp(operands, dimension, local_type(whole, op_sharding.result_shardings[0]))
 
 
-def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue:
-    whole = _rotated(partitioner, spread, split)
+def _joined_parts(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) -> SSAValue:
+    whole = _rotated(partitioner, op_sharding, split)
     if whole is not None:
         return whole
-    emitter, operation, dimension = partitioner.emitter, spread.operation, split.dimension
+    emitter, operation, dimension = partitioner.emitter, op_sharding.operation, split.dimension
     parts: list[SSAValue] = []
     for index, (value, sharding) in enumerate(
-        zip(operation.operands, spread.operand_shardings, strict=True)
+        zip(operation.operands, op_sharding.operand_shardings, strict=True)
     ):
-        window = windows_by_dimension(spread, index)[dimension]
+        window = rule_windows(op_sharding, index)[dimension]
         intervals = [window.read(start, end) for start, end in split.parts]
         if any(first < end for first, end in intervals):
             section = Section(dimension, split.axes, intervals)
             parts.append(fetch_sections(partitioner, value, sharding, [section]))
     whole = tensor_type_of(operation.results[0])
-    target = local_type(whole, spread.result_shardings[0])
+    target = local_type(whole, op_sharding.result_shardings[0])
     if len(parts) == 1:
         return emitter.cast(parts[0], target)
     sizes = [shape(part)[dimension] for part in parts]
@@ -89,14 +80,14 @@ def _joined_parts(partitioner: Partitioner, spread: OpSharding, split: Shift) ->
     return emitter.cast(made, target)
 
 
-def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAValue | None:
+def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) -> SSAValue | None:
     """Fetch parts of one tensor together if that sends less than one part after the other.
 
     In a rotation of rows by one, each process sends one row in a ring.
     """
-    operation, dimension = spread.operation, split.dimension
-    found = [cut_from(operand, dimension) for operand in operation.operands]
-    source, sharding = found[0][0], spread.operand_shardings[0]
+    operation, dimension = op_sharding.operation, split.dimension
+    found = [sliced_source(operand, dimension) for operand in operation.operands]
+    source, sharding = found[0][0], op_sharding.operand_shardings[0]
     size, held = shape(source)[dimension], partitioner.sharding_of(source)
     if size is None or any(each is not source for each, _ in found) or sharding.partials:
         return None
@@ -104,7 +95,7 @@ def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAV
         return None
     sharding = replace(sharding, offsets=())
     parts = [
-        [windows_by_dimension(spread, index)[dimension].read(*part) for part in split.parts]
+        [rule_windows(op_sharding, index)[dimension].read(*part) for part in split.parts]
         for index in range(len(found))
     ]
     wanted = [
@@ -116,9 +107,11 @@ def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAV
         for intervals in zip(*parts, strict=True)
     ]
     owned = list(pairwise(shard_offsets(size, sharding, dimension)))
-    exchange = plan_joined_exchange(owned, wanted) if len(owned) <= MOST_PARTS else None
+    exchange = plan_joined_exchange(owned, wanted)
     apart = sum(
-        best_way(owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals])[1]
+        cheapest_exchange(
+            owned, [(a + first, b + first) if a < b else (0, 0) for a, b in intervals]
+        )[1]
         for (_, first), intervals in zip(found, parts, strict=True)
     )
     if exchange is None or exchange.sent >= apart:
@@ -126,30 +119,35 @@ def _rotated(partitioner: Partitioner, spread: OpSharding, split: Shift) -> SSAV
     value = partitioner.demand(source, sharding)
     made = emit_exchange(
         *(partitioner.emitter, value, tensor_type_of(value), dimension),
-        *(spread.grid, split.axes, exchange),
+        *(op_sharding.grid, split.axes, exchange),
     )
-    target = local_type(tensor_type_of(operation.results[0]), spread.result_shardings[0])
+    target = local_type(tensor_type_of(operation.results[0]), op_sharding.result_shardings[0])
     return partitioner.emitter.cast(made, target)
 
 
 @partition("tensor.insert_slice")
 def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
     """Partition an insertion: each process writes the part that lies in its own shard."""
-    spread = choose(partitioner, operation)
-    if spread is None or not spread.is_split:
-        run_whole(partitioner, operation)
+    op_sharding = choose(partitioner, operation)
+    if op_sharding is None or not op_sharding.is_split:
+        run_replicated(partitioner, operation)
         return
-    written = _known_writes(spread)
+    written = _known_writes(op_sharding)
     sections = [
-        Section(each.position, spread.operand_shardings[1].dimension_axes[dimension], each.taken)
+        Section(
+            each.position, op_sharding.operand_shardings[1].dimension_axes[dimension], each.taken
+        )
         for dimension, each in written.items()
     ]
     made = _insert_local(
-        partitioner, spread, operands_with_sections(partitioner, spread, sections), written
+        partitioner,
+        op_sharding,
+        operands_with_sections(partitioner, op_sharding, sections),
+        written,
     )
     partitioner.emitter.append(made)
-    record_sizes(partitioner, spread)
-    finish_result(partitioner, spread, 0, made.results[0])
+    record_sizes(partitioner, op_sharding)
+    finish_result(partitioner, op_sharding, 0, made.results[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +162,17 @@ class _Write:
     """The offset in each process's shard at which it writes."""
 
 
-def _known_writes(spread: OpSharding) -> dict[int, _Write]:
+def _known_writes(op_sharding: OpSharding) -> dict[int, _Write]:
     """Return the writes by dimension of the destination, where they are known statically."""
-    operation = spread.operation
-    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
-    sharding = spread.operand_shardings[1]
+    operation = op_sharding.operation
+    kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
+    sharding = op_sharding.operand_shardings[1]
     found: dict[int, _Write] = {}
-    for dimension, factors in enumerate(spread.rule.operands[1]):
+    for dimension, factors in enumerate(op_sharding.rule.operands[1]):
         part, extent = fetched_part(operation, dimension), shape(operation.operands[1])[dimension]
         position = None if kept is None else kept[dimension]
         if (
-            spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
+            op_sharding.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
             or not sharding.dimension_axes[dimension]
             or part is None
             or extent is None
@@ -196,27 +194,27 @@ def _known_writes(spread: OpSharding) -> dict[int, _Write]:
 
 def _insert_local(
     partitioner: Partitioner,
-    spread: OpSharding,
+    op_sharding: OpSharding,
     operands: list[SSAValue],
     written: dict[int, _Write],
 ) -> Operation:
-    emitter, operation = partitioner.emitter, spread.operation
+    emitter, operation = partitioner.emitter, op_sharding.operation
     source, destination, *dynamic = operands
     lists = slice_lists(operation, dynamic)
-    sharding = spread.operand_shardings[1]
-    kept = kept_dimensions(integers(operation, "static_sizes") or (), shape(operation.operands[0]))
+    sharding = op_sharding.operand_shardings[1]
+    kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
     offsets, sizes = lists[:2]
     inside: SSAValue | None = None
-    for dimension, factors in enumerate(spread.rule.operands[1]):
+    for dimension, factors in enumerate(op_sharding.rule.operands[1]):
         if not sharding.dimension_axes[dimension]:
             continue
         extent = emitter.dimension(destination, dimension)
-        if spread.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
+        if op_sharding.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
             sizes[dimension] = extent
             continue
         if dimension in written:
             write = written[dimension]
-            position = emitter.position(spread.grid, sharding.dimension_axes[dimension])
+            position = emitter.position(op_sharding.grid, sharding.dimension_axes[dimension])
             offsets[dimension] = emitter.element(write.offsets, position)
             sizes[dimension] = emitter.dimension(source, write.position)
             continue
@@ -234,7 +232,7 @@ def _insert_local(
         offsets[dimension], sizes[dimension] = low, length
         place = kept[dimension]
         assert place is not None
-        source = cut_out(emitter, source, place, first, length)
+        source = slice_dimension(emitter, source, place, first, length)
     if inside is not None:
         # Only one shard contains the element: other processes write back what is there.
         target = ranked(source)
@@ -243,7 +241,7 @@ def _insert_local(
         source = emitter.insert(arith.SelectOp(inside, source, emitter.insert(held)))
     changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
     properties, numbers = slice_with(operation, dynamic, 2, *changed)
-    types = [spread.result_types[0]]
+    types = [op_sharding.result_types[0]]
     return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
 
 

@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     i32,
     i64,
@@ -28,7 +27,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from ....ir.attribute_access import attribute, number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.regions import walk
-from ....ir.tensor_types import tensor_shape
+from ....ir.tensor_types import integer_width, tensor_shape
 
 Range: TypeAlias = tuple[int, int]
 """The smallest and the largest signed value that an integer may have."""
@@ -36,10 +35,9 @@ Range: TypeAlias = tuple[int, int]
 SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
 """Operations that access a slice of a tensor, with the operand number of that tensor."""
 
-INDEX_BITS = 64
-DEEPEST = 16
+MOST_DEPTH = 16
 """Maximum depth of the chain of operations that is analysed."""
-FEW = 16
+MOST_ELEMENTS = 16
 """Maximum number of elements of a constant that is analysed."""
 
 
@@ -84,9 +82,9 @@ def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> R
     """Return the range of an integer that constants, clamps and casts imply; caches in `known`."""
     if value in known:
         return known[value]
-    bits = value_type.bitwidth if isinstance(value_type := value.type, IntegerType) else INDEX_BITS
+    bits = integer_width(value.type)
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    if isinstance(value, OpResult) and depth < DEEPEST:
+    if isinstance(value, OpResult) and depth < MOST_DEPTH:
         found = _found(value.op, known, depth)
         if found is not None and low <= found[0] and found[1] <= high:
             low, high = found
@@ -118,7 +116,7 @@ def _ends(constant: Attribute | None) -> Range | None:
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         return None
     dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
-    numbers = number_list(dense) if len(dense) <= FEW else ()
+    numbers = number_list(dense) if len(dense) <= MOST_ELEMENTS else ()
     return (min(numbers), max(numbers)) if numbers else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -30,6 +31,13 @@ def with_shape(
     """Return the tensor type with another shape; `None` is a dynamic size."""
     extents = [DYNAMIC_INDEX if size is None else size for size in shape]
     return TensorType(tensor_type.element_type, extents, tensor_type.encoding)
+
+
+def local_type_of(whole: Attribute, sharding: Sharding | None) -> Attribute:
+    """Return the local type of a tensor; other types do not change."""
+    if not isinstance(whole, TensorType):
+        return whole
+    return local_type(cast("TensorType[Attribute]", whole), sharding)
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,8 @@
 """Keep the state of the partitioning of one function: the shardings of values, and resharding.
 
 Values of the source program are keys; values of the emitted program are the shards. A tensor is
-either placed (a local value and its sharding) or a creation (a constant, an empty or filled
-tensor), which is made in any sharding that a user needs. Scalars are equal on all processes. `None`
+either local (a value and its sharding) or rematerializable (a constant, an empty or filled tensor),
+which is made in any sharding that a user needs. Scalars are equal on all processes. `None`
 as a sharding means that each process holds the whole tensor.
 """
 
@@ -24,23 +24,23 @@ from ....sharding.local_shape import explicit_offsets, halo
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
+from .chosen_sharding import OpSharding
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
 from .local_types import tensor_type_of
-from .op_sharding import OpSharding
 from .registry import Handler, find_handler
-from .rematerializable import Creation, emit_creation
+from .rematerializable import Rematerializable, rematerialize
 from .signatures import Signature, Signatures
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocalTensor:
     """A local value, its sharding, and the emitter of the block that defines it."""
 
     value: SSAValue
     sharding: Sharding | None
     emitter: Emitter
-    before: Placed | None = None
+    before: LocalTensor | None = None
     """The same tensor before an annotation has resharded it."""
 
 
@@ -56,7 +56,7 @@ class Partitioner:
         self.emitter = Emitter(Block())
         self.signature: Signature | None = None
         """The shardings of arguments and results of the current function."""
-        self._tensors: dict[SSAValue, Placed | Creation] = {}
+        self._tensors: dict[SSAValue, LocalTensor | Rematerializable] = {}
         self._scalars: dict[SSAValue, SSAValue] = {}
         self._same_size: dict[Dimension, Dimension | SSAValue] = {}
         self._local_extents: dict[object, tuple[Emitter, SSAValue, int]] = {}
@@ -66,12 +66,10 @@ class Partitioner:
         self.blocks: dict[Block, Block] = {}
         """Emitted blocks by blocks of the source program, as targets of branches."""
 
-    # Recording.
-
     def place(self, original: SSAValue, value: SSAValue, sharding: Sharding | None) -> None:
         """Record the local value of a tensor of the source program."""
         sharding = normal(sharding)
-        self._tensors[original] = Placed(value, sharding, self.emitter)
+        self._tensors[original] = LocalTensor(value, sharding, self.emitter)
         if value.name_hint is None:
             value.name_hint = original.name_hint
         original_type = ranked(original)
@@ -88,12 +86,12 @@ class Partitioner:
         before = self._tensors[original]
         self.place(original, self.demand(original, sharding), sharding)
         after = self._tensors[original]
-        if isinstance(before, Placed) and isinstance(after, Placed):
+        if isinstance(before, LocalTensor) and isinstance(after, LocalTensor):
             self._tensors[original] = replace(after, before=before)
 
-    def create(self, original: SSAValue, creation: Creation) -> None:
+    def set_rematerializable(self, original: SSAValue, source: Rematerializable) -> None:
         """Record a tensor that is made where it is needed."""
-        self._tensors[original] = creation
+        self._tensors[original] = source
 
     def set_scalar(self, original: SSAValue, value: SSAValue) -> None:
         """Record the value of a scalar, or of any other value that is no ranked tensor."""
@@ -119,10 +117,8 @@ class Partitioner:
         for dimension in range(len(shape(original))):
             self.same_size((original, dimension), (known, dimension))
 
-    # Queries.
-
     def sharding_of(self, original: SSAValue) -> Sharding | None:
-        """Return the sharding of a tensor, or the annotated sharding of a creation.
+        """Return the sharding of a tensor, or the annotated one of a rematerializable tensor.
 
         Raises KeyError for a value that no handler has recorded, like all methods that take values.
         """
@@ -140,10 +136,10 @@ class Partitioner:
         sharding = None if ranked(original) is None else self.annotations.wanted(original)
         return None if sharding is None else normal(sharding.without_partials())
 
-    def creation_of(self, original: SSAValue) -> Creation | None:
-        """Return the creation of a tensor; `None` if it is placed."""
+    def rematerializable_of(self, original: SSAValue) -> Rematerializable | None:
+        """Return how a tensor is made where it is needed; `None` if it is placed."""
         found = self._tensors[original]
-        return found if isinstance(found, Creation) else None
+        return found if isinstance(found, Rematerializable) else None
 
     def scalar(self, original: SSAValue) -> SSAValue:
         """Return the local value of a scalar of the source program."""
@@ -175,9 +171,9 @@ class Partitioner:
         """
         found = self._tensors[original]
         target = normal(sharding)
-        if isinstance(found, Creation):
-            return emit_creation(self, found, target)
-        at: Placed | None = found
+        if isinstance(found, Rematerializable):
+            return rematerialize(found, target, self.scalar, self.local_extent)
+        at: LocalTensor | None = found
         while at is not None:
             if at.sharding == target:
                 return at.value
@@ -196,11 +192,11 @@ class Partitioner:
     def is_known(self, original: SSAValue, sharding: Sharding | None) -> bool:
         """Return whether a tensor is already available in a sharding."""
         found, target = self._tensors[original], normal(sharding)
-        if isinstance(found, Creation) or found.sharding == target:
+        if isinstance(found, Rematerializable) or found.sharding == target:
             return True
         return found.emitter.known(("reshard", found.value, target)) is not None
 
-    def _reshard(self, original: SSAValue, found: Placed, target: Sharding | None) -> SSAValue:
+    def _reshard(self, original: SSAValue, found: LocalTensor, target: Sharding | None) -> SSAValue:
         tensor_type = tensor_type_of(original)
         source = found.sharding
         value = found.value
@@ -242,12 +238,10 @@ class Partitioner:
             return None
         return found
 
-    # Sizes.
-
     def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
         """Return the size of a dimension of the whole tensor; this may emit a collective.
 
-        Raises ValueError for a creation whose dynamic sizes its handler has not recorded.
+        Raises ValueError for a rematerializable tensor whose dynamic sizes are not recorded.
         """
         size = shape(original)[dimension]
         if size is not None:
@@ -257,7 +251,7 @@ class Partitioner:
             return self.scalar(root)
         original, dimension = root
         found = self._tensors[original]
-        if isinstance(found, Creation):
+        if isinstance(found, Rematerializable):
             raise ValueError(f"{found.operation.name} has a dimension without a size")
         emitter, sharding = found.emitter, found.sharding
         local = emitter.dimension(found.value, dimension)
@@ -275,7 +269,7 @@ class Partitioner:
             lambda: emitter.sum_over(sharding.grid, axes, emitter.index(local)),
         )
 
-    def local_size(
+    def local_extent(
         self,
         original: SSAValue,
         dimension: int,
@@ -325,8 +319,6 @@ class Partitioner:
             if following is None:
                 return at
             at = following
-
-    # Traversal.
 
     def partition(self, operation: Operation) -> None:
         """Emit the local form of an operation. Raises OperationError if that is impossible."""

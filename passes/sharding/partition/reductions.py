@@ -2,20 +2,20 @@
 
 Collectives implement signed minimum and maximum. Unsigned ones use these with the sign bit flipped;
 on `i1` every reduction is a bitwise one. Reductions without a collective are gathered and combined
-locally: `maxnumf` and `minnumf`, which drop NaNs, and results that combine jointly. A pending
-reduction is carried through operations that commute with it, so that it is done where it is
-cheapest.
+locally: `maxnumf` and `minnumf`, which drop NaNs, and results that combine jointly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith, complex, tensor
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
+    ComplexType,
     FloatAttr,
     IndexType,
     IntegerAttr,
@@ -23,63 +23,54 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ....dialects.linalg.bodies import YieldOp
+from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.region_ops import ReduceOp
-from ....dialects.linalg.structured_view import structured_view
+from ....dialects.linalg.structured_view import IteratorType, structured_view
 from ....dialects.shard.dialect import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.locations import made_by
-from ....ir.tensor_types import ranked, shape_of
+from ....ir.tensor_types import integer_width, ranked, shape_of
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
-from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding, without_new_partials
-from ..rules.combiners import JOINT, Combiner
+from ....sharding.sharding import Axes, Sharding, without_new_partials
+from ..rules.combiners import COMPLEX_SUM, JOINT, Combiner
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
+from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .rematerializable import splat_of
 
 _UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
 
-_COUNTED = frozenset({"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori"})
+_COUNTED = frozenset(
+    {"arith.addf", "arith.addi", "arith.mulf", "arith.muli", "arith.xori", COMPLEX_SUM}
+)
 """Combiners whose result changes if the initial value takes part twice."""
 
 
-def bits(element_type: Attribute) -> int:
-    """Return the bit width of an integer type; 64 for other types."""
-    if not isinstance(element_type, IntegerType):
-        return 64
-    return cast(IntegerType[int], element_type).bitwidth
-
-
-def is_bit(element_type: Attribute) -> bool:
-    """Return whether an element type is `i1`."""
-    return bits(element_type) == 1
-
-
 def finish_result(
-    partitioner: Partitioner, spread: OpSharding, index: int, value: SSAValue
+    partitioner: Partitioner, op_sharding: OpSharding, index: int, value: SSAValue
 ) -> None:
     """Record a result of a partitioned operation, with its reductions finished as users want them.
 
     Raises OperationError if the partial results cannot be combined.
     """
-    operation = spread.operation
+    operation = op_sharding.operation
     result = operation.results[index]
-    made = spread.result_shardings[index]
-    factor_axes = [axes for axes, _ in spread.assignment]
-    partials, gathered = pending_reductions(spread.rule, factor_axes, index)
-    if spread.carried:
-        made = replace(made, partials=spread.carried)
+    made = op_sharding.result_shardings[index]
+    partials, gathered = pending_reductions(op_sharding.rule, op_sharding.factor_axes, index)
+    if op_sharding.inherited_partials:
+        made = replace(made, partials=op_sharding.inherited_partials)
     if not partials and not gathered:
         partitioner.place(result, value, made)
         return
-    combiner = spread.combiners[index]
+    combiner = op_sharding.combiners[index]
     if gathered and combiner is None:
         raise OperationError(
             operation, f"is split along a reduction, but partial results #{index} do not combine"
@@ -89,7 +80,7 @@ def finish_result(
         partitioner.place(result, value, made)
         return
     unsigned = combiner is not None and combiner.operation in _UNSIGNED
-    flipped = unsigned and not is_bit(_element(value))
+    flipped = unsigned and integer_width(_element(value)) > 1
     if flipped:
         value = flip_sign(partitioner.emitter, value)
     pending = Sharding(made.grid, made.dimension_axes, partials, offsets=made.offsets)
@@ -113,7 +104,7 @@ def _element(value: SSAValue) -> Attribute:
 
 def flip_sign(emitter: Emitter, value: SSAValue) -> SSAValue:
     """Flip the highest bit of integers, which maps unsigned order to signed order."""
-    mask = splat_like(emitter, value, -(1 << (bits(_element(value)) - 1)))
+    mask = splat_like(emitter, value, -(1 << (integer_width(_element(value)) - 1)))
     return emitter.insert(arith.XOrIOp(value, mask))
 
 
@@ -125,7 +116,7 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)
     if isinstance(element, IntegerType):
-        width = bits(cast(Attribute, element))
+        width = integer_width(cast(Attribute, element))
         wrapped = int(number) & ((1 << width) - 1)
         if wrapped >> (width - 1) and width > 1:
             wrapped -= 1 << width
@@ -137,10 +128,17 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
 
 def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAValue:
     """Return a constant of an element type, emitted once."""
-    scalar = scalar_attribute(number, element)
     return emitter.once(
-        ("scalar", element, repr(number)), lambda: emitter.insert(arith.ConstantOp(scalar))
+        ("scalar", element, repr(number)), lambda: emitter.insert(_constant(number, element))
     )
+
+
+def _constant(number: float, element: Attribute) -> Operation:
+    if not isinstance(element, ComplexType):
+        return arith.ConstantOp(scalar_attribute(number, element))
+    part = cast("Attribute", cast(Any, element).element_type)
+    parts = [scalar_attribute(each, part) for each in (number, 0.0)]
+    return complex.ConstantOp(cast(Any, ArrayAttr(parts)), cast(Any, element))
 
 
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
@@ -167,6 +165,19 @@ def combine(emitter: Emitter, combiner: Combiner, left: SSAValue, right: SSAValu
     return emitter.insert(_COMBINING[combiner.operation](left, right))
 
 
+def _complex_sum(left: SSAValue, right: SSAValue) -> Operation:
+    """Create the sum of scalars, or of tensors as a `linalg.generic`: `complex.add` takes none."""
+    tensor_type = ranked(left)
+    if tensor_type is None:
+        return complex.AddOp(left, right)
+    rank = tensor_type.get_num_dims()
+    block = Block(arg_types=[tensor_type.element_type] * 2)
+    inner = complex.AddOp(block.args[0], block.args[1])
+    block.add_ops([inner, YieldOp(inner.result)])
+    maps = [AffineMap.identity(rank)] * 2
+    return GenericOp([left], [right], Region(block), maps, [IteratorType.PARALLEL] * rank)
+
+
 _COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "arith.addf": arith.AddfOp,
     "arith.addi": arith.AddiOp,
@@ -175,6 +186,7 @@ _COMBINING: dict[str, Callable[[SSAValue, SSAValue], Operation]] = {
     "arith.mulf": arith.MulfOp,
     "arith.muli": arith.MuliOp,
     "arith.xori": arith.XOrIOp,
+    COMPLEX_SUM: _complex_sum,
 }
 
 
@@ -224,46 +236,54 @@ def counts_initial_value(combiner: Combiner, partitioner: Partitioner, init: SSA
 
 def is_splat_of(partitioner: Partitioner, value: SSAValue, combiner: Combiner) -> bool:
     """Return whether a tensor is known to be filled with the neutral element of a combiner."""
-    creation = partitioner.creation_of(value)
+    source = partitioner.rematerializable_of(value)
     tensor_type: TensorType[Attribute] | None = ranked(value)
-    if creation is None or tensor_type is None:
+    if source is None or tensor_type is None:
         return False
     neutral = combiner.neutral(tensor_type.element_type)
-    operation = creation.operation
+    operation = source.operation
     if operation.name in ("linalg.fill", "tensor.splat"):
-        source = made_by(operation.operands[0], "arith.constant")
-        held = None if source is None else attribute(source, "value")
+        parts = _constant_parts(operation.operands[0])
     else:
         splat = splat_of(operation)
-        held = None if splat is None else splat.get_attrs()[0]
-    return isinstance(held, IntegerAttr | FloatAttr) and held.value.data == neutral
+        parts = () if splat is None else (splat.get_attrs()[0],)
+    return bool(parts) and all(
+        isinstance(part, IntegerAttr | FloatAttr) and part.value.data == wanted
+        for part, wanted in zip(parts, (neutral, 0), strict=False)
+    )
 
 
-# Jointly combined results.
+def _constant_parts(scalar: SSAValue) -> Sequence[Attribute | None]:
+    """Return a constant, or both parts of a complex one; `None` for each that is computed."""
+    if (made := made_by(scalar, "complex.create")) is not None:
+        return [part for operand in made.operands for part in _constant_parts(operand)]
+    source = made_by(scalar, "arith.constant", "complex.constant")
+    held = None if source is None else attribute(source, "value")
+    return cast("ArrayAttr[Attribute]", held).data if isinstance(held, ArrayAttr) else (held,)
 
 
-def combines_jointly(spread: OpSharding) -> bool:
+def combines_jointly(op_sharding: OpSharding) -> bool:
     """Return whether a split reduction has results that combine jointly."""
-    return spread.reduces and JOINT in spread.combiners
+    return bool(op_sharding.reduced_axes) and JOINT in op_sharding.combiners
 
 
 def finish_jointly(
-    partitioner: Partitioner, spread: OpSharding, made: Operation, outputs: Sequence[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, made: Operation, outputs: Sequence[SSAValue]
 ) -> None:
     """Combine and record the partial results of a local reduction with a joint combiner.
 
     `outputs` are its local initial values, which may take part again.
     """
-    view = structured_view(spread.operation)
+    view = structured_view(op_sharding.operation)
     combiner = None if view is None else joint_combiner(view)
     assert combiner is not None
-    _, axes = pending_reductions(spread.rule, [axes for axes, _ in spread.assignment], 0)
+    axes = op_sharding.reduced_axes
     emitter = partitioner.emitter
-    gathered = [gather_partials(emitter, value, spread.grid, axes) for value in made.results]
+    gathered = [gather_partials(emitter, value, op_sharding.grid, axes) for value in made.results]
     reduced = ReduceOp(gathered, outputs, [0], Region(_joint_body(combiner)))
     emitter.insert(reduced)
     for result, value, sharding in zip(
-        spread.operation.results, reduced.results, spread.result_shardings, strict=True
+        op_sharding.operation.results, reduced.results, op_sharding.result_shardings, strict=True
     ):
         partitioner.place(result, value, sharding)
 
@@ -278,74 +298,3 @@ def _joint_body(combiner: JointCombiner) -> Block:
         block.add_op(operation.clone(mapper))
     block.add_op(YieldOp(*(mapper[result] for result in combiner.results)))
     return block
-
-
-# Carried reductions: f(a0) + f(a1) = f(a0 + a1).
-
-MOVES = frozenset(
-    {
-        "linalg.transpose",
-        "tensor.cast",
-        "tensor.collapse_shape",
-        "tensor.expand_shape",
-        "tensor.extract_slice",
-        "tosa.identity",
-        "tosa.reshape",
-        "tosa.reverse",
-        "tosa.slice",
-        "tosa.transpose",
-    }
-)
-"""Operations that only move elements of their first operand: any reduction commutes with them."""
-
-NEGATIONS = frozenset({"arith.negf"})
-
-SUMS = frozenset(
-    {
-        "arith.addf",
-        "arith.addi",
-        "arith.subf",
-        "arith.subi",
-        "linalg.add",
-        "linalg.sub",
-        "tosa.add",
-        "tosa.sub",
-    }
-)
-"""Sums and differences: linear if both operands are partial in the same way."""
-
-PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
-"""Products: linear if exactly one of the first two operands is partial."""
-
-QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
-"""Quotients: linear if only the dividend is partial."""
-
-
-def carried_partials(
-    operation: Operation, held: Sequence[Sharding | None]
-) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
-    """Return the pending reductions that an operation can carry, and the operands that have them.
-
-    `held` are the shardings of the operands. Both results are empty if reductions must be done
-    first.
-    """
-    partials = [sharding.partials if sharding is not None else () for sharding in held]
-    if not any(partials):
-        return (), ()
-    name, first = operation.name, partials[0]
-    if name in MOVES:
-        return (first, (0,)) if first else ((), ())
-    if not all(p.kind is ReductionKind.SUM for own in partials for p in own):
-        return (), ()
-    if name in NEGATIONS:
-        return first, (0,)
-    if len(partials) < 2:
-        return (), ()
-    second = partials[1]
-    if name in SUMS and first == second:
-        return first, (0, 1)
-    if name in PRODUCTS and bool(first) != bool(second):
-        return (first, (0,)) if first else (second, (1,))
-    if name in QUOTIENTS and first and not second:
-        return first, (0,)
-    return (), ()

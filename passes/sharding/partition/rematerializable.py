@@ -6,9 +6,10 @@ different shardings is made twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from xdsl.dialects import arith, complex, tensor
 from xdsl.dialects.builtin import (
@@ -33,31 +34,15 @@ from .emit_reshard import emit_reshard
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of
 
+ScalarOf = Callable[[SSAValue], SSAValue]
+"""Return the local value of a scalar of the source program."""
 
-class LocalValues(Protocol):
-    """The queries of a creation to the partitioner of its function."""
-
-    def scalar(self, original: SSAValue) -> SSAValue:
-        """Return the local value of a scalar of the source program."""
-        ...
-
-    def local_size(
-        self,
-        original: SSAValue,
-        dimension: int,
-        sharding: Sharding | None,
-        emitter: Emitter | None = None,
-    ) -> IndexOrInt:
-        """Return the size of a dimension of the local shard."""
-        ...
-
-    def global_size(self, original: SSAValue, dimension: int) -> IndexOrInt:
-        """Return the size of a dimension of the whole tensor."""
-        ...
+ExtentOf = Callable[[SSAValue, int, Sharding | None, Emitter], IndexOrInt]
+"""Return the size of a dimension of the local shard of a tensor, without halos."""
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
+class Rematerializable:
     """A tensor that an operation makes from nothing or a scalar, with its annotated sharding."""
 
     result: SSAValue
@@ -65,42 +50,37 @@ class Creation:
     emitter: Emitter
     sharding: Sharding | None = None
 
-    def annotated(self, sharding: Sharding | None) -> Creation:
-        """Return the creation with another annotated sharding."""
-        return Creation(self.result, self.operation, self.emitter, sharding)
+    def annotated(self, sharding: Sharding | None) -> Rematerializable:
+        """Return the same tensor with another annotated sharding."""
+        return replace(self, sharding=sharding)
 
 
-def emit_creation(local: LocalValues, creation: Creation, target: Sharding | None) -> SSAValue:
-    """Return the shard of a creation under a sharding, emitted once in the creation's block."""
+def rematerialize(
+    source: Rematerializable, target: Sharding | None, scalar_of: ScalarOf, extent_of: ExtentOf
+) -> SSAValue:
+    """Return the shard of a tensor under a sharding, emitted once in the block of its operation."""
     if target is not None:
         target = target.without_partials()
-    emitter = creation.emitter
-    return emitter.once(
-        ("creation", creation.result, target), lambda: _make(local, creation, target)
+    return source.emitter.once(
+        ("rematerialized", source.result, target),
+        lambda: _make(source, target, scalar_of, extent_of),
     )
 
 
-def _make(local: LocalValues, creation: Creation, target: Sharding | None) -> SSAValue:
-    emitter, operation = creation.emitter, creation.operation
-    whole = tensor_type_of(creation.result)
-    found = local_type(whole, target)
-    match operation.name:
-        case "tensor.empty":
-            sizes = _sizes(local, creation, target)
-            return emitter.empty(found, sizes)
-        case "bufferization.alloc_tensor":
-            sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
-            return _again(emitter, operation, sizes, found)
-        case "linalg.fill":
-            scalar = local.scalar(operation.operands[0])
-            empty = emitter.empty(found, _sizes(local, creation, target))
-            return _again(emitter, operation, [scalar, empty], found)
-        case "tensor.splat":
-            scalar = local.scalar(operation.operands[0])
-            sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
-            return _again(emitter, operation, [scalar, *sizes], found)
-        case _:
-            return _constant(local, creation, target, found)
+def _make(
+    source: Rematerializable, target: Sharding | None, scalar_of: ScalarOf, extent_of: ExtentOf
+) -> SSAValue:
+    emitter, operation = source.emitter, source.operation
+    found = local_type(tensor_type_of(source.result), target)
+    if operation.name in _VALUE_NAMES:
+        return _constant(source, target, found, scalar_of, extent_of)
+    scalars = [scalar_of(operation.operands[0])] if operation.name in _FROM_SCALAR else []
+    sizes = _sizes(source, target, extent_of)
+    if operation.name == "tensor.empty":
+        return emitter.empty(found, sizes)
+    if operation.name == "linalg.fill":
+        return _again(emitter, operation, [*scalars, emitter.empty(found, sizes)], found)
+    return _again(emitter, operation, [*scalars, *emitter.dynamic_sizes(found, sizes)], found)
 
 
 def _again(
@@ -116,19 +96,25 @@ def _again(
     return emitter.insert(made)
 
 
-def _sizes(local: LocalValues, creation: Creation, target: Sharding | None) -> list[IndexOrInt]:
-    """Return the local sizes of a creation, with halos."""
-    emitter = creation.emitter
-    whole = tensor_type_of(creation.result)
+def _sizes(
+    source: Rematerializable, target: Sharding | None, extent_of: ExtentOf
+) -> list[IndexOrInt]:
+    """Return the local sizes of a tensor, with halos."""
+    emitter = source.emitter
+    whole = tensor_type_of(source.result)
     sizes: list[IndexOrInt] = []
     for dimension in range(whole.get_num_dims()):
-        size = local.local_size(creation.result, dimension, target, emitter)
+        size = extent_of(source.result, dimension, target, emitter)
         width = 0 if target is None else sum(halo(target, dimension))
         sizes.append(emitter.add(size, width))
     return sizes
 
 
 _VALUE_NAMES = {"arith.constant": "value", "tosa.const": "values"}
+"""The attributes that hold the elements of constants."""
+
+_FROM_SCALAR = frozenset({"linalg.fill", "tensor.splat"})
+"""Operations whose first operand is the element of which all others are copies."""
 
 
 def splat_of(operation: Operation) -> DenseIntOrFPElementsAttr[AnyDenseElement] | None:
@@ -154,13 +140,14 @@ def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Opera
 
 
 def _constant(
-    local: LocalValues,
-    creation: Creation,
+    source: Rematerializable,
     target: Sharding | None,
     found: TensorType[Attribute],
+    scalar_of: ScalarOf,
+    extent_of: ExtentOf,
 ) -> SSAValue:
-    emitter, operation = creation.emitter, creation.operation
-    whole = tensor_type_of(creation.result)
+    emitter, operation = source.emitter, source.operation
+    whole = tensor_type_of(source.result)
     splat = splat_of(operation)
     if target is not None and splat is not None and found.has_static_shape():
         name = _VALUE_NAMES[operation.name]
@@ -176,17 +163,16 @@ def _constant(
         return emitter.insert(made)
     if target is not None and splat is not None:
         scalar = emitter.insert(_element_of_splat(splat))
-        sizes = emitter.dynamic_sizes(found, _sizes(local, creation, target))
+        sizes = emitter.dynamic_sizes(found, _sizes(source, target, extent_of))
         return emitter.insert(tensor.SplatOp(scalar, sizes, found))
     if target is None:
-        made = emitter.insert(operation.clone())
-        return made
-    value = emit_creation(local, creation, None)
+        return emitter.insert(operation.clone())
+    value = rematerialize(source, None, scalar_of, extent_of)
     return emit_reshard(
         emitter,
         value,
         whole,
-        lambda dimension: local.global_size(creation.result, dimension),
+        lambda dimension: extent_of(source.result, dimension, None, emitter),
         Sharding.replicated(target.grid, target.rank),
         target,
     )

@@ -14,19 +14,19 @@ from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.index_lists import index_array, split_list
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import Window
 from ....sharding.sharding import Sharding
 from ..annotations.access import SHARD
-from ..rules.builder import integers
-from ..rules.tensor import whole_dimensions
+from ..rules.tensor import covered_dimensions
 from .by_rule import copy_with
 from .emit_reshard import shift_index
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
-from .slice_exchange import Section, fetch_held_sections
+from .section_fetch import Section, fetch_held_sections, local_widths
 from .slice_numbers import slice_lists, slice_with
 
 PADDING = ("static_low", "static_high")
@@ -46,32 +46,9 @@ def fetch_sections(
     if isinstance(operation, Operation) and not sharding.partials:
         windows = _shifted_reads(operation, sharding, sections)
         if windows is not None:
-            emit = _padded if operation.name == "tensor.pad" else _cut
+            emit = _pad_sections if operation.name == "tensor.pad" else _slice_sections
             return emit(partitioner, operation, sharding, sections, windows)
     return fetch_held_sections(partitioner, original, sharding, sections)
-
-
-def cut_from(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
-    """Return the tensor that `original` slices along `dimension` alone, and the offset."""
-    first = 0
-    while isinstance(operation := original.owner, Operation):
-        if operation.name == "tensor.extract_slice":
-            source = operation.operands[0]
-            whole = whole_dimensions(operation, shape(source)) or []
-            offsets, strides = (
-                (integers(operation, f"static_{name}") or ())[dimension]
-                for name in ("offsets", "strides")
-            )
-            others = whole[:dimension] + whole[dimension + 1 :]
-            if len(shape(source)) != len(shape(original)) or not all(others):
-                break
-            if offsets < 0 or strides != 1:
-                break
-            first += offsets
-        elif operation.name != SHARD:
-            break
-        original = operation.operands[0]
-    return original, first
 
 
 def _shifted_reads(
@@ -83,17 +60,17 @@ def _shifted_reads(
     sliced, if a window is not known statically, or if another split dimension is padded or sliced.
     """
     if operation.name == "tensor.pad":
-        low, high = (integers(operation, name) or () for name in PADDING)
+        low, high = (integers(operation, name) for name in PADDING)
         firsts = [-each if each >= 0 else None for each in low]
         whole = [each == (0, 0) for each in zip(low, high, strict=True)]
     elif operation.name == "tensor.extract_slice":
-        strides = integers(operation, "static_strides") or ()
-        offsets = integers(operation, "static_offsets") or ()
+        strides = integers(operation, "static_strides")
+        offsets = integers(operation, "static_offsets")
         firsts = [
             offset if offset >= 0 and stride == 1 else None
             for offset, stride in zip(offsets, strides, strict=True)
         ]
-        whole = whole_dimensions(operation, shape(operation.operands[0])) or []
+        whole = covered_dimensions(operation, shape(operation.operands[0])) or []
     else:
         return None
     extents = shape(operation.operands[0])
@@ -140,7 +117,7 @@ def _local_shape(
     return extents
 
 
-def _padded(
+def _pad_sections(
     partitioner: Partitioner,
     operation: Operation,
     sharding: Sharding,
@@ -154,10 +131,9 @@ def _padded(
     starts = [partitioner.shard_start(result, d, sharding) for d in range(sharding.rank)]
     for section in sections:
         dimension, intervals = section.dimension, section.intervals or ()
-        position = emitter.position(sharding.grid, section.axes)
         widths = [windows[dimension].beyond(*each) for each in intervals]
-        low[dimension] = emitter.element([below for below, _ in widths], position)
-        high[dimension] = emitter.element([above for _, above in widths], position)
+        low[dimension], high[dimension] = local_widths(emitter, sharding.grid, section.axes, widths)
+        position = emitter.position(sharding.grid, section.axes)
         starts[dimension] = emitter.element([start for start, _ in intervals], position)
     extents = _local_shape(result, sharding, sections)
     return emit_padding(partitioner, operation, source, (low, high), starts, extents)
@@ -192,7 +168,7 @@ def shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Index
             shift_index(partitioner.emitter, argument, start, InsertPoint.at_start(block))
 
 
-def _cut(
+def _slice_sections(
     partitioner: Partitioner,
     operation: Operation,
     sharding: Sharding,

@@ -19,31 +19,40 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.attribute_access import constant_integer
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
-from .by_rule import by_rule, copy_local, copy_with, local_part, run_whole, spread_by_rule
+from .by_rule import (
+    by_rule,
+    copy_local,
+    copy_with,
+    emits_local_op,
+    partition_by_rule,
+    run_replicated,
+)
+from .chosen_sharding import OpSharding
 from .local_types import local_type, tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
 from .registry import partition
-from .rematerializable import Creation
+from .rematerializable import Rematerializable
 
 
-def _create(partitioner: Partitioner, operation: Operation) -> None:
+def _set_rematerializable(partitioner: Partitioner, operation: Operation) -> None:
     result = operation.results[0]
-    partitioner.create(result, Creation(result, operation, partitioner.emitter))
+    partitioner.set_rematerializable(
+        result, Rematerializable(result, operation, partitioner.emitter)
+    )
 
 
 @partition("arith.constant", "tosa.const")
 def constant(partitioner: Partitioner, operation: Operation) -> None:
-    """Record a tensor constant as a creation; scalar constants are copied."""
+    """Record a tensor constant as rematerializable; scalar constants are copied."""
     if ranked(operation.results[0]) is None:
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
     else:
-        _create(partitioner, operation)
+        _set_rematerializable(partitioner, operation)
 
 
 @partition("tensor.empty", "tensor.splat", "bufferization.alloc_tensor")
 def sized(partitioner: Partitioner, operation: Operation) -> None:
-    """Record the tensor as a creation: each process makes one of the size of its shard."""
+    """Record the tensor as rematerializable: each process makes one of the size of its shard."""
     result = operation.results[0]
     shape = tensor_shape(result)
     first = 1 if operation.name == "tensor.splat" else 0
@@ -55,12 +64,12 @@ def sized(partitioner: Partitioner, operation: Operation) -> None:
         return
     for dimension, size in zip(dynamic, sizes, strict=True):
         partitioner.same_size((result, dimension), size)
-    _create(partitioner, operation)
+    _set_rematerializable(partitioner, operation)
 
 
 @partition("linalg.fill")
 def fill(partitioner: Partitioner, operation: Operation) -> None:
-    """Record the result as a creation: only the size of the destination matters."""
+    """Record the result as rematerializable: only the size of the destination matters."""
     value, destination = operation.operands[0], operation.operands[-1]
     if len(operation.operands) != 2 or ranked(value) is not None or not operation.results:
         by_rule(partitioner, operation)
@@ -68,7 +77,7 @@ def fill(partitioner: Partitioner, operation: Operation) -> None:
     result = operation.results[0]
     for dimension in range(len(tensor_shape(result) or ())):
         partitioner.same_size((result, dimension), (destination, dimension))
-    _create(partitioner, operation)
+    _set_rematerializable(partitioner, operation)
 
 
 @partition("tensor.dim")
@@ -78,21 +87,21 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
     index = constant_integer(operation.operands[1])
     shape = tensor_shape(source)
     if shape is None or index is None or not 0 <= index < len(shape):
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
         return
     size = partitioner.global_size(source, index)
     partitioner.set_scalar(operation.results[0], partitioner.emitter.index(size))
 
 
-@local_part("tensor.expand_shape")
+@emits_local_op("tensor.expand_shape")
 def expand_shape(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
 ) -> Operation:
     """Emit an expansion with the sizes of the shard."""
-    operation, emitter = spread.operation, partitioner.emitter
+    operation, emitter = op_sharding.operation, partitioner.emitter
     whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
     assert groups is not None
-    sharding = spread.result_shardings[0]
+    sharding = op_sharding.result_shardings[0]
     found = local_type(whole, sharding)
     group_of = {d: index for index, group in enumerate(groups) for d in group}
     given = iter(operands[1:])
@@ -121,28 +130,30 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a reshape; the shape operand becomes that of the shard."""
     whole = ranked(operation.results[0])
     if whole is None or not whole.has_static_shape():
-        run_whole(partitioner, operation)
+        run_replicated(partitioner, operation)
         return
-    spread_by_rule(partitioner, operation, _reshape)
+    partition_by_rule(partitioner, operation, _reshape)
 
 
-def _reshape(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
-    whole, shape_type = map(tensor_type_of, (spread.operation.results[0], operands[1]))
-    extents = local_type(whole, spread.result_shardings[0]).get_shape()
+def _reshape(
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+) -> Operation:
+    whole, shape_type = map(tensor_type_of, (op_sharding.operation.results[0], operands[1]))
+    extents = local_type(whole, op_sharding.result_shardings[0]).get_shape()
     held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
     values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
     constant = partitioner.emitter.insert(arith.ConstantOp(values))
-    return copy_local(partitioner, spread, [operands[0], constant])
+    return copy_local(partitioner, op_sharding, [operands[0], constant])
 
 
-@local_part("tosa.reshape")
+@emits_local_op("tosa.reshape")
 def tosa_reshape(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
 ) -> Operation:
     """Emit a reshape whose shape operand is that of the shard."""
-    whole, maker = tensor_type_of(spread.operation.results[0]), operands[1].owner
+    whole, maker = tensor_type_of(op_sharding.operation.results[0]), operands[1].owner
     assert isinstance(maker, Operation)
-    extents = local_type(whole, spread.result_shardings[0]).get_shape()
+    extents = local_type(whole, op_sharding.result_shardings[0]).get_shape()
     if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
         held = TensorType(IndexType(), [len(extents)])
         values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
@@ -152,4 +163,4 @@ def tosa_reshape(
             location=maker.location,
         )
         operands[1] = partitioner.emitter.insert(constant)
-    return copy_local(partitioner, spread, operands)
+    return copy_local(partitioner, op_sharding, operands)

@@ -12,8 +12,8 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.diagnostics import OperationError
 from ....ir.graph_orders import CallGraph
 from ....ir.locations import made_by
-from ....ir.regions import enclosing, walk
-from ....ir.symbols import visibility
+from ....ir.regions import walk
+from ....ir.symbols import find_visible_symbol, visibility
 from ....ir.tensor_types import tensor_shape
 from ....sharding.local_shape import offset_errors
 from ....sharding.sharding import Partial, Sharding
@@ -98,29 +98,19 @@ class Signatures:
     def __init__(self, module: ModuleOp, global_abi: bool) -> None:
         self.annotations = Annotations()
         self._global_abi = global_abi
-        self._functions: list[FuncOp] = []
-        self._tables: dict[Operation | None, dict[str, FuncOp]] = {}
-        for operation in walk(module):
-            if isinstance(operation, FuncOp):
-                self._functions.append(operation)
-                table = self._tables.setdefault(operation.parent_op(), {})
-                table.setdefault(operation.sym_name.data, operation)
-        self._annotated = {
-            function
-            for function in self._functions
-            if any(inner.name == SHARD for inner in walk(function))
-        }
-        called = {
-            function: [self.callee(inner) for inner in walk(function)]
-            for function in self._functions
-        }
-        self._calls = CallGraph(
-            {
-                function: [callee for callee in callees if callee is not None]
-                for function, callees in called.items()
-            }
-        )
-        self._rewritten = frozenset(self._calls.reaching(self._annotated))
+        annotated: set[FuncOp] = set()
+        calls: dict[FuncOp, list[FuncOp]] = {}
+        for function in walk(module):
+            if not isinstance(function, FuncOp):
+                continue
+            called = calls[function] = []
+            for operation in walk(function):
+                if operation.name == SHARD:
+                    annotated.add(function)
+                elif (callee := self.callee(operation)) is not None:
+                    called.append(callee)
+        self._calls = CallGraph(calls)
+        self._rewritten = frozenset(self._calls.reaching(annotated))
         self._known: dict[FuncOp, Signature] = {}
 
     def callee(self, operation: Operation) -> FuncOp | None:
@@ -130,9 +120,8 @@ class Signatures:
         symbol = operation.get_attr_or_prop("callee")
         if not isinstance(symbol, SymbolRefAttr):
             return None
-        name = symbol.string_value()
-        found = (self._tables.get(scope, {}).get(name) for scope in enclosing(operation))
-        return next((each for each in found if each is not None), None)
+        found = find_visible_symbol(operation, symbol)
+        return found if isinstance(found, FuncOp) else None
 
     def in_call_order(self) -> Sequence[FuncOp]:
         """Return the functions to rewrite, callees before callers except for recursion."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.index_lists import SLICE_LISTS, index_array, mixed_list, split_list
-from ..rules.builder import integers
 
 
 def slice_with(
@@ -44,4 +44,4 @@ def slice_lists(
 ) -> list[list[IndexOrInt]]:
     """Return offsets, sizes and strides as lists, with values in place of dynamic markers."""
     values = iter(dynamic)
-    return [list(mixed_list(integers(operation, name) or (), values)) for name in names]
+    return [list(mixed_list(integers(operation, name), values)) for name in names]

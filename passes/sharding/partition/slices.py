@@ -13,17 +13,18 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.shard.dialect import BroadcastOp
+from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
-from ..rules.builder import integers
-from .by_rule import copy_local, copy_with, local_part
+from .by_rule import copy_local, copy_with, emits_local_op
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
+from .section_fetch import local_widths
 from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
 from .slice_numbers import slice_lists, slice_with
@@ -31,63 +32,65 @@ from .slice_numbers import slice_lists, slice_with
 
 @with_sections_of("tensor.extract_slice")
 def extract_slice(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
     """Emit a slice of the local section; owners broadcast single selected elements."""
     offsets: dict[int, IndexOrInt] = {}
     sizes: dict[int, IndexOrInt] = {}
     emitter = partitioner.emitter
-    for dimension, axes in enumerate(spread.operand_shardings[0].dimension_axes):
+    for dimension, axes in enumerate(op_sharding.operand_shardings[0].dimension_axes):
         if axes:
             sizes[dimension] = emitter.dimension(operands[0], dimension)
-    for shift in shifts(spread):
+    for shift in shifts(op_sharding):
         offsets[shift.dimension] = 0
-        position = emitter.position(spread.grid, shift.axes)
+        position = emitter.position(op_sharding.grid, shift.axes)
         sizes[shift.dimension] = emitter.element([b - a for a, b in shift.parts], position)
-    operation = spread.operation
+    operation = op_sharding.operation
     owners: dict[Axes, int] = {}
-    for dimension, (number, place) in _selected(spread).items():
-        factor = spread.rule.factors[number]
+    for dimension, (number, place) in _selected(op_sharding).items():
+        factor = op_sharding.rule.factors[number]
         assert factor.size is not None
-        limits = shard_offsets(factor.size, spread.loop_sharding(number), 0)
+        limits = shard_offsets(factor.size, op_sharding.loop_sharding(number), 0)
         owner = bisect_right(limits, place) - 1
-        owners[spread.axes(number)] = owner
+        owners[op_sharding.axes(number)] = owner
         # The other processes take any element; only the owner's is broadcast.
         places = [min(place - limits[owner], end - start - 1) for start, end in pairwise(limits)]
-        position = emitter.position(spread.grid, spread.axes(number))
+        position = emitter.position(op_sharding.grid, op_sharding.axes(number))
         offsets[dimension], sizes[dimension] = emitter.element(places, position), 1
     properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
-    types = [spread.result_types[0]]
+    types = [op_sharding.result_types[0]]
     made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
     value = emitter.append(made).results[0]
     for axes, owner in owners.items():
-        root = spread.grid.coordinates_along(axes, owner)
-        value = emitter.insert(BroadcastOp(value, spread.grid.name, axes, root=root))
+        root = op_sharding.grid.coordinates_along(axes, owner)
+        value = emitter.insert(BroadcastOp(value, op_sharding.grid.name, axes, root=root))
     return value
 
 
-def _selected(spread: OpSharding) -> dict[int, tuple[int, int]]:
+def _selected(op_sharding: OpSharding) -> dict[int, tuple[int, int]]:
     """Return split dimensions from which one element is selected: its factor and index."""
-    offsets = integers(spread.operation, "static_offsets") or ()
+    offsets = integers(op_sharding.operation, "static_offsets")
     return {
         dimension: (factors[0], offsets[dimension])
-        for dimension, factors in enumerate(spread.rule.operands[0])
-        if spread.rule.factors[factors[0]].kind is FactorKind.SELECTION and spread.axes(factors[0])
+        for dimension, factors in enumerate(op_sharding.rule.operands[0])
+        if op_sharding.rule.factors[factors[0]].kind is FactorKind.SELECTION
+        and op_sharding.axes(factors[0])
     }
 
 
 @with_sections_of("tensor.pad")
-def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit local padding; only processes at the ends of a split dimension add padding."""
-    emitter, operation = partitioner.emitter, spread.operation
+    emitter, operation = partitioner.emitter, op_sharding.operation
     low, high = slice_lists(operation, operands[1:], PADDING)
-    for padding in paddings_of(spread):
-        position = emitter.position(spread.grid, padding.axes)
-        low[padding.dimension] = emitter.element([a for a, _ in padding.widths], position)
-        high[padding.dimension] = emitter.element([b for _, b in padding.widths], position)
+    for padding in paddings_of(op_sharding):
+        widths = local_widths(emitter, op_sharding.grid, padding.axes, padding.widths)
+        low[padding.dimension], high[padding.dimension] = widths
     starts: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
-        zip(shape(operation.results[0]), spread.result_shardings[0].dimension_axes, strict=True)
+        zip(
+            shape(operation.results[0]), op_sharding.result_shardings[0].dimension_axes, strict=True
+        )
     ):
         start: IndexOrInt = 0
         if axes:
@@ -95,18 +98,22 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
             total = (
                 partitioner.global_size(operation.operands[0], dimension) if size is None else size
             )
-            start = shard_interval(emitter, total, spread.result_shardings[0], dimension)[0]
+            start = shard_interval(emitter, total, op_sharding.result_shardings[0], dimension)[0]
         starts.append(start)
-    extents = shape_of(local_type(tensor_type_of(operation.results[0]), spread.result_shardings[0]))
+    extents = shape_of(
+        local_type(tensor_type_of(operation.results[0]), op_sharding.result_shardings[0])
+    )
     return emit_padding(partitioner, operation, operands[0], (low, high), starts, extents)
 
 
-@local_part("tensor.generate")
-def generate(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> Operation:
+@emits_local_op("tensor.generate")
+def generate(
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+) -> Operation:
     """Emit a local `tensor.generate` whose body gets indices in the whole tensor."""
-    result = spread.operation.results[0]
+    result = op_sharding.operation.results[0]
     whole = tensor_type_of(result)
-    sharding = spread.result_shardings[0]
+    sharding = op_sharding.result_shardings[0]
     starts: list[IndexOrInt] = []
     sizes: list[SSAValue] = []
     given = iter(operands)
@@ -118,6 +125,6 @@ def generate(partitioner: Partitioner, spread: OpSharding, operands: list[SSAVal
         starts.append(start)
         if local == DYNAMIC_INDEX:
             sizes.append(partitioner.emitter.index(length))
-    made = copy_local(partitioner, spread, sizes)
+    made = copy_local(partitioner, op_sharding, sizes)
     shift_body(partitioner, made, starts)
     return made

@@ -10,29 +10,28 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
-from ....ir.tensor_types import shape_of
-from ....sharding.factors import FactorKind
-from ..rules.builder import integers
+from ....ir.tensor_types import integer_width, shape_of
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
 from .by_rule import copy_local, copy_with
+from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
-from .op_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .reductions import bits, is_splat_of, scalar_constant, splat_like
+from .reductions import is_splat_of, scalar_constant, splat_like
 from .registry import partition
+from .section_fetch import Interval, Padding, pad_with, slice_dimension
 from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
-from .slice_exchange import Interval, Padding, cut_out, padded
 
 
 @with_sections_of("tosa.slice")
-def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def slice_(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit a slice of the local section."""
-    emitter, operation = partitioner.emitter, spread.operation
+    emitter, operation = partitioner.emitter, op_sharding.operation
     whole = tensor_type_of(operation.results[0])
-    sharding = spread.result_shardings[0]
+    sharding = op_sharding.result_shardings[0]
     offsets: list[IndexOrInt] = list(constant_shape(operation, 1) or ())
     sizes: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
@@ -49,15 +48,15 @@ def slice_(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue
 
 
 @with_sections_of("tosa.pad")
-def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit local padding; only processes at the ends of a split dimension add padding."""
-    emitter, operation = partitioner.emitter, spread.operation
+    emitter, operation = partitioner.emitter, op_sharding.operation
     widths = constant_shape(operation, 1)
     whole = tensor_type_of(operation.results[0])
     if widths is None:
         # Without known widths, no dimension that may be padded is split.
-        return emitter.append(copy_local(partitioner, spread, operands)).results[0]
-    paddings = paddings_of(spread)
+        return emitter.append(copy_local(partitioner, op_sharding, operands)).results[0]
+    paddings = paddings_of(op_sharding)
     split = {padding.dimension for padding in paddings}
     for dimension, size in enumerate(shape(operation.results[0])):
         low, high = widths[2 * dimension : 2 * dimension + 2]
@@ -68,14 +67,16 @@ def pad(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) 
         filler = emitter.insert(element)
     else:
         filler = scalar_constant(emitter, 0, whole.element_type)
-    value = padded(emitter, operands[0], spread.grid, paddings, filler)
-    return emitter.cast(value, local_type(whole, spread.result_shardings[0]))
+    value = pad_with(emitter, operands[0], op_sharding.grid, paddings, filler)
+    return emitter.cast(value, local_type(whole, op_sharding.result_shardings[0]))
 
 
 @with_sections_of("tosa.reverse")
-def reverse(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def reverse(
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+) -> SSAValue:
     """Emit a reversal of the section at the mirrored position."""
-    made = copy_local(partitioner, spread, operands)
+    made = copy_local(partitioner, op_sharding, operands)
     return partitioner.emitter.append(made).results[0]
 
 
@@ -85,20 +86,20 @@ def _slidings(operation: Operation) -> dict[int, Sliding]:
 
 
 @with_sections_of("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
-def window(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def window(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit an operation on explicitly padded sections, without padding of its own."""
-    operation = spread.operation
-    paddings = paddings_of(spread)
+    operation = op_sharding.operation
+    paddings = paddings_of(op_sharding)
     emitter = partitioner.emitter
     filler = _filler(emitter, operation, operands)
-    operands[0] = padded(emitter, operands[0], spread.grid, paddings, filler)
-    numbers = list(integers(operation, "pad") or ())
+    operands[0] = pad_with(emitter, operands[0], op_sharding.grid, paddings, filler)
+    numbers = list(integers(operation, "pad"))
     for padding in paddings:
         place = 2 * (padding.dimension - 1)
         numbers[place : place + 2] = 0, 0
-    _add_bias_once(partitioner, spread, operands)
+    _add_bias_once(partitioner, op_sharding, operands)
     properties = {**operation.properties, "pad": DenseArrayBase.from_list(i64, numbers)}
-    made = copy_local(partitioner, spread, operands, properties)
+    made = copy_local(partitioner, op_sharding, operands, properties)
     return emitter.append(made).results[0]
 
 
@@ -107,28 +108,25 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
     image = tensor_type_of(operands[0])
     element = image.element_type
     if operation.name == "tosa.max_pool2d":
-        lowest = -inf if isinstance(element, AnyFloat) else -(1 << (bits(element) - 1))
+        lowest = -inf if isinstance(element, AnyFloat) else -(1 << (integer_width(element) - 1))
         return scalar_constant(emitter, lowest, element)
     if isinstance(element, AnyFloat) or len(operands) < 4:
         return scalar_constant(emitter, 0, element)
     return emitter.insert(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
 
 
-def _add_bias_once(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> None:
+def _add_bias_once(
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+) -> None:
     """Zero the bias on all but the first of the processes that sum over input channels."""
-    combiner = spread.combiners[0]
-    if not spread.reduces or combiner is None:
+    combiner = op_sharding.combiners[0]
+    axes = op_sharding.reduced_axes
+    if not axes or combiner is None:
         return
-    if is_splat_of(partitioner, spread.operation.operands[2], combiner):
+    if is_splat_of(partitioner, op_sharding.operation.operands[2], combiner):
         return
     emitter = partitioner.emitter
-    axes = tuple(
-        axis
-        for number, factor in enumerate(spread.rule.factors)
-        if factor.kind is FactorKind.REDUCTION
-        for axis in spread.axes(number)
-    )
-    position = emitter.index(emitter.position(spread.grid, axes))
+    position = emitter.index(emitter.position(op_sharding.grid, axes))
     first = emitter.insert(arith.CmpiOp(position, emitter.index(0), "eq"))
     nothing = splat_like(emitter, operands[2], 0)
     operands[2] = emitter.insert(arith.SelectOp(first, operands[2], nothing))
@@ -169,27 +167,29 @@ def average(partitioner: Partitioner, operation: Operation) -> None:
         assert total is not None
         return _average(windows[dimension], total, start, end)
 
-    def emit(partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]) -> SSAValue:
+    def emit(
+        partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+    ) -> SSAValue:
         made = {
             shift.dimension: [surplus(shift.dimension, *part).made for part in shift.parts]
-            for shift in shifts(spread)
+            for shift in shifts(op_sharding)
         }
-        return _cut_from(partitioner, spread, operands, made, {})
+        return _emit_and_slice(partitioner, op_sharding, operands, made, {})
 
     with_sections(partitioner, operation, emit, read=lambda d, a, b: surplus(d, a, b).read)
 
 
-def _cut_from(
+def _emit_and_slice(
     partitioner: Partitioner,
-    spread: OpSharding,
+    op_sharding: OpSharding,
     operands: list[SSAValue],
     made: Mapping[int, Sequence[Interval]],
     properties: Mapping[str, DenseArrayBase],
 ) -> SSAValue:
     """Emit an operation for the result intervals `made`, and slice out this process's part."""
-    emitter, operation = partitioner.emitter, spread.operation
+    emitter, operation = partitioner.emitter, op_sharding.operation
     whole = tensor_type_of(operation.results[0])
-    local = local_type(whole, spread.result_shardings[0])
+    local = local_type(whole, op_sharding.result_shardings[0])
     extents = list(shape_of(local))
     for dimension, intervals in made.items():
         lengths = {end - start for start, end in intervals}
@@ -202,17 +202,17 @@ def _cut_from(
         {**operation.properties, **properties},
     )
     value = emitter.append(copy).results[0]
-    for shift in shifts(spread):
+    for shift in shifts(op_sharding):
         intervals = made[shift.dimension]
         if intervals == shift.parts:
             continue
-        position = emitter.position(spread.grid, shift.axes)
+        position = emitter.position(op_sharding.grid, shift.axes)
         starts = [
             start - first for (start, _), (first, _) in zip(shift.parts, intervals, strict=True)
         ]
         first = emitter.element(starts, position)
         length = emitter.element([end - start for start, end in shift.parts], position)
-        value = cut_out(emitter, value, shift.dimension, first, length)
+        value = slice_dimension(emitter, value, shift.dimension, first, length)
     return emitter.cast(value, local)
 
 
@@ -238,21 +238,21 @@ def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
 
 
 def _emit_transposed(
-    partitioner: Partitioner, spread: OpSharding, operands: list[SSAValue]
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
 ) -> SSAValue:
-    operation = spread.operation
+    operation = op_sharding.operation
     windows, extents = _slidings(operation), shape(operation.operands[0])
-    padding = list(integers(operation, "out_pad") or ())
+    padding = list(integers(operation, "out_pad"))
     made: dict[int, list[Interval]] = {}
-    for shift in shifts(spread):
+    for shift in shifts(op_sharding):
         window, extent = windows[shift.dimension], extents[shift.dimension]
         assert extent is not None
         made[shift.dimension], around = _widened(window, extent, shift)
         place = 2 * (shift.dimension - 1)
         padding[place : place + 2] = around
-    _add_bias_once(partitioner, spread, operands)
+    _add_bias_once(partitioner, op_sharding, operands)
     properties = {"out_pad": DenseArrayBase.from_list(i64, padding)}
-    return _cut_from(partitioner, spread, operands, made, properties)
+    return _emit_and_slice(partitioner, op_sharding, operands, made, properties)
 
 
 def _widened(window: Sliding, extent: int, shift: Shift) -> tuple[list[Interval], tuple[int, int]]:

@@ -19,12 +19,12 @@ from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size, shard_offsets
 from ....sharding.sharding import Sharding
 from ..rules.linalg import linear_terms
+from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
-from .op_sharding import OpSharding
 from .partitioner import Partitioner
+from .section_fetch import Interval, Section
 from .sections import fetch_sections
-from .shifted import windows_by_dimension
-from .slice_exchange import Interval, Section
+from .shifted import rule_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,55 +40,57 @@ class SummedLoops:
     """The window in the operation's rule; `None` if sizes are unknown."""
 
 
-def windows_of(spread: OpSharding, index: int) -> list[SummedLoops]:
+def summed_loops_of(op_sharding: OpSharding, index: int) -> list[SummedLoops]:
     """Return the dimensions of an input that are read at a split loop combined with other loops."""
-    view = structured_view(spread.operation)
+    view = structured_view(op_sharding.operation)
     if view is None:
         return []
     found: list[SummedLoops] = []
     indexing = view.maps[index]
     for dimension, (expression, factors) in enumerate(
-        zip(indexing.results, spread.rule.operands[index], strict=True)
+        zip(indexing.results, op_sharding.rule.operands[index], strict=True)
     ):
         if isinstance(expression, AffineDimExpr) or len(factors) != 1:
             continue
         terms = linear_terms(expression)
-        if terms is None or not spread.axes(factors[0]):
+        if terms is None or not op_sharding.axes(factors[0]):
             continue
-        if spread.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
+        if op_sharding.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
             # The other loops have one iteration each, so a process reads only its own shard.
             continue
         constant = expression.eval([0] * indexing.num_dims, [])
-        known = windows_by_dimension(spread, index).get(dimension)
+        known = rule_windows(op_sharding, index).get(dimension)
         found.append(SummedLoops(dimension, factors[0], terms, constant, known))
     return found
 
 
-def local_maps(spread: OpSharding) -> dict[str, Attribute]:
+def local_maps(op_sharding: OpSharding) -> dict[str, Attribute]:
     """Return the properties of the local copy, with indexing maps relative to its sections."""
-    properties = dict(spread.operation.properties)
-    view = structured_view(spread.operation)
+    properties = dict(op_sharding.operation.properties)
+    view = structured_view(op_sharding.operation)
     if view is None or "indexing_maps" not in properties:
         return properties
     maps = list(view.maps)
     for index, indexing in enumerate(maps[: len(view.inputs)]):
         results = list(indexing.results)
-        for window in windows_of(spread, index):
-            results[window.dimension] = _from_section(spread, window)
+        for window in summed_loops_of(op_sharding, index):
+            results[window.dimension] = _from_section(op_sharding, window)
         maps[index] = AffineMap(indexing.num_dims, indexing.num_symbols, tuple(results))
     if tuple(maps) != view.maps:
         properties["indexing_maps"] = ArrayAttr([AffineMapAttr(each) for each in maps])
     return properties
 
 
-def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
+def _from_section(op_sharding: OpSharding, window: SummedLoops) -> AffineExpr:
     """Return a window's index expression relative to the lowest index that it reads."""
     expression: AffineExpr | None = None
     constant = 0
     for loop, coefficient in window.terms.items():
         if coefficient < 0:
             # Loops with a negative coefficient are split evenly.
-            size = core_size(spread.rule.factors[loop].size, spread.loop_sharding(loop), 0)
+            size = core_size(
+                op_sharding.rule.factors[loop].size, op_sharding.loop_sharding(loop), 0
+            )
             assert size is not None
             constant -= coefficient * (size - 1)
         term = AffineExpr.dimension(loop)
@@ -98,42 +100,42 @@ def _from_section(spread: OpSharding, window: SummedLoops) -> AffineExpr:
     return expression + constant if constant else expression
 
 
-def loop_start(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
+def loop_start(partitioner: Partitioner, op_sharding: OpSharding, loop: int) -> IndexOrInt:
     """Return where this process's part of a loop begins."""
-    return _loop_interval(partitioner, spread, loop)[0]
+    return _loop_interval(partitioner, op_sharding, loop)[0]
 
 
 def _loop_interval(
-    partitioner: Partitioner, spread: OpSharding, loop: int
+    partitioner: Partitioner, op_sharding: OpSharding, loop: int
 ) -> tuple[IndexOrInt, IndexOrInt]:
     """Return where this process's part of a loop begins, and how many iterations it has."""
-    if not spread.axes(loop):
-        return 0, loop_size(partitioner, spread, loop)
-    size = loop_size(partitioner, spread, loop)
-    return shard_interval(partitioner.emitter, size, spread.loop_sharding(loop), 0)
+    if not op_sharding.axes(loop):
+        return 0, loop_size(partitioner, op_sharding, loop)
+    size = loop_size(partitioner, op_sharding, loop)
+    return shard_interval(partitioner.emitter, size, op_sharding.loop_sharding(loop), 0)
 
 
-def loop_size(partitioner: Partitioner, spread: OpSharding, loop: int) -> IndexOrInt:
+def loop_size(partitioner: Partitioner, op_sharding: OpSharding, loop: int) -> IndexOrInt:
     """Return the number of iterations of a whole loop.
 
     Raises ValueError if the size is dynamic and no tensor has it as a dimension.
     """
-    known = spread.rule.factors[loop].size
+    known = op_sharding.rule.factors[loop].size
     if known is not None:
         return known
-    view = structured_view(spread.operation)
+    view = structured_view(op_sharding.operation)
     assert view is not None
     values = (*view.inputs, *view.outputs)
     for value, indexing in reversed(list(zip(values, view.maps, strict=True))):
         for dimension, expression in enumerate(indexing.results):
             if isinstance(expression, AffineDimExpr) and expression.position == loop:
                 return partitioner.global_size(value, dimension)
-    raise ValueError(f"loop {loop} of {spread.operation.name} has no size")
+    raise ValueError(f"loop {loop} of {op_sharding.operation.name} has no size")
 
 
 def fetch_windows(
     partitioner: Partitioner,
-    spread: OpSharding,
+    op_sharding: OpSharding,
     original: SSAValue,
     sharding: Sharding,
     windows: list[SummedLoops],
@@ -142,36 +144,36 @@ def fetch_windows(
     sections = [
         Section(
             window.dimension,
-            spread.axes(window.leading),
-            _known_windows(spread, window),
-            lambda value, window=window: _dynamic_window(partitioner, spread, value, window),
+            op_sharding.axes(window.leading),
+            _known_windows(op_sharding, window),
+            lambda value, window=window: _dynamic_window(partitioner, op_sharding, value, window),
         )
         for window in windows
     ]
     return fetch_sections(partitioner, original, sharding, sections)
 
 
-def _known_windows(spread: OpSharding, window: SummedLoops) -> list[Interval] | None:
+def _known_windows(op_sharding: OpSharding, window: SummedLoops) -> list[Interval] | None:
     """Return the interval that each part of the leading loop reads; `None` if unknown."""
-    iterations = spread.rule.factors[window.leading].size
-    if window.known is None or iterations is None or not spread.grid.is_static:
+    iterations = op_sharding.rule.factors[window.leading].size
+    if window.known is None or iterations is None or not op_sharding.grid.is_static:
         return None
-    parts = pairwise(shard_offsets(iterations, spread.loop_sharding(window.leading), 0))
+    parts = pairwise(shard_offsets(iterations, op_sharding.loop_sharding(window.leading), 0))
     return [window.known.read(start, end) for start, end in parts]
 
 
 def _dynamic_window(
-    partitioner: Partitioner, spread: OpSharding, value: SSAValue, window: SummedLoops
+    partitioner: Partitioner, op_sharding: OpSharding, value: SSAValue, window: SummedLoops
 ) -> tuple[IndexOrInt, IndexOrInt]:
     """Emit the start of the section in the whole dimension, and its length."""
     emitter = partitioner.emitter
-    start, iterations = _loop_interval(partitioner, spread, window.leading)
+    start, iterations = _loop_interval(partitioner, op_sharding, window.leading)
     stride = window.terms[window.leading]
     low: IndexOrInt = window.constant
     span: IndexOrInt = 1
     for loop, coefficient in window.terms.items():
         if loop != window.leading:
-            last = emitter.subtract(loop_size(partitioner, spread, loop), 1)
+            last = emitter.subtract(loop_size(partitioner, op_sharding, loop), 1)
             reach = emitter.multiply(last, abs(coefficient))
             span = emitter.add(span, reach)
             if coefficient < 0:

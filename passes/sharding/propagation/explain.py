@@ -11,7 +11,7 @@ from xdsl.ir import OpResult, SSAValue
 from ....ir.diagnostics import Note, remark
 from ....ir.locations import maker_of
 from ....sharding.propagation import OperationNode, Origin
-from ....sharding.sharding import Sharding, extends
+from ....sharding.sharding import Sharding, is_finer_split
 from ..annotations.access import SHARD
 from .graph import ShardingGraph
 from .tensor_shardings import TensorShardings
@@ -35,23 +35,23 @@ def explain_shardings(graph: ShardingGraph) -> None:
 
 def explain_resharding(shardings: TensorShardings) -> None:
     """Emit one remark per resharded operand, and one per operation without a factor rule."""
-    for operation in shardings.whole:
+    for operation in shardings.replicated:
         remark(CATEGORY, operation, "has no factor rule: its operands and results are replicated")
-    for planned in shardings.planned:
-        entry, chosen = planned.entry, planned.sharding
+    for sharded in shardings.operations:
+        entry, chosen = sharded.entry, sharded.sharding
         operation = entry.operation
         for index, (value, wanted) in enumerate(
             zip(operation.operands, chosen.operands, strict=True)
         ):
             found = shardings.definitions.get(value)
             if found is None or (
-                found.grid == planned.grid and extends(wanted, found.dimension_axes)
+                found.grid == sharded.grid and is_finer_split(wanted, found.dimension_axes)
             ):
                 continue
             remark(
                 CATEGORY,
                 operation,
-                f"operand {index} is resharded from {found} to {Sharding(planned.grid, wanted)}",
+                f"operand {index} is resharded from {found} to {Sharding(sharded.grid, wanted)}",
                 [Note(f"the chosen plan sends {chosen.bytes_sent:.0f} bytes per process")],
             )
 

@@ -6,8 +6,8 @@ operands and results. Values that branches, loops and calls forward are data-flo
 (initial value, yielded value).
 
 Values that are cheap to rematerialise for each use (constants, `tensor.empty`, fills and values
-computed from these alone) are *free*: they have no node, since two uses may want them in different
-shardings.
+computed from these alone) are *rematerializable*: they have no node, since two uses may want them
+in different shardings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..annotations.access import GET_SHARDING, SHARD, SHARDING, Annotation, Grid
 from ..rules.captured_reads import read_rule, reads_along_loops
 from ..rules.rule_cache import RuleCache, body_matters
 from ..rules.shared_outputs import IN_PARALLEL, shared_outputs
-from .call_graph import CallGraph
+from .annotated_functions import AnnotatedFunctions
 
 
 class EntryKind(Enum):
@@ -38,9 +38,9 @@ class EntryKind(Enum):
 
     RULED = auto()
     """By its factor rule."""
-    FREE = auto()
-    """It makes a free value, in any sharding that a user wants."""
-    WHOLE = auto()
+    REMATERIALIZABLE = auto()
+    """It makes a rematerializable value, in any sharding that a user wants."""
+    REPLICATED = auto()
     """It has no rule: its operands and results are replicated."""
     ANNOTATION = auto()
     """It is a `shard.shard`."""
@@ -81,7 +81,7 @@ class ShardingGraph:
     """The table of tensors and relations, with its connection to the program."""
 
     values: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """The node of each tensor value that is not free."""
+    """The node of each tensor value that is not rematerializable."""
     tensors: list[TensorNode] = field(default_factory=list[TensorNode])
     grids: list[Grid | None] = field(default_factory=list["Grid | None"])
     """The grid of each node; `None` as long as it is unknown."""
@@ -98,10 +98,6 @@ class ShardingGraph:
         """All annotations, by operation."""
         found = ((entry.operation, entry.annotation) for entry in self.entries)
         return {operation: each for operation, each in found if each is not None}
-
-    def is_free(self, value: SSAValue) -> bool:
-        """Return whether a tensor value is rematerialised for each use."""
-        return value not in self.values
 
 
 def build_graph(module: Operation, *, everything: bool = False) -> ShardingGraph:
@@ -130,7 +126,7 @@ def identity_rule(shape: Shape, sources: int) -> FactorRule:
 class _Builder:
     def __init__(self, module: Operation, everything: bool) -> None:
         self._graph = ShardingGraph()
-        self._calls = CallGraph(module, everything=everything)
+        self._functions = AnnotatedFunctions(module, everything=everything)
         self._rules = RuleCache()
         self._identities: dict[tuple[Shape, int], FactorRule] = {}
         self._pass_through: dict[int, bool] = {}
@@ -142,30 +138,28 @@ class _Builder:
         self._in_parallel = False
         self._handlers: dict[str, Callable[[Operation], None]] = {
             SHARD: self._annotation,
-            SHARDING: self._nothing,
-            GET_SHARDING: self._nothing,
+            SHARDING: self._skip,
+            GET_SHARDING: self._skip,
             "func.return": self._return,
             "func.call": self._call,
             "scf.for": self._loop,
             "scf.while": self._loop,
             "scf.forall": self._forall,
-            IN_PARALLEL: self._nothing,
+            IN_PARALLEL: self._skip,
             "scf.if": self._branches,
             "scf.index_switch": self._branches,
             "scf.execute_region": self._branches,
-            "scf.yield": self._hand,
-            "scf.condition": self._hand,
+            "scf.yield": self._forward_operands,
+            "scf.condition": self._forward_operands,
         }
 
     def build(self) -> ShardingGraph:
-        for function in self._calls.active:
+        for function in self._functions.active:
             self._graph.functions.append(function)
             self._function = function
-            self._region(function.regions[0])
+            self._add_region(function.regions[0])
         self._relate()
         return self._graph
-
-    # Nodes.
 
     def _add_node(self, value: SSAValue) -> None:
         """Add a node for a tensor value that has none."""
@@ -198,9 +192,7 @@ class _Builder:
         tensor.priorities = annotation.priorities
         self._graph.grids[node] = annotation.sharding.grid
 
-    # Traversal.
-
-    def _region(self, region: Region) -> None:
+    def _add_region(self, region: Region) -> None:
         for block in region.blocks:
             for argument in block.args:
                 self._add_node(argument)
@@ -214,18 +206,18 @@ class _Builder:
             handler(operation)
             return
         if operation.successors:
-            self._hand(operation)
+            self._forward_operands(operation)
             return
         rule = self._rules.rule_of(operation)
         if rule is None:
-            self._whole(operation)
+            self._replicated(operation)
             return
         if not rule.factors and not _has_tensors(operation):
             return
         captures = self._captures(operation)
         kind = EntryKind.RULED
-        if not captures and self._makes_free_value(operation, rule):
-            kind = EntryKind.FREE
+        if not captures and self._is_rematerializable(operation, rule):
+            kind = EntryKind.REMATERIALIZABLE
         else:
             for result in operation.results:
                 self._add_node(result)
@@ -233,7 +225,7 @@ class _Builder:
             Entry(operation, kind, rule, None, (), captures, self._in_parallel)
         )
 
-    def _makes_free_value(self, operation: Operation, rule: FactorRule) -> bool:
+    def _is_rematerializable(self, operation: Operation, rule: FactorRule) -> bool:
         return (
             len(operation.results) == 1
             and self._all_pass_through(rule)
@@ -248,16 +240,13 @@ class _Builder:
             self._pass_through[id(rule)] = known
         return known
 
-    def _whole(self, operation: Operation) -> None:
-        if not _has_tensors(operation):
-            captures = self._captures(operation)
-            if not captures:
-                return
+    def _replicated(self, operation: Operation) -> None:
+        captures = self._captures(operation)
+        if not captures and not _has_tensors(operation):
+            return
         for result in operation.results:
             self._add_node(result)
-        self._graph.entries.append(
-            Entry(operation, EntryKind.WHOLE, captures=self._captures(operation))
-        )
+        self._graph.entries.append(Entry(operation, EntryKind.REPLICATED, captures=captures))
 
     def _captures(self, operation: Operation) -> tuple[tuple[Operation, int], ...]:
         """Return the operands inside an operation's regions that are tensors from outside."""
@@ -290,31 +279,31 @@ class _Builder:
 
     # Data-flow edges.
 
-    def _sources(self, operation: Operation, sources: Iterable[Source]) -> None:
+    def _add_sources(self, operation: Operation, sources: Iterable[Source]) -> None:
         self._graph.entries.append(Entry(operation, EntryKind.EDGE, sources=tuple(sources)))
 
-    def _hand(self, operation: Operation) -> None:
+    def _forward_operands(self, operation: Operation) -> None:
         """Add edges for forwarded operands. A loop's results share the nodes of its arguments."""
         targets = {
             first + index: value
             for first, inputs in forwards(operation)
             for index, value in enumerate(inputs)
         }
-        self._sources(operation, [self._edge(operation, *each) for each in targets.items()])
+        self._add_sources(operation, [self._edge(operation, *each) for each in targets.items()])
 
     def _loop(self, operation: Operation) -> None:
         for argument, result in zip(loop_inputs(operation), operation.results, strict=True):
             self._share_node(result, argument)
-        self._hand(operation)
+        self._forward_operands(operation)
         for region in operation.regions:
-            self._region(region)
+            self._add_region(region)
 
     def _forall(self, operation: Operation) -> None:
         outputs = shared_outputs(operation)
         first = len(operation.operands) - len(outputs)
         for output, result in zip(outputs, operation.results, strict=True):
             self._share_node(result, output.argument)
-        self._sources(
+        self._add_sources(
             operation,
             [
                 Source(first + position, output.argument, self._rules.intern(output.rule()))
@@ -322,32 +311,34 @@ class _Builder:
             ],
         )
         around, self._in_parallel = self._in_parallel, True
-        self._region(operation.regions[0])
+        self._add_region(operation.regions[0])
         self._in_parallel = around
         for output in outputs:
             for insertion in output.insertions:
                 rule = self._rules.intern(output.insertion_rule(insertion))
-                self._sources(insertion, [Source(0, output.argument, rule)])
+                self._add_sources(insertion, [Source(0, output.argument, rule)])
 
     def _branches(self, operation: Operation) -> None:
         """Add an operation whose results are those that one of its regions yields."""
         for result in operation.results:
             self._add_node(result)
-        self._sources(operation, ())
+        self._add_sources(operation, ())
         for region in operation.regions:
-            self._region(region)
+            self._add_region(region)
 
     def _call(self, operation: Operation) -> None:
-        callee = self._calls.callee_of(operation)
+        callee = self._functions.callee_of(operation)
         if callee is None:
-            self._whole(operation)
+            self._replicated(operation)
             return
         for result in operation.results:
             self._add_node(result)
         arguments = callee.regions[0].blocks[0].args
         for argument in arguments:
             self._add_node(argument)
-        self._sources(operation, [self._edge(operation, *each) for each in enumerate(arguments)])
+        self._add_sources(
+            operation, [self._edge(operation, *each) for each in enumerate(arguments)]
+        )
         for result, common in zip(
             operation.results, self._results_of(callee, operation.results), strict=True
         ):
@@ -367,12 +358,12 @@ class _Builder:
     def _return(self, operation: Operation) -> None:
         assert self._function is not None
         targets: list[SSAValue | None] = [None] * len(operation.operands)
-        call = self._calls.first_call_of(self._function)
+        call = self._functions.first_calls.get(self._function)
         if call is not None:
             for result in call.results:
                 self._add_node(result)
             targets = self._results_of(self._function, call.results)
-        self._sources(
+        self._add_sources(
             operation,
             [
                 Source(index, None) if target is None else self._edge(operation, index, target)
@@ -380,10 +371,8 @@ class _Builder:
             ],
         )
 
-    def _nothing(self, operation: Operation) -> None:
+    def _skip(self, operation: Operation) -> None:
         """Skip an operation: shardings, and terminators that their parents handle."""
-
-    # Relations.
 
     def _relate(self) -> None:
         for entry in self._graph.entries:

@@ -1,6 +1,6 @@
 """Improve shardings by propagating again from the actual results of contractions.
 
-Propagation does not see sizes. When an operation is planned by cost, its result may be split
+Propagation does not see sizes. When an operation is sharded by cost, its result may be split
 differently than propagation expected, and each later operation would reshard it. Here such results
 are fixed, propagation is repeated with them, and the outcome is kept if it sends fewer bytes and
 does not do disproportionately more work.
@@ -10,26 +10,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ....ir.tensor_types import tensor_bytes
-from ....sharding.cost import BYTES_PER_POINT, known_extents, local_size, reshard_bytes
-from ....sharding.factors import FactorRule
+from ....ir.attribute_access import optional_integer
+from ....ir.tensor_types import tensor_bytes, tensor_shape
+from ....sharding.cost import BYTES_PER_POINT, known_extents, local_bytes, reshard_bytes, sent_bytes
 from ....sharding.grid import Grid
-from ....sharding.op_sharding import Preference, finishing_bytes
+from ....sharding.local_shape import default_offsets
+from ....sharding.op_sharding import Preference, reduction_price
 from ....sharding.propagation import Origin, RuleClass, classify
-from ....sharding.sharding import DimensionAxes, Sharding, extends
+from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
+from ....sharding.slice_exchange import MOST_PROCESSES, plan_joined_exchange
+from ..rules.tensor import sliced_source
 from .graph import ShardingGraph
-from .tensor_shardings import PlannedOperation, ShardedUse, ShardingAssigner, TensorShardings
+from .tensor_shardings import (
+    JOIN,
+    ShardedOperation,
+    ShardedUse,
+    ShardingAssigner,
+    TensorShardings,
+    is_only_joined,
+)
 
 PREFERENCES = tuple(
     Preference(move_axes=move, weigh_work=weigh)
     for weigh in (False, True)
     for move in (False, True)
 )
-"""The preferences with which candidates are planned, the simplest first."""
+"""The preferences with which candidates are sharded, the simplest first."""
 
 ROUNDS = 4
 """Maximum number of candidates per preference, each with more fixed results."""
@@ -62,9 +73,12 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """The shardings of a program, their cost, and the table that they follow."""
+    """The shardings of a program, their cost, and the table that they follow.
 
-    assigner: ShardingAssigner
+    Tensors without a sharding count as replicated, as they will be.
+    """
+
+    preference: Preference
     shardings: TensorShardings
     work: float
     bytes_sent: float
@@ -73,10 +87,9 @@ class _Candidate:
     @staticmethod
     def of(graph: ShardingGraph, preference: Preference) -> _Candidate:
         """Plan all operations of a graph in its current state."""
-        assigner = ShardingAssigner(graph, complete=False, preference=preference)
-        shardings = assigner.assign()
+        shardings = ShardingAssigner(graph, complete=True, preference=preference).assign()
         work, bytes_sent = shardings_cost(shardings)
-        return _Candidate(assigner, shardings, work, bytes_sent, TableState.of(graph))
+        return _Candidate(preference, shardings, work, bytes_sent, TableState.of(graph))
 
     def betters(self, other: _Candidate) -> bool:
         """Return whether this sends fewer bytes, and no more work outweighs them."""
@@ -98,7 +111,7 @@ def best_shardings(
     """
     assigner = ShardingAssigner(graph, complete=False)
     shardings = assigner.assign()
-    resharded = any(planned.sharding.bytes_before for planned in shardings.planned)
+    resharded = any(sharded.sharding.bytes_before for sharded in shardings.operations)
     if not resharded and not _moved_results(graph, shardings):
         return assigner, shardings
     propagated = TableState.of(graph)
@@ -109,7 +122,8 @@ def best_shardings(
             if candidate.betters(best):
                 best = candidate
     best.state.restore(graph)
-    return best.assigner, best.shardings
+    assigner = ShardingAssigner(graph, complete=False, preference=best.preference)
+    return assigner, assigner.assign()
 
 
 def _improvements(
@@ -138,28 +152,33 @@ def _improvements(
 def _moved_results(
     graph: ShardingGraph, shardings: TensorShardings
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
-    """Return the nodes of contraction results whose planned sharding is not that of the table."""
+    """Return the nodes of contraction results whose sharded sharding is not that of the table."""
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
-    for planned in shardings.planned:
-        results = planned.entry.operation.results
-        for value, axes in zip(results, planned.sharding.results, strict=True):
+    for sharded in shardings.operations:
+        results = sharded.entry.operation.results
+        for value, axes in zip(results, sharded.sharding.results, strict=True):
             node = graph.values.get(value)
-            if node is None or node in graph.pinned or extends(graph.tensors[node].axes, axes):
-                continue
-            if graph.grids[node] in (None, planned.grid) and (
-                classify(_rule(planned)) is RuleClass.OTHER
+            if (
+                node is None
+                or node in graph.pinned
+                or is_finer_split(graph.tensors[node].axes, axes)
             ):
-                moved[node] = axes, planned.grid
+                continue
+            if graph.grids[node] in (None, sharded.grid) and (
+                classify(sharded.rule) is RuleClass.OTHER
+            ):
+                moved[node] = axes, sharded.grid
     return moved
 
 
 def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     """Return the work of each process, in loop iterations, and the bytes that it sends."""
     work, sent = 0.0, 0.0
-    for planned in shardings.planned:
-        work += _work(planned)
-        sent += planned.sharding.window_bytes
-        sent += _finishing(planned, shardings)
+    joined = _exchanges_of_joins(shardings)
+    for sharded in shardings.operations:
+        work += _work(sharded)
+        sent += joined.get(sharded.entry.operation, sharded.sharding.window_bytes)
+        sent += _finishing(sharded, shardings)
     for value, uses in shardings.uses.items():
         held = shardings.definitions.get(value)
         if held is not None:
@@ -167,49 +186,102 @@ def shardings_cost(shardings: TensorShardings) -> tuple[float, float]:
     return round(work), sent
 
 
+def _exchanges_of_joins(shardings: TensorShardings) -> dict[Operation, float]:
+    """Return the bytes sent by concatenations of slices of one tensor, and by these slices.
+
+    Partition turns such a concatenation into one exchange, which replaces that of each slice. A
+    slice that only concatenations read then sends nothing.
+    """
+    found: dict[Operation, float] = {}
+    for sharded in shardings.operations:
+        operation = sharded.entry.operation
+        dimension = optional_integer(operation, "dim") if operation.name == JOIN else None
+        if dimension is None or not sharded.sharding.window_bytes:
+            continue
+        sent = _exchange_bytes(sharded, dimension)
+        if sent is None:
+            continue
+        found[operation] = sent
+        found |= {
+            value.owner: 0.0
+            for value in operation.operands
+            if isinstance(value.owner, Operation) and is_only_joined(value)
+        }
+    return found
+
+
+def _exchange_bytes(sharded: ShardedOperation, dimension: int) -> float | None:
+    """Return the bytes of the one exchange that a concatenation becomes, `None` without one.
+
+    The operands must be slices of one tensor, all along the dimension of the concatenation.
+    """
+    operation, windows = sharded.entry.operation, sharded.rule.windows
+    cuts = [sliced_source(value, dimension) for value in operation.operands]
+    source = cuts[0][0]
+    size = (tensor_shape(source) or ())[dimension]
+    extent = (tensor_shape(operation.results[0]) or ())[dimension]
+    extents = known_extents(sharded.grid.shape)
+    parts = prod(extents[axis] for axis in sharded.sharding.results[0][dimension])
+    if size is None or extent is None or any(each is not source for each, _ in cuts):
+        return None
+    owned, joined = (list(pairwise(default_offsets(n, parts))) for n in (size, extent))
+    wanted = [
+        [
+            (first + low, first + high)
+            for (_, first), window in zip(cuts, windows, strict=True)
+            for low, high in (window.read(*each),)
+            if low < high
+        ]
+        for each in joined
+    ]
+    exchange = plan_joined_exchange(owned, wanted) if parts <= MOST_PROCESSES else None
+    if exchange is None:
+        return None
+    share = local_bytes(tensor_bytes(source), sharded.sharding.results[0], extents)
+    return exchange.sent * share * parts / size
+
+
 def _resharding(value: SSAValue, held: Sharding, uses: Sequence[ShardedUse]) -> float:
     """Return the bytes sent to reshard a value to all shardings that its users want."""
     extents, whole = known_extents(held.grid.shape), ((),) * held.rank
     # On its way to another grid a value is replicated.
-    all_wanted = {
-        use.sharding.dimension_axes if use.sharding.grid == held.grid else whole for use in uses
-    }
+    all_wanted = {use.axes if use.sharding.grid == held.grid else whole for use in uses}
     return sum(
         reshard_bytes(held.dimension_axes, wanted, tensor_bytes(value), extents)
         for wanted in sorted(all_wanted)
     )
 
 
-def _work(planned: PlannedOperation) -> float:
-    rule = _rule(planned)
-    extents = known_extents(planned.grid.shape)
-    parts = prod(extents[axis] for axes in planned.sharding.factor_axes for axis in axes)
-    return prod(known_extents([factor.size for factor in rule.factors])) / parts
+def _work(sharded: ShardedOperation) -> float:
+    extents = known_extents(sharded.grid.shape)
+    parts = prod(extents[axis] for axes in sharded.sharding.factor_axes for axis in axes)
+    return prod(known_extents([factor.size for factor in sharded.rule.factors])) / parts
 
 
-def _rule(planned: PlannedOperation) -> FactorRule:
-    assert planned.entry.rule is not None
-    return planned.entry.rule
-
-
-def _finishing(planned: PlannedOperation, shardings: TensorShardings) -> float:
+def _finishing(sharded: ShardedOperation, shardings: TensorShardings) -> float:
     """Return the bytes sent to finish an operation's reductions."""
-    chosen = planned.sharding
+    chosen = sharded.sharding
     if not chosen.reduced:
         return 0.0
-    extents, sent = known_extents(planned.grid.shape), 0.0
-    for index, value in enumerate(planned.entry.operation.results):
+    extents, sent = known_extents(sharded.grid.shape), 0.0
+    for index, value in enumerate(sharded.entry.operation.results):
         split_by_all = [
             {axis for axes in use.sharding.dimension_axes for axis in axes}
-            if use.sharding.grid == planned.grid
+            if use.sharding.grid == sharded.grid
             else set[int]()
             for use in shardings.uses.get(value, [])
         ]
         scattered = set[int]()
         if split_by_all:
             scattered = set(chosen.reduced).intersection(*split_by_all)
-        held = local_size(tensor_bytes(value), chosen.results[index], extents)
-        sent += finishing_bytes(
-            _rule(planned), chosen.factor_axes, index, held, frozenset(scattered), extents
+        held = local_bytes(tensor_bytes(value), chosen.results[index], extents)
+        sent += reduction_price(
+            sharded.rule,
+            chosen.factor_axes,
+            index,
+            held,
+            frozenset(scattered),
+            extents,
+            sent_bytes(extents),
         )
     return sent

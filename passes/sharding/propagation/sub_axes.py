@@ -18,7 +18,7 @@ from ....dialects.shard.checks import AXIS_NAMES, DEVICES, grid_value
 from ....dialects.shard.dialect import GridOp
 from ....dialects.shard.syntax import grid_reference
 from ....ir.symbols import find_visible_symbol
-from ....sharding.axis_names import names_of_parts
+from ....sharding.axis_names import sub_axis_names
 from ....sharding.grid import Grid
 from ....sharding.refinement import Refinement, needed_cuts
 from ..annotations.access import SHARD
@@ -103,7 +103,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     listed = cast("ArrayAttr[Attribute]", names).data if isinstance(names, ArrayAttr) else ()
     called = [each.data for each in listed if isinstance(each, StringAttr)]
     if called:
-        parts = names_of_parts(called, grid_value(coarse).shape, fine.shape)
+        parts = sub_axis_names(called, grid_value(coarse).shape, fine.shape)
         grid.attributes[AXIS_NAMES] = ArrayAttr([StringAttr(each) for each in parts])
     name = f"{coarse_name}_{'x'.join('?' if n is None else str(n) for n in fine.shape)}"
     while name in taken:

@@ -2,7 +2,7 @@
 
 Operations are visited in program order: the shardings of their operands are known, the table gives
 the wanted shardings of results, and `sharding.op_sharding` chooses the axes along which to compute.
-Free values are then made in the shardings that their users want, from the last to the first.
+Rematerializable values are then made as their users want them, from the last to the first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.locations import made_by
 from ....ir.tensor_types import element_bytes, tensor_shape
 from ....sharding.cost import known_extents
-from ....sharding.factor_splits import PlannedTensor
+from ....sharding.factor_splits import TensorState
 from ....sharding.factors import FactorRule, TensorFactors
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import (
@@ -25,9 +26,10 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     tensor_sharding,
 )
-from ....sharding.projection import back, project
+from ....sharding.projection import operand_axes
 from ....sharding.sharding import DimensionAxes, Sharding
-from ..rules.shared_outputs import INSERTION, seen_through
+from ..rules.captured_reads import reads_along_loops
+from ..rules.shared_outputs import INSERTION, operand_sharding
 from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 
 
@@ -35,20 +37,23 @@ from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 class ShardedUse:
     """An operand and the sharding in which its operation wants it.
 
-    `anchor` is the operation before which it is resharded.
+    `anchor` is the operation before which it is resharded. `axes` are the dimension axes of what
+    processes fetch: less than the whole for a tensor that a body reads along its loops.
     """
 
     operation: Operation
     index: int
     sharding: Sharding
     anchor: Operation
+    axes: DimensionAxes
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedOperation:
+class ShardedOperation:
     """An operation with a rule, and the sharding chosen for it on a grid."""
 
     entry: Entry
+    rule: FactorRule
     sharding: FactorSharding
     grid: Grid
 
@@ -58,14 +63,14 @@ class TensorShardings:
     """The sharding of every operand and result."""
 
     definitions: dict[SSAValue, Sharding] = field(default_factory=dict[SSAValue, Sharding])
-    """The shardings in which producers leave values, without free values."""
+    """The shardings in which producers leave values, without rematerializable ones."""
     uses: dict[SSAValue, list[ShardedUse]] = field(default_factory=dict[SSAValue, list[ShardedUse]])
     """The shardings in which users want values, in program order."""
-    free: list[Entry] = field(default_factory=list[Entry])
-    """The producers of free values, in program order."""
-    whole: list[Operation] = field(default_factory=list[Operation])
+    rematerializable: list[Entry] = field(default_factory=list[Entry])
+    """The producers of rematerializable values, in program order."""
+    replicated: list[Operation] = field(default_factory=list[Operation])
     """Operations without a rule, which are replicated."""
-    planned: list[PlannedOperation] = field(default_factory=list[PlannedOperation])
+    operations: list[ShardedOperation] = field(default_factory=list[ShardedOperation])
     """The shardings chosen for operations with a rule, in program order."""
 
 
@@ -86,10 +91,9 @@ class ShardingAssigner:
         self._chosen_before: dict[object, FactorSharding] = {}
         self._shardings: dict[tuple[str, DimensionAxes], Sharding] = {}
         self._interned: dict[Sharding, Sharding] = {}
-        self._free_operands: dict[tuple[int, int], Sequence[Sharding]] = {}
+        self._rematerialized: dict[tuple[int, int], Sequence[Sharding]] = {}
         self._annotations = graph.annotations
         self._default_grid = next((grid for grid in graph.grids if grid is not None), None)
-        self._wanted: dict[SSAValue, list[ShardedUse]] = self._assigned.uses
         self._copies: dict[SSAValue, tuple[DimensionAxes, ...]] = {}
         self._sharers = Counter(
             (value, id(entry.rule), index)
@@ -107,17 +111,15 @@ class ShardingAssigner:
             match entry.kind:
                 case EntryKind.RULED:
                     self._ruled(entry)
-                case EntryKind.WHOLE:
-                    self._whole(entry)
+                case EntryKind.REPLICATED:
+                    self._assign_replicated(entry)
                 case EntryKind.ANNOTATION:
                     self._annotated(entry)
                 case EntryKind.EDGE:
                     self._edge(entry)
-                case EntryKind.FREE:
-                    self._assigned.free.append(entry)
+                case EntryKind.REMATERIALIZABLE:
+                    self._assigned.rematerializable.append(entry)
         return self._assigned
-
-    # Known shardings.
 
     def sharding(self, grid: Grid, axes: DimensionAxes) -> Sharding:
         """Return the unique object for a sharding without halos, offsets and partial results."""
@@ -184,8 +186,12 @@ class ShardingAssigner:
         index: int,
         sharding: Sharding,
         anchor: Operation,
+        axes: DimensionAxes | None = None,
     ) -> None:
-        self._wanted.setdefault(value, []).append(ShardedUse(operation, index, sharding, anchor))
+        fetched = sharding.dimension_axes if axes is None else axes
+        self._assigned.uses.setdefault(value, []).append(
+            ShardedUse(operation, index, sharding, anchor, fetched)
+        )
         if value not in self._assigned.definitions and value in self._graph.values:
             # No sharding was requested so far: it is replicated.
             self._assigned.definitions[value] = self._replicated(value, sharding.grid)
@@ -195,10 +201,27 @@ class ShardingAssigner:
         if axes not in copies:
             self._copies[value] = (*copies, axes)
 
-    def _captured(self, entry: Entry, grid: Grid) -> None:
+    def _captured(self, entry: Entry, grid: Grid, chosen: FactorSharding | None = None) -> None:
+        followed = self._read_along_loops(entry, chosen)
         for inner, index in entry.captures:
             value = inner.operands[index]
-            self._use(inner, index, self._replicated(value, grid), entry.operation)
+            whole = self._replicated(value, grid)
+            self._use_of(value, inner, index, whole, entry.operation, followed.get(value))
+
+    @staticmethod
+    def _read_along_loops(
+        entry: Entry, chosen: FactorSharding | None
+    ) -> dict[SSAValue, DimensionAxes]:
+        """Return the dimension axes of the slices that a body reads along its loops."""
+        if chosen is None or entry.rule is None or not entry.captures:
+            return {}
+        return {
+            tensor: tuple(
+                chosen.factor_axes[along.loop] if along is not None and along.is_exact else ()
+                for along in loops
+            )
+            for tensor, loops in reads_along_loops(entry.operation, entry.rule).items()
+        }
 
     def _grid_at(self, operation: Operation) -> Grid | None:
         """Return the grid on which an operation runs: the first grid of one of its tensors."""
@@ -216,8 +239,6 @@ class ShardingAssigner:
                 return grids[node]
         return self._default_grid if self._complete else None
 
-    # Kinds of operations.
-
     def _ruled(self, entry: Entry) -> None:
         operation, rule = entry.operation, entry.rule
         assert rule is not None
@@ -225,21 +246,21 @@ class ShardingAssigner:
         if grid is None:
             return
         chosen = self._chosen(entry, rule, grid)
-        self._assigned.planned.append(PlannedOperation(entry, chosen, grid))
+        self._assigned.operations.append(ShardedOperation(entry, rule, chosen, grid))
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 axes = chosen.operands[index]
-                sharding = self._planned(value, grid, axes, rule.operands[index], chosen)
+                sharding = self._sharding_of(value, grid, axes, rule.operands[index], chosen)
                 self._use_of(value, operation, index, sharding, operation)
                 held = self._assigned.definitions.get(value)
                 if held is not None and axes != held.dimension_axes:
                     self._remember_copy(value, axes)
         for index, value in enumerate(operation.results):
             if value in self._graph.values:
-                self._assigned.definitions[value] = self._planned(
+                self._assigned.definitions[value] = self._sharding_of(
                     value, grid, chosen.results[index], rule.results[index], chosen
                 )
-        self._captured(entry, grid)
+        self._captured(entry, grid, chosen)
 
     def _chosen(self, entry: Entry, rule: FactorRule, grid: Grid) -> FactorSharding:
         """Return the sharding of an operation, cached for equal rules, operands and results."""
@@ -250,6 +271,7 @@ class ShardingAssigner:
             id(rule),
             grid.name,
             entry.in_parallel,
+            (is_joined := any(map(is_only_joined, operation.results))),
             *[
                 (
                     id(definitions.get(value)),
@@ -276,6 +298,8 @@ class ShardingAssigner:
             preference = self._preference
             if entry.in_parallel:
                 preference = replace(preference, move_axes=False)
+            if is_joined:
+                preference = replace(preference, fill=False)
             chosen = choose_op_sharding(rule, operands, results, grid, preference)
             self._chosen_before[key] = chosen
         return chosen
@@ -290,33 +314,33 @@ class ShardingAssigner:
         graph = self._graph
         return graph.tensors[node].axes, node in graph.pinned, id(graph.grids[node])
 
-    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> PlannedTensor:
+    def _incoming(self, value: SSAValue, grid: Grid, sharers: int) -> TensorState:
         """Return the state of an operand that `sharers` operations of this rule read."""
         sharding = self._assigned.definitions.get(value)
         if not is_tensor(value) or value not in self._graph.values:
-            return PlannedTensor(None)
+            return TensorState(None)
         width = element_bytes(value)
         if sharding is None or sharding.grid != grid:
-            return PlannedTensor(((),) * rank_of(value), False, width)
+            return TensorState(((),) * rank_of(value), False, width)
         copies = self._copies.get(value, ())
         demanded = self._is_demanded(value)
-        return PlannedTensor(
+        return TensorState(
             sharding.dimension_axes, demanded, width, copies, sharers, sharding.offsets
         )
 
-    def _outgoing(self, value: SSAValue, grid: Grid) -> PlannedTensor:
+    def _outgoing(self, value: SSAValue, grid: Grid) -> TensorState:
         """Return the sharding in which a result is wanted."""
         node = self._graph.values.get(value)
         if node is None:
-            return PlannedTensor(None)
+            return TensorState(None)
         width = element_bytes(value)
         if self._graph.grids[node] != grid:
             # No sharding is requested; any split counts as a deviation from replication, which
             # costs bytes.
-            return PlannedTensor(((),) * rank_of(value), False, width)
-        return PlannedTensor(self._graph.tensors[node].axes, node in self._graph.pinned, width)
+            return TensorState(((),) * rank_of(value), False, width)
+        return TensorState(self._graph.tensors[node].axes, node in self._graph.pinned, width)
 
-    def _planned(
+    def _sharding_of(
         self,
         value: SSAValue,
         grid: Grid,
@@ -336,12 +360,12 @@ class ShardingAssigner:
         )
         return self._intern(replace(sharding, offsets=offsets))
 
-    def _whole(self, entry: Entry) -> None:
+    def _assign_replicated(self, entry: Entry) -> None:
         operation = entry.operation
         grid = self._grid_at(operation)
         if grid is None:
             return
-        self._assigned.whole.append(operation)
+        self._assigned.replicated.append(operation)
         for index, value in enumerate(operation.operands):
             if is_tensor(value):
                 self._use(operation, index, self._replicated(value, grid))
@@ -372,7 +396,7 @@ class ShardingAssigner:
             if sharding is None and target in self._graph.values:
                 sharding = self._by_table(self._graph.values[target])
             if sharding is not None and source.rule is not None:
-                seen = seen_through(source.rule, sharding)
+                seen = operand_sharding(source.rule, sharding)
                 sharding = self.sharding(seen.grid, seen.dimension_axes)
                 if operation.name != INSERTION:
                     # A loop's output has the shape of the incoming value, and keeps its sharding.
@@ -384,30 +408,41 @@ class ShardingAssigner:
                 anchor = operation.parent_op() if operation.name == INSERTION else None
                 self._use(operation, source.index, sharding, anchor)
 
-    # Free values.
-
-    def operands_of_free(self, entry: Entry, wanted: Sharding) -> Sequence[tuple[int, Sharding]]:
-        """Return the shardings of its operands that the producer of a free value needs.
+    def rematerialized_operands(
+        self, entry: Entry, wanted: Sharding
+    ) -> Sequence[tuple[int, Sharding]]:
+        """Return the shardings of its operands that the producer of a rematerializable value needs.
 
         `wanted` is the sharding of the result; the pairs are (operand index, sharding).
         """
         rule = entry.rule
         assert rule is not None
-        found = self._free_operands.get((id(rule), id(wanted)))
+        found = self._rematerialized.get((id(rule), id(wanted)))
         if found is None:
             extents = known_extents(wanted.grid.shape)
-            factor_axes = project(rule.results[0], wanted.dimension_axes, rule, extents).axes
-            found = [
-                self.sharding(wanted.grid, back(operand, factor_axes, rule, extents))
-                for operand in rule.operands
+            found = self._rematerialized[id(rule), id(wanted)] = [
+                self.sharding(wanted.grid, axes)
+                for axes in operand_axes(rule, wanted.dimension_axes, extents)
             ]
-            self._free_operands[id(rule), id(wanted)] = found
         # Scalar operands and rank-0 tensors look alike to a rule; only tensors have shardings.
         return [
             (index, found[index])
             for index, value in enumerate(entry.operation.operands)
             if is_tensor(value)
         ]
+
+
+JOIN = "tensor.concat"
+
+
+def is_only_joined(value: SSAValue) -> bool:
+    """Return whether a tensor is a slice that only concatenations read.
+
+    They fetch their sections from its source.
+    """
+    return made_by(value, "tensor.extract_slice") is not None and all(
+        use.operation.name == JOIN for use in value.uses
+    )
 
 
 def rank_of(value: SSAValue) -> int:

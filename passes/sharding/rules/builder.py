@@ -1,38 +1,22 @@
-"""Helpers for writing factor rules: shapes, attributes, and a builder of rules."""
+"""Build factor rules: a builder, and the rules of elementwise and of same-rank operations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import attribute
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
     Factor,
     FactorKind,
     FactorRule,
-    Shards,
+    ShardRequirement,
     TensorFactors,
     Window,
 )
 from ....sharding.sharding import ReductionKind
-
-
-def integer(operation: Operation, name: str) -> int | None:
-    """Return the value of an integer attribute; `None` if the operation has no such attribute."""
-    found = attribute(operation, name)
-    return found.value.data if isinstance(found, IntegerAttr) else None
-
-
-def integers(operation: Operation, name: str) -> tuple[int, ...] | None:
-    """Return the values of a dense integer array attribute; `None` if it is missing."""
-    found = attribute(operation, name)
-    if not isinstance(found, DenseArrayBase):
-        return None
-    return tuple(int(value) for value in found.get_values())
 
 
 def _nothing(value: SSAValue) -> list[DimensionFactors]:
@@ -58,7 +42,7 @@ class RuleBuilder:
         size: int | None,
         kind: FactorKind = FactorKind.PASS_THROUGH,
         reductions: tuple[ReductionKind | None, ...] = (),
-        shards: Shards | None = None,
+        shards: ShardRequirement | None = None,
     ) -> int:
         """Add a factor and return its index.
 
@@ -66,7 +50,9 @@ class RuleBuilder:
         pass-through factor may be empty, and those of other factors may not.
         """
         if shards is None:
-            shards = Shards.ANY if kind is FactorKind.PASS_THROUGH else Shards.FILLED
+            shards = (
+                ShardRequirement.ANY if kind is FactorKind.PASS_THROUGH else ShardRequirement.FILLED
+            )
         size = None if size is not None and size < 0 else size
         self._factors.append(Factor(size, kind, reductions, shards))
         return len(self._factors) - 1
@@ -91,14 +77,14 @@ class RuleBuilder:
         *,
         operand: int = 0,
         result: int | None = None,
-        shards: Shards | None = None,
+        shards: ShardRequirement | None = None,
     ) -> None:
         """Add a factor for a dimension of an operand and, by default, the same of the result."""
         factor = self.factor(size, kind, shards=shards)
         self.operand(operand, dimension, factor)
         self.result(0, dimension if result is None else result, factor)
 
-    def whole(self, dimension: int, before: int | None, after: int | None) -> None:
+    def needs_replication(self, dimension: int, before: int | None, after: int | None) -> None:
         """Add separate NEED_REPLICATION factors for a dimension of the first operand and result.
 
         `before` and `after` are the extents of the two.
@@ -168,12 +154,12 @@ def elementwise_rule(
     return builder.build()
 
 
-Read = tuple[int, int]
+StridedRead = tuple[int, int]
 """(first, stride): result element `i` is operand element `first + i * stride`."""
 
 
 def same_rank_rule(
-    operation: Operation, passes: Sequence[bool], reads: Sequence[Read | None] = ()
+    operation: Operation, passes: Sequence[bool], reads: Sequence[StridedRead | None] = ()
 ) -> FactorRule | None:
     """Return the rule of an operation whose first operand and result have the same rank.
 
@@ -195,5 +181,5 @@ def same_rank_rule(
             builder.shared(dimension, made, FactorKind.PERMUTATION)
             builder.window(Window(0, dimension, extent, stride, first))
         else:
-            builder.whole(dimension, extent, made)
+            builder.needs_replication(dimension, extent, made)
     return builder.build()

@@ -20,7 +20,7 @@ from ....sharding.factors import Factor, FactorKind, FactorRule
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class AlongLoop:
     """A dimension that is only read at indices from `loop + low` to `loop + high`."""
 
     loop: int
@@ -29,14 +29,14 @@ class Along:
     is_exact: bool = False
     """Whether it is read at the loop's index alone and has the loop's extent."""
 
-    def joined(self, other: Along | None) -> Along | None:
+    def joined(self, other: AlongLoop | None) -> AlongLoop | None:
         """Return the union of this read and another one; `None` if they follow different loops."""
         if other is None or other.loop != self.loop:
             return None
-        return Along(self.loop, min(self.low, other.low), max(self.high, other.high))
+        return AlongLoop(self.loop, min(self.low, other.low), max(self.high, other.high))
 
 
-Loops = tuple[Along | None, ...]
+Loops = tuple[AlongLoop | None, ...]
 """For each dimension of a tensor the loop along which it is read, or `None`."""
 
 
@@ -57,11 +57,11 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
             if inner.name != "tensor.extract" or index:
                 others.add(operand)
                 continue
-            places = tuple(_place_of(position, operation) for position in inner.operands[1:])
-            known = found.get(operand, places)
+            reads = tuple(_along_of(position, operation) for position in inner.operands[1:])
+            known = found.get(operand, reads)
             found[operand] = tuple(
-                None if place is None else place.joined(held)
-                for place, held in zip(places, known, strict=True)
+                None if along is None else along.joined(held)
+                for along, held in zip(reads, known, strict=True)
             )
     checked = {
         tensor: _checked(loops, tensor_shape(tensor) or (), rule)
@@ -73,23 +73,23 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
 
 def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
     """Keep only dimensions that are worth splitting like the loop along which they are read."""
-    result: list[Along | None] = []
-    for place, extent in zip(loops, shape, strict=True):
-        if place is None:
+    result: list[AlongLoop | None] = []
+    for along, extent in zip(loops, shape, strict=True):
+        if along is None:
             result.append(None)
             continue
-        size = rule.factors[place.loop].size
-        if place.low == place.high == 0 and size == extent:
-            result.append(replace(place, is_exact=True))
+        size = rule.factors[along.loop].size
+        if along.low == along.high == 0 and size == extent:
+            result.append(replace(along, is_exact=True))
         elif size is not None and extent is not None and 2 * extent >= size:
-            result.append(place)
+            result.append(along)
         else:
             # A dimension much shorter than the loop is not worth splitting.
             result.append(None)
     return tuple(result)
 
 
-def _place_of(index: SSAValue, operation: Operation) -> Along | None:
+def _along_of(index: SSAValue, operation: Operation) -> AlongLoop | None:
     """Return the loop and the constant distance from it at which an index reads, or `None`."""
     counter, distance = loop_index(index)
     owner = made_by(counter, "linalg.index")
@@ -101,7 +101,7 @@ def _place_of(index: SSAValue, operation: Operation) -> Along | None:
     held = attribute(owner, "dim")
     if around is not operation or not isinstance(held, IntegerAttr):
         return None
-    return Along(held.value.data, distance, distance)
+    return AlongLoop(held.value.data, distance, distance)
 
 
 def loop_index(index: SSAValue) -> tuple[SSAValue, int]:
@@ -124,10 +124,10 @@ def read_rule(tensor: SSAValue, loops: Loops, rule: FactorRule) -> FactorRule:
     """Return the rule that relates a tensor read along loops to the operation's results."""
     factors = list(rule.factors)
     dimensions: list[tuple[int, ...]] = []
-    for place, extent in zip(loops, tensor_shape(tensor) or (), strict=True):
-        if place is None:
+    for along, extent in zip(loops, tensor_shape(tensor) or (), strict=True):
+        if along is None:
             dimensions.append((len(factors),))
             factors.append(Factor(extent, FactorKind.NEED_REPLICATION))
         else:
-            dimensions.append((place.loop,))
+            dimensions.append((along.loop,))
     return FactorRule(tuple(factors), (tuple(dimensions),), rule.results)

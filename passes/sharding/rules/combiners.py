@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nan
 
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType, i1
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....ir.locations import made_by
 from ....ir.regions import values_read
+from ....ir.tensor_types import integer_width
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
 from .variadic_reductions import joint_combiner
@@ -42,20 +43,16 @@ class Combiner:
     neutral: Neutral
 
 
-def _width(scalar: Attribute) -> int:
-    return scalar.bitwidth if isinstance(scalar, IntegerType) else 64
-
-
 def _lowest(scalar: Attribute) -> int:
-    return -(1 << (_width(scalar) - 1))
+    return -(1 << (integer_width(scalar) - 1))
 
 
 def _highest(scalar: Attribute) -> int:
-    return (1 << (_width(scalar) - 1)) - 1
+    return (1 << (integer_width(scalar) - 1)) - 1
 
 
 def _all_ones_unsigned(scalar: Attribute) -> int:
-    return (1 << _width(scalar)) - 1
+    return (1 << integer_width(scalar)) - 1
 
 
 def _always(value: int | float) -> Neutral:
@@ -96,10 +93,16 @@ _ON_BITS = {
 JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
 """Stands for the joint combination of several results: see `variadic_reductions.py`."""
 
-_COMBINERS = {name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS}
-"""Associative and commutative scalar operations of `arith`, by name without the dialect."""
+COMPLEX_SUM = "complex.add"
 
-_INVERSES = {"arith.subf": "addf", "arith.subi": "addi"}
+_COMBINERS = {
+    **{name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS},
+    COMPLEX_SUM: Combiner(COMPLEX_SUM, ReductionKind.SUM, _always(0.0)),
+}
+"""Associative and commutative scalar operations: those of `arith` by name without the dialect, and
+the sum of complex numbers."""
+
+_INVERSES = {"arith.subf": "addf", "arith.subi": "addi", "complex.sub": COMPLEX_SUM}
 """`accumulator - x` adds `-x`: partial results combine by addition."""
 
 _WIDTH_CHANGES = frozenset(
@@ -158,8 +161,8 @@ def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
     if name == "arith.select":
         found = _select_combiner(owner)
         return None if found is None else (found[0], found[1:])
-    prefix, _, short = name.partition(".")
-    if prefix == "arith" and short in _COMBINERS:
+    short = name.removeprefix("arith.")
+    if short in _COMBINERS:
         return short, tuple(owner.operands)
     return None
 
@@ -181,8 +184,8 @@ def _same_at_width(combiner: str, accumulator: Attribute, passed: Sequence[Attri
     """
     if isinstance(accumulator, AnyFloat) or all(other == accumulator for other in passed):
         return True
-    narrowest = _width(accumulator)
-    return combiner in _MODULAR and all(_width(other) >= narrowest for other in passed)
+    narrowest = integer_width(accumulator)
+    return combiner in _MODULAR and all(integer_width(other) >= narrowest for other in passed)
 
 
 def _depends_on(value: SSAValue, argument: SSAValue, block: Block) -> bool:

@@ -16,6 +16,8 @@ from xdsl.ir.affine import (
 )
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE
+from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
@@ -26,7 +28,7 @@ from ....sharding.factors import (
     Window,
 )
 from ....sharding.sharding import ReductionKind
-from .builder import RuleBuilder, integer, integers
+from .builder import RuleBuilder
 from .combiners import combiner_of
 from .registry import dialect_rule, sharding_rule
 
@@ -65,7 +67,7 @@ class _Loops:
     iterators: tuple[IteratorType, ...]
     extents: Shape
     windowed: set[int]
-    whole: set[int]
+    replicated: set[int]
     combines: bool
     """Whether partial results of all reductions can be combined."""
 
@@ -81,27 +83,27 @@ class _Loops:
             return (expression.position,)
         terms = linear_terms(expression)
         if terms is None:
-            self.whole |= expression.used_dims()
+            self.replicated |= expression.used_dims()
             return ()
         moving = {d: c for d, c in terms.items() if c != 0 and self.extents[d] != 1}
         if not moving:
             # Each of these loops reads at most one element along the dimension: there is nothing to
             # split.
-            self.whole |= {d for d in terms if self.extents[d] != 1}
+            self.replicated |= {d for d in terms if self.extents[d] != 1}
             return ()
         if len(moving) == 1:
             ((loop, coefficient),) = moving.items()
             if coefficient == 1 and extent is not None and extent == self.extents[loop]:
                 return (loop,)
         leading = self._leading(moving)
-        self.whole |= moving.keys() - {leading}
+        self.replicated |= moving.keys() - {leading}
         if (
             leading is None
             or is_written
             or any(moving[d] < 0 and self.extents[d] is None for d in moving)
         ):
             # The start of a window with an unknown extent would be known only at run time.
-            self.whole |= moving.keys()
+            self.replicated |= moving.keys()
             return ()
         self.windowed.add(leading)
         return (leading,)
@@ -130,7 +132,7 @@ def _factor(
 ) -> Factor:
     """Return the factor of one loop; `written` has the loops in each result's indexing map."""
     size = loops.extents[loop]
-    if loop in loops.whole:
+    if loop in loops.replicated:
         return Factor(size, FactorKind.NEED_REPLICATION)
     missing = [loop not in mentioned for mentioned in written]
     if loops.iterators[loop] is IteratorType.PARALLEL:
@@ -159,7 +161,7 @@ def _dimensions(
     seen: set[int] = set()
     for factors in dimensions:
         # A diagonal: one process cannot hold the same block of both dimensions.
-        loops.whole |= seen & set(factors)
+        loops.replicated |= seen & set(factors)
         seen |= set(factors)
     return dimensions
 
@@ -197,7 +199,8 @@ def structured_rule(operation: Operation) -> FactorRule | None:
         return None
     outputs = range(len(view.outputs) if IteratorType.REDUCTION in view.iterators else 0)
     combines = all(combiner_of(operation, output) is not None for output in outputs)
-    loops = _Loops(view.iterators, view.loop_sizes(), set(), set(), combines)
+    whole = set(optional_integers(operation, WHOLE_LOOPS_ATTRIBUTE) or ())
+    loops = _Loops(view.iterators, view.loop_sizes(), set(), whole, combines)
     values = (*view.inputs, *view.outputs)
     tensors = [
         _dimensions(loops, indexing, shape, is_written=index >= len(view.inputs))
@@ -221,7 +224,8 @@ def structured_rule(operation: Operation) -> FactorRule | None:
 @sharding_rule("linalg.softmax")
 def softmax(operation: Operation) -> FactorRule | None:
     """Return the rule of a softmax: the normalised dimension is needed whole."""
-    shape, normalised = tensor_shape(operation.operands[0]), integer(operation, "dimension")
+    shape = tensor_shape(operation.operands[0])
+    normalised = optional_integer(operation, "dimension")
     if shape is None or normalised is None or not operation.results:
         return None
     builder = RuleBuilder(operation)
@@ -245,13 +249,13 @@ def _packing_rule(
     split, so shards of the plain tensor consist of whole tiles. Otherwise the dimension needs
     replication.
     """
-    positions = integers(operation, "inner_dims_pos")
-    tiles = integers(operation, "static_inner_tiles")
+    positions = optional_integers(operation, "inner_dims_pos")
+    tiles = optional_integers(operation, "static_inner_tiles")
     if plain is None or packed is None or positions is None or tiles is None:
         return None
     if not operation.results:
         return None
-    permutation = integers(operation, "outer_dims_perm") or tuple(range(len(plain)))
+    permutation = optional_integers(operation, "outer_dims_perm") or tuple(range(len(plain)))
     builder = RuleBuilder(operation)
     whole, passes = FactorKind.NEED_REPLICATION, FactorKind.PASS_THROUGH
     plain_side: list[tuple[int, ...]] = []

@@ -30,11 +30,11 @@ _DIALECT_RULES: dict[str, RuleFunction] = {}
 _MODULES = {
     "arith": ("registry",),
     "bufferization": ("tensor",),
-    "linalg": ("linalg", "linalg"),
+    "linalg": ("linalg",),
     "math": ("registry",),
     "stablehlo": ("stablehlo",),
-    "tensor": ("tensor", "tensor", "tensor"),
-    "tosa": ("tosa", "tosa", "tosa_windows"),
+    "tensor": ("reshapes", "tensor"),
+    "tosa": ("reshapes", "tosa", "tosa_windows"),
 }
 """The files of this folder that define the rules of each dialect."""
 
@@ -180,7 +180,6 @@ MATH = """
 """.split()
 
 
-@sharding_rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))
-def elementwise(operation: Operation) -> FactorRule | None:
-    """Return the rule in which dimensions of the result are factors that all operands share."""
-    return elementwise_rule(operation)
+sharding_rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))(
+    elementwise_rule
+)

@@ -13,8 +13,9 @@ from math import gcd
 from xdsl.ir import Operation
 
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, Shards
+from ....sharding.factors import DimensionFactors, FactorKind, FactorRule, ShardRequirement
 from .builder import RuleBuilder
+from .registry import sharding_rule
 
 
 def common_factors(
@@ -83,6 +84,7 @@ def _close(
     return added
 
 
+@sharding_rule("tensor.reshape", "tosa.reshape")
 def reshape_rule(operation: Operation) -> FactorRule | None:
     """Return the rule of an operation that reshapes its first operand into its first result.
 
@@ -102,7 +104,7 @@ def reshape_rule(operation: Operation) -> FactorRule | None:
     for index, size in enumerate(sizes):
         whole = index in misaligned
         kind = FactorKind.NEED_REPLICATION if whole else FactorKind.PASS_THROUGH
-        builder.factor(size, kind, shards=Shards.EVEN)
+        builder.factor(size, kind, shards=ShardRequirement.EVEN)
     builder.operand_dimensions(0, left)
     builder.result_dimensions(0, right)
     return builder.build()
@@ -116,7 +118,7 @@ def _dynamic(builder: RuleBuilder, before: Shape, after: Shape) -> None:
         new = after[dimension] if dimension < len(after) else None
         passing = passing and old is not None and old == new
         if passing:
-            builder.shared(dimension, old, shards=Shards.EVEN)
+            builder.shared(dimension, old, shards=ShardRequirement.EVEN)
             continue
         whole = FactorKind.NEED_REPLICATION
         if dimension < len(before):

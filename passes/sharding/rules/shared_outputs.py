@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ....ir.attribute_access import integers, optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.cost import known_extents
 from ....sharding.factors import Factor, FactorKind, FactorRule
-from ....sharding.projection import back, project
+from ....sharding.projection import operand_axes
 from ....sharding.sharding import Sharding
-from .builder import integers
-from .tensor import kept_dimensions, whole_dimensions
+from .tensor import covered_dimensions, slice_positions
 
 IN_PARALLEL = "scf.forall.in_parallel"
 INSERTION = "tensor.parallel_insert_slice"
@@ -28,24 +28,24 @@ class SharedOutput:
     """One output of a loop.
 
     - `argument`: the block argument of the output inside the loop;
-    - `whole`: for each dimension whether every insertion covers it;
+    - `covered`: for each dimension whether every insertion covers it;
     - `insertions`: the `tensor.parallel_insert_slice` operations into it.
     """
 
     argument: SSAValue
-    whole: tuple[bool, ...]
+    covered: tuple[bool, ...]
     insertions: tuple[Operation, ...]
 
     def rule(self) -> FactorRule:
         """Return the rule that relates the initial tensor and the result."""
         shape = tensor_shape(self.argument) or ()
-        return _rule(shape, shape, tuple(range(len(shape))), self.whole)
+        return _rule(shape, shape, tuple(range(len(shape))), self.covered)
 
     def insertion_rule(self, insertion: Operation) -> FactorRule:
         """Return the rule that relates the source of an insertion and the result."""
         source, shape = tensor_shape(insertion.operands[0]) or (), tensor_shape(self.argument) or ()
-        kept = kept_dimensions(integers(insertion, "static_sizes") or (), source)
-        return _rule(source, shape, kept or (None,) * len(shape), self.whole)
+        kept = slice_positions(integers(insertion, "static_sizes"), source)
+        return _rule(source, shape, kept or (None,) * len(shape), self.covered)
 
 
 def shared_outputs(loop: Operation) -> list[SharedOutput]:
@@ -61,31 +61,30 @@ def shared_outputs(loop: Operation) -> list[SharedOutput]:
         shape = tensor_shape(argument) or ()
         insertions = inserted.get(argument, [])
         masks = [_covered(insertion, shape) for insertion in insertions]
-        whole = tuple(all(mask[dimension] for mask in masks) for dimension in range(len(shape)))
-        found.append(SharedOutput(argument, whole, tuple(insertions)))
+        covered = tuple(all(mask[dimension] for mask in masks) for dimension in range(len(shape)))
+        found.append(SharedOutput(argument, covered, tuple(insertions)))
     return found
 
 
-def seen_through(rule: FactorRule, target: Sharding) -> Sharding:
+def operand_sharding(rule: FactorRule, target: Sharding) -> Sharding:
     """Return the sharding of a rule's operand that corresponds to a sharding of its result."""
     extents = known_extents(target.grid.shape)
-    axes = project(rule.results[0], target.dimension_axes, rule, extents).axes
-    return Sharding(target.grid, back(rule.operands[0], axes, rule, extents))
+    return Sharding(target.grid, operand_axes(rule, target.dimension_axes, extents)[0])
 
 
 def _covered(insertion: Operation, shape: Shape) -> list[bool]:
     """Return which dimensions of an output an insertion covers, and its source has as well."""
-    sizes = integers(insertion, "static_sizes")
+    sizes = optional_integers(insertion, "static_sizes")
     source = tensor_shape(insertion.operands[0])
-    whole = whole_dimensions(insertion, shape)
-    kept = None if sizes is None or source is None else kept_dimensions(sizes, source)
-    if whole is None or kept is None:
+    covered = covered_dimensions(insertion, shape)
+    kept = None if sizes is None or source is None else slice_positions(sizes, source)
+    if covered is None or kept is None:
         return [False] * len(shape)
-    return [covered and position is not None for covered, position in zip(whole, kept, strict=True)]
+    return [whole and position is not None for whole, position in zip(covered, kept, strict=True)]
 
 
 def _rule(
-    source: Shape, target: Shape, positions: Sequence[int | None], whole: Sequence[bool]
+    source: Shape, target: Shape, positions: Sequence[int | None], covered: Sequence[bool]
 ) -> FactorRule:
     """Return a rule of one operand and one result.
 
@@ -95,7 +94,7 @@ def _rule(
     operand: list[tuple[int, ...]] = [()] * len(source)
     result: list[tuple[int, ...]] = []
     for dimension, (extent, position) in enumerate(zip(target, positions, strict=True)):
-        shared = whole[dimension] and position is not None
+        shared = covered[dimension] and position is not None
         kind = FactorKind.PASS_THROUGH if shared else FactorKind.NEED_REPLICATION
         result.append((len(factors),))
         factors.append(Factor(extent, kind))

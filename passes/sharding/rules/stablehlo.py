@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from ....ir.attribute_access import attribute, number_list
 from ....ir.tensor_types import tensor_shape
-from ....sharding.factors import FactorRule, Shards
+from ....sharding.factors import FactorRule, ShardRequirement
 from .builder import RuleBuilder
 from .registry import sharding_rule
 
@@ -29,8 +29,12 @@ def _transforms(operation: Operation) -> FactorRule | None:
 @sharding_rule("stablehlo.custom_call")
 def _call(operation: Operation) -> FactorRule | None:
     """Return the rule of a LAPACK call, for which JAX gives the number of batch dimensions."""
-    told = operation.attributes.get("mhlo.frontend_attributes")
-    count = told.data.get("num_batch_dims") if isinstance(told, DictionaryAttr) else None
+    frontend_attributes = operation.attributes.get("mhlo.frontend_attributes")
+    count = (
+        frontend_attributes.data.get("num_batch_dims")
+        if isinstance(frontend_attributes, DictionaryAttr)
+        else None
+    )
     if not isinstance(count, StringAttr) or not count.data.isdecimal():
         return None
     return _batched(operation, int(count.data))
@@ -47,7 +51,7 @@ def _batched(operation: Operation, count: int) -> FactorRule | None:
         return None
     rule = RuleBuilder(operation)
     for dimension, extent in enumerate(shapes[0]):
-        factor = rule.factor(extent, shards=Shards.FILLED)
+        factor = rule.factor(extent, shards=ShardRequirement.FILLED)
         for index in range(len(operation.operands)):
             rule.operand(index, dimension, factor)
         for index in range(len(operation.results)):

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
-from ....ir import attribute_access as rank_reduction
-from ....ir.attribute_access import attribute, integer_lists, operation_name
+from ....ir.attribute_access import (
+    attribute,
+    integer_lists,
+    kept_dimensions,
+    operation_name,
+    optional_integer,
+    optional_integers,
+)
+from ....ir.index_lists import SLICE_LISTS
 from ....ir.tensor_types import Shape, tensor_shape
-from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
+from ....sharding.factors import FactorKind, FactorRule, ShardRequirement, Window
+from ..annotations.access import SHARD
+from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .registry import sharding_rule
-from .reshapes import reshape_rule
 
-_WHOLE = FactorKind.NEED_REPLICATION
+_REPLICATED = FactorKind.NEED_REPLICATION
 
 
-@sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")
-def made(operation: Operation) -> FactorRule | None:
-    """Return the elementwise rule: each dimension of the result is one factor.
-
-    A tensor to copy, if there is one, has the same factors.
-    """
-    return elementwise_rule(operation)
+# Each dimension of the result is one factor. A tensor to copy, if there is one, has the same ones.
+sharding_rule("tensor.empty", "tensor.generate", "tensor.splat", "bufferization.alloc_tensor")(
+    elementwise_rule
+)
 
 
 @sharding_rule("tensor.cast", "tensor.bitcast")
@@ -49,16 +53,16 @@ def element(operation: Operation) -> FactorRule | None:
     builder = RuleBuilder(operation)
     for index, operand in enumerate(operation.operands):
         for dimension, extent in enumerate(tensor_shape(operand) or ()):
-            builder.operand(index, dimension, builder.factor(extent, _WHOLE))
+            builder.operand(index, dimension, builder.factor(extent, _REPLICATED))
     for dimension, extent in enumerate(tensor_shape(operation.results[0]) or ()):
-        builder.result(0, dimension, builder.factor(extent, _WHOLE))
+        builder.result(0, dimension, builder.factor(extent, _REPLICATED))
     return builder.build()
 
 
 @sharding_rule("tensor.concat")
 def concat(operation: Operation) -> FactorRule | None:
     """Return the rule of a concatenation along the attribute `dim`."""
-    return concat_rule(operation, integer(operation, "dim"))
+    return concat_rule(operation, optional_integer(operation, "dim"))
 
 
 def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
@@ -83,9 +87,9 @@ def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
                 builder.window(Window(index, dimension, own or 0, first=-start))
                 start += own or 0
         elif dimension == joined:
-            builder.result(0, dimension, builder.factor(extent, _WHOLE))
+            builder.result(0, dimension, builder.factor(extent, _REPLICATED))
             for index in range(len(operation.operands)):
-                builder.operand(index, dimension, builder.factor(extents[index], _WHOLE))
+                builder.operand(index, dimension, builder.factor(extents[index], _REPLICATED))
         else:
             factor = builder.factor(extent)
             builder.result(0, dimension, factor)
@@ -103,7 +107,7 @@ def gather(operation: Operation) -> FactorRule | None:
     source; the gathered dimensions have extent 1 there, or are left out.
     """
     source, indices = (tensor_shape(operand) for operand in operation.operands[:2])
-    looked_up = integers(operation, "gather_dims")
+    looked_up = optional_integers(operation, "gather_dims")
     shape = tensor_shape(operation.results[0])
     if source is None or indices is None or shape is None or looked_up is None:
         return None
@@ -111,11 +115,11 @@ def gather(operation: Operation) -> FactorRule | None:
     rows = len(indices) - 1
     for dimension in range(rows):
         builder.shared(dimension, indices[dimension], operand=1)
-    builder.operand(1, rows, builder.factor(indices[rows], _WHOLE))
+    builder.operand(1, rows, builder.factor(indices[rows], _REPLICATED))
     position, keeps = rows, len(shape) == rows + len(source)
     for dimension, extent in enumerate(source):
         if dimension in looked_up:
-            builder.operand(0, dimension, builder.factor(extent, _WHOLE))
+            builder.operand(0, dimension, builder.factor(extent, _REPLICATED))
             position += keeps
         else:
             builder.shared(dimension, extent, result=position)
@@ -147,38 +151,63 @@ def regrouped(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@sharding_rule("tensor.reshape")
-def reshape(operation: Operation) -> FactorRule | None:
-    """Return the rule that follows from the two shapes."""
-    return reshape_rule(operation)
+_Numbers = tuple[int, ...]
 
 
-def whole_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
+def _slice_numbers(operation: Operation) -> tuple[_Numbers, _Numbers, _Numbers] | None:
+    """Return offsets, sizes and strides, negative where dynamic; `None` if there are none."""
+    offsets, sizes, strides = (optional_integers(operation, name) for name in SLICE_LISTS)
+    if offsets is None or sizes is None or strides is None:
+        return None
+    return offsets, sizes, strides
+
+
+def covered_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     """Return which dimensions of a tensor of shape `full` a slice covers completely.
 
     A slice as long as the dimension can only begin at 0, also if the offset is dynamic. Returns
     `None` if the operation is no slice.
     """
-    offsets = integers(operation, "static_offsets")
-    sizes = integers(operation, "static_sizes")
-    strides = integers(operation, "static_strides")
-    if offsets is None or sizes is None or strides is None:
+    numbers = _slice_numbers(operation)
+    if numbers is None:
         return None
     return [
         offset in (0, DYNAMIC_INDEX) and stride == 1 and extent is not None and extent == size
-        for offset, size, stride, extent in zip(offsets, sizes, strides, full, strict=True)
+        for offset, size, stride, extent in zip(*numbers, full, strict=True)
     ]
 
 
-def kept_dimensions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
+def sliced_source(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
+    """Return the tensor that `original` slices along `dimension` alone, and the offset."""
+    first = 0
+    while isinstance(operation := original.owner, Operation):
+        if operation.name == "tensor.extract_slice":
+            source = operation.operands[0]
+            source_shape = tensor_shape(source) or ()
+            whole = covered_dimensions(operation, source_shape) or []
+            offsets, strides = (
+                (optional_integers(operation, f"static_{name}") or ())[dimension]
+                for name in ("offsets", "strides")
+            )
+            others = whole[:dimension] + whole[dimension + 1 :]
+            if len(source_shape) != len(tensor_shape(original) or ()) or not all(others):
+                break
+            if offsets < 0 or strides != 1:
+                break
+            first += offsets
+        elif operation.name != SHARD:
+            break
+        original = operation.operands[0]
+    return original, first
+
+
+def slice_positions(sizes: tuple[int, ...], slice_shape: Shape) -> list[int | None] | None:
     """Return for each dimension of a slice its position in the slice's type.
 
     The position of a dimension of size 1 that a rank-reducing slice drops is `None`. Returns `None`
     if the shapes do not fit. Dynamic sizes are negative in `sizes`, `None` in `slice_shape`.
     """
-    kept = rank_reduction.kept_dimensions(
-        sizes, [-1 if size is None else size for size in slice_shape]
-    )
+    kept = kept_dimensions(sizes, [-1 if size is None else size for size in slice_shape])
     if kept is None:
         return None
     return [kept.index(each) if each in kept else None for each in range(len(sizes))]
@@ -192,11 +221,11 @@ def extract_slice(operation: Operation) -> FactorRule | None:
     If a single element at a static offset is taken, its owner broadcasts it.
     """
     source, result = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
-    sizes, offsets = integers(operation, "static_sizes"), integers(operation, "static_offsets")
-    strides = integers(operation, "static_strides")
-    if source is None or result is None or sizes is None or offsets is None or strides is None:
+    numbers = _slice_numbers(operation)
+    if source is None or result is None or numbers is None:
         return None
-    whole, kept = whole_dimensions(operation, source), kept_dimensions(sizes, result)
+    offsets, sizes, strides = numbers
+    whole, kept = covered_dimensions(operation, source), slice_positions(sizes, result)
     if whole is None or kept is None:
         return None
     builder = RuleBuilder(operation)
@@ -211,18 +240,16 @@ def extract_slice(operation: Operation) -> FactorRule | None:
             continue
         if position is not None and extent is not None and min(first, size, stride) >= 0:
             # The factor has the extent of the slice; the source is longer.
-            builder.shared(dimension, size, FactorKind.PERMUTATION, result=position)
+            requirement = ShardRequirement.ANY
+            builder.shared(
+                dimension, size, FactorKind.PERMUTATION, result=position, shards=requirement
+            )
             builder.window(Window(0, dimension, extent, stride, first))
             continue
-        builder.operand(0, dimension, builder.factor(extent, _WHOLE))
+        builder.operand(0, dimension, builder.factor(extent, _REPLICATED))
         if position is not None:
-            builder.result(0, position, builder.factor(result[position], _WHOLE))
+            builder.result(0, position, builder.factor(result[position], _REPLICATED))
     return builder.build()
-
-
-def _is_known(*numbers: int | None) -> bool:
-    """Return whether all numbers are static; markers of dynamic ones are negative."""
-    return all(number is not None and number >= 0 for number in numbers)
 
 
 LARGE = 2
@@ -235,12 +262,11 @@ def fetched_part(operation: Operation, dimension: int) -> tuple[int, int, int] |
     Returns `None` if one of them is dynamic, or if the part is small.
     """
     extent = (tensor_shape(operation.operands[1]) or ())[dimension]
-    offsets, sizes = integers(operation, "static_offsets"), integers(operation, "static_sizes")
-    strides = integers(operation, "static_strides")
-    if extent is None or offsets is None or sizes is None or strides is None:
+    numbers = _slice_numbers(operation)
+    if extent is None or numbers is None:
         return None
-    offset, size, stride = offsets[dimension], sizes[dimension], strides[dimension]
-    if not _is_known(offset, size) or stride < 1 or size < 2 or size * stride * LARGE < extent:
+    offset, size, stride = (entries[dimension] for entries in numbers)
+    if offset < 0 or stride < 1 or size < 2 or size * stride * LARGE < extent:
         return None
     return offset, size, stride
 
@@ -254,29 +280,31 @@ def insert_slice(operation: Operation) -> FactorRule | None:
     not small, the source is shifted against the destination; otherwise the source is needed whole.
     """
     source, destination = (tensor_shape(operand) for operand in operation.operands[:2])
-    sizes, strides = integers(operation, "static_sizes"), integers(operation, "static_strides")
-    if source is None or destination is None or sizes is None or strides is None:
+    numbers = _slice_numbers(operation)
+    if source is None or destination is None or numbers is None:
         return None
-    whole, kept = whole_dimensions(operation, destination), kept_dimensions(sizes, source)
+    _, sizes, strides = numbers
+    whole, kept = covered_dimensions(operation, destination), slice_positions(sizes, source)
     if whole is None or kept is None:
         return None
     builder = RuleBuilder(operation)
     for dimension, extent in enumerate(destination):
         position = kept[dimension]
         passes = whole[dimension] and position is not None
-        kind = _WHOLE
+        part = fetched_part(operation, dimension)
+        kind = _REPLICATED
         if passes:
             kind = FactorKind.PASS_THROUGH
-        elif extent is not None and (strides[dimension] == 1 or fetched_part(operation, dimension)):
+        elif extent is not None and (strides[dimension] == 1 or part is not None):
             kind = FactorKind.PERMUTATION
         factor = builder.factor(extent, kind)
         builder.operand(1, dimension, factor)
         builder.result(0, dimension, factor)
         if position is not None:
-            fetched = passes or fetched_part(operation, dimension) is not None
-            own = factor if fetched else builder.factor(source[position], _WHOLE)
+            length = source[position]
+            fetched = passes or part is not None
+            own = factor if fetched else builder.factor(length, _REPLICATED)
             builder.operand(0, position, own)
-            part, length = fetched_part(operation, dimension), source[position]
             if not passes and part is not None and length is not None and part[2] == 1:
                 builder.window(Window(0, position, length, first=-part[0]))
     return builder.build()
@@ -285,7 +313,10 @@ def insert_slice(operation: Operation) -> FactorRule | None:
 @sharding_rule("tensor.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Return the rule of padding: padded dimensions are shifted, others pass through."""
-    low, high = integers(operation, "static_low"), integers(operation, "static_high")
+    low, high = (
+        optional_integers(operation, "static_low"),
+        optional_integers(operation, "static_high"),
+    )
     if low is None or high is None:
         return None
     widths = list(zip(low, high, strict=True))

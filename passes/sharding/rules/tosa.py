@@ -7,13 +7,12 @@ from typing import cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 
-from ....ir.attribute_access import attribute, number_list
+from ....ir.attribute_access import attribute, number_list, optional_integer, optional_integers
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
-from .builder import RuleBuilder, elementwise_rule, integer, integers, same_rank_rule
+from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .combiners import combiner_of
 from .registry import sharding_rule
-from .reshapes import reshape_rule
 from .tensor import concat_rule
 
 ELEMENTWISE = """
@@ -29,24 +28,21 @@ points, tables) are needed whole.
 REDUCTIONS = "all any max min prod product sum".split()
 
 
-@sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))
-def elementwise(operation: Operation) -> FactorRule | None:
-    """Return the elementwise rule; operands of extent 1 are broadcast."""
-    return elementwise_rule(operation)
+sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))(elementwise_rule)
 
 
 @sharding_rule(*(f"tosa.{name}" for name in LEADING_OPERANDS))
 def elementwise_with_parameters(operation: Operation) -> FactorRule | None:
     """Return the elementwise rule of the leading operands, and of per-channel parameters."""
     count = LEADING_OPERANDS[operation.name.removeprefix("tosa.")]
-    per_channel = operation.name == "tosa.rescale" and integer(operation, "per_channel")
+    per_channel = operation.name == "tosa.rescale" and optional_integer(operation, "per_channel")
     return elementwise_rule(operation, count, per_channel=(1, 2) if per_channel else ())
 
 
 @sharding_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
 def reduce(operation: Operation) -> FactorRule | None:
     """Return the rule of a reduction of dimension `axis` to extent 1; others pass through."""
-    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), optional_integer(operation, "axis")
     combiner = combiner_of(operation, 0)
     if shape is None or axis is None or combiner is None or not 0 <= axis < len(shape):
         return None
@@ -80,13 +76,13 @@ def matmul(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-_WHOLE = FactorKind.NEED_REPLICATION
+_REPLICATED = FactorKind.NEED_REPLICATION
 
 
 @sharding_rule("tosa.transpose")
 def transpose(operation: Operation) -> FactorRule | None:
     """Return the rule of a transpose: dimension `d` of the result is dimension `perms[d]`."""
-    shape, permutation = tensor_shape(operation.operands[0]), integers(operation, "perms")
+    shape, permutation = tensor_shape(operation.operands[0]), optional_integers(operation, "perms")
     if shape is None or permutation is None:
         return None
     builder = RuleBuilder(operation)
@@ -96,16 +92,10 @@ def transpose(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@sharding_rule("tosa.reshape")
-def reshape(operation: Operation) -> FactorRule | None:
-    """Return the rule that follows from the two shapes."""
-    return reshape_rule(operation)
-
-
 @sharding_rule("tosa.concat")
 def concat(operation: Operation) -> FactorRule | None:
     """Return the rule of a concatenation along the attribute `axis`."""
-    return concat_rule(operation, integer(operation, "axis"))
+    return concat_rule(operation, optional_integer(operation, "axis"))
 
 
 def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
@@ -155,7 +145,7 @@ def tile(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.reverse")
 def reverse(operation: Operation) -> FactorRule | None:
     """Return the rule of a reversal: one dimension is permuted, others pass through."""
-    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), optional_integer(operation, "axis")
     if shape is None or axis is None:
         return None
     reads = [None if size is None else (size - 1, -1) for size in shape]
@@ -165,13 +155,13 @@ def reverse(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.argmax")
 def argmax(operation: Operation) -> FactorRule | None:
     """Return the rule of an argmax: the searched dimension is needed whole, and dropped."""
-    shape, axis = tensor_shape(operation.operands[0]), integer(operation, "axis")
+    shape, axis = tensor_shape(operation.operands[0]), optional_integer(operation, "axis")
     if shape is None or axis is None:
         return None
     builder = RuleBuilder(operation)
     for dimension, size in enumerate(shape):
         if dimension == axis:
-            builder.operand(0, dimension, builder.factor(size, _WHOLE))
+            builder.operand(0, dimension, builder.factor(size, _REPLICATED))
         else:
             builder.shared(dimension, size, result=dimension - (dimension > axis))
     return builder.build()
@@ -185,7 +175,7 @@ def gather(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     batch, row, channel = (builder.factor(size) for size in result)
-    table = builder.factor(values[1], _WHOLE)
+    table = builder.factor(values[1], _REPLICATED)
     builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
     builder.operand_dimensions(1, [(batch,), (row,)])
     builder.result_dimensions(0, [(batch,), (row,), (channel,)])
@@ -200,7 +190,7 @@ def scatter(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     batch, channel = builder.factor(values[0]), builder.factor(values[2])
-    table, row = builder.factor(values[1], _WHOLE), builder.factor(rows[1], _WHOLE)
+    table, row = builder.factor(values[1], _REPLICATED), builder.factor(rows[1], _REPLICATED)
     builder.operand_dimensions(0, [(batch,), (table,), (channel,)])
     builder.operand_dimensions(1, [(batch,), (row,)])
     builder.operand_dimensions(2, [(batch,), (row,), (channel,)])

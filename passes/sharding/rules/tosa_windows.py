@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from ....ir.attribute_access import optional_integers
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import FactorKind, FactorRule, Window
-from .builder import RuleBuilder, integers
+from .builder import RuleBuilder
 from .combiners import combiner_of
 from .registry import sharding_rule
 
-_WHOLE = FactorKind.NEED_REPLICATION
+_REPLICATED = FactorKind.NEED_REPLICATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ def sliding(operation: Operation) -> list[Sliding] | None:
     contributes; `before` and `after` then extend the result.
     """
     sizes = _window_sizes(operation)
-    strides = integers(operation, "stride")
-    padding = integers(operation, "pad") or integers(operation, "out_pad")
+    strides = optional_integers(operation, "stride")
+    padding = optional_integers(operation, "pad") or optional_integers(operation, "out_pad")
     if sizes is None or strides is None or padding is None or len(padding) != 2 * len(sizes):
         return None
     found: list[Sliding] = []
     for index, size in enumerate(sizes):
-        dilations = integers(operation, "dilation") or (1,) * len(sizes)
+        dilations = optional_integers(operation, "dilation") or (1,) * len(sizes)
         if size is None or len(strides) <= index or len(dilations) <= index:
             return None
         before, after = padding[2 * index : 2 * index + 2]
@@ -70,7 +71,7 @@ def sliding(operation: Operation) -> list[Sliding] | None:
 
 
 def _window_sizes(operation: Operation) -> Shape | None:
-    kernel = integers(operation, "kernel")
+    kernel = optional_integers(operation, "kernel")
     if kernel is not None:
         return kernel
     weight = tensor_shape(operation.operands[1])
@@ -93,7 +94,7 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
             if operation.name != "tosa.transpose_conv2d":
                 builder.window(window.reads(0, dimension, before))
         else:
-            builder.whole(dimension, before, after)
+            builder.needs_replication(dimension, before, after)
 
 
 @sharding_rule("tosa.conv2d", "tosa.conv3d", "tosa.transpose_conv2d")
@@ -111,7 +112,7 @@ def convolution(operation: Operation) -> FactorRule | None:
     builder.operand(0, last, inputs)
     builder.operand(1, 0, outputs)
     for dimension in range(1, last):
-        builder.operand(1, dimension, builder.factor(weight[dimension], _WHOLE))
+        builder.operand(1, dimension, builder.factor(weight[dimension], _REPLICATED))
     builder.operand(1, last, inputs)
     if bias[0] != 1 or result[last] == 1:
         builder.operand(2, 0, outputs)
@@ -131,9 +132,9 @@ def depthwise(operation: Operation) -> FactorRule | None:
         return None
     builder = RuleBuilder(operation)
     _images(builder, operation, image, result)
-    channel, multiplier = builder.factor(image[3]), builder.factor(weight[3], _WHOLE)
+    channel, multiplier = builder.factor(image[3]), builder.factor(weight[3], _REPLICATED)
     builder.operand(0, 3, channel)
-    window = [builder.factor(weight[dimension], _WHOLE) for dimension in (0, 1)]
+    window = [builder.factor(weight[dimension], _REPLICATED) for dimension in (0, 1)]
     builder.operand_dimensions(1, [(window[0],), (window[1],), (channel,), (multiplier,)])
     if bias[0] == result[3]:
         builder.operand(2, 0, channel, multiplier)
@@ -163,5 +164,5 @@ def resize(operation: Operation) -> FactorRule | None:
     for dimension in (0, 3):
         builder.shared(dimension, image[dimension])
     for dimension in (1, 2):
-        builder.whole(dimension, image[dimension], result[dimension])
+        builder.needs_replication(dimension, image[dimension], result[dimension])
     return builder.build()

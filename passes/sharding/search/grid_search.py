@@ -22,7 +22,7 @@ from ....ir.diagnostics import OperationError
 from ....sharding.grid import Grid
 from ....sharding.search.integer_program import IntegerProgram, Solution
 from ....sharding.search.options import Decisions
-from ....sharding.sharding import DimensionAxes, extends
+from ....sharding.sharding import DimensionAxes, is_finer_split
 from ....sharding.time_model import BytesPrice, TimePrice
 from ..cost_report import Cost
 from ..propagation.graph import ShardingGraph
@@ -130,8 +130,6 @@ class GridSearch:
             savings,
         )
 
-    # Integer program.
-
     def _solve(self, before: Cost) -> tuple[Plan, Cost, Solution | None]:
         """Return the best proposal of the integer program, with less memory until it fits."""
         best: Plan = {}
@@ -193,7 +191,7 @@ class GridSearch:
         """
         for option in solution.options:
             for tensor, made in option.makes:
-                if not made.pending and not extends(homes[tensor], made.axes):
+                if not made.pending and not is_finer_split(homes[tensor], made.axes):
                     yield tensor, made.axes
 
     def _wants(
@@ -223,8 +221,6 @@ class GridSearch:
             if time.monotonic() > self._deadline:
                 break
         return best, cost
-
-    # Local search.
 
     def _try_arguments(self, plan: Plan, cost: Cost) -> tuple[Plan, Cost]:
         """Try all combinations of argument shardings, if they are within the budget."""
@@ -282,8 +278,6 @@ class GridSearch:
             else:
                 savings[key] = found
         return plan, cost, savings
-
-    # Helpers.
 
     def _cost(self, plan: Plan) -> Cost | None:
         return self._evaluator.cost(list(annotations_of(self._program, plan)))

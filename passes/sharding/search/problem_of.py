@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.disjoint_set import IntDisjointSet
 
 from ....ir.regions import enclosing
-from ....ir.tensor_types import element_bytes, ranked, tensor_shape
+from ....ir.tensor_types import element_bytes, static_shape_or_none, tensor_shape
 from ....sharding.factors import FactorRule
 from ....sharding.propagation import OperationNode
 from ....sharding.search.problem import LivePoint, Problem, SearchOperation, SearchTensor
@@ -111,7 +111,7 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
             yield Relation(
                 origin,
                 node,
-                operation_work(origin, _static_shape) or 0.0,
+                operation_work(origin, static_shape_or_none) or 0.0,
                 frozenset(i for i, value in enumerate(origin.operands) if value in reads),
                 frozenset(i for i, value in enumerate(origin.results) if value in writes),
                 _times(origin),
@@ -119,7 +119,7 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
     yield from later
     for entry in graph.entries:
         captured = [inner.operands[index] for inner, index in entry.captures]
-        if entry.kind is EntryKind.WHOLE:
+        if entry.kind is EntryKind.REPLICATED:
             captured += entry.operation.operands
             made = list(entry.operation.results)
         else:
@@ -127,7 +127,9 @@ def _relations(graph: ShardingGraph) -> Iterator[Relation]:
         known = [value for value in dict.fromkeys(captured) if value in graph.values]
         results = [value for value in made if value in graph.values]
         if known or results:
-            rule = FactorRule((), tuple(map(_whole, known)), tuple(map(_whole, results)))
+            rule = FactorRule(
+                (), tuple(map(_without_factors, known)), tuple(map(_without_factors, results))
+            )
             nodes = OperationNode(
                 rule,
                 tuple(graph.values[value] for value in known),
@@ -140,23 +142,14 @@ def _moving(origin: Operation, node: OperationNode) -> Relation:
     return Relation(origin, node, 0.0, frozenset(), frozenset(), _times(origin))
 
 
-def _whole(value: SSAValue) -> tuple[tuple[int, ...], ...]:
+def _without_factors(value: SSAValue) -> tuple[tuple[int, ...], ...]:
     """Return the factors of a tensor none of whose dimensions can be split."""
     return ((),) * len(tensor_shape(value) or ())
-
-
-def _static_shape(value: SSAValue) -> tuple[int, ...] | None:
-    value_type = ranked(value)
-    static = value_type is not None and value_type.has_static_shape()
-    return tuple(value_type.get_shape()) if value_type is not None and static else None
 
 
 def _times(operation: Operation) -> int:
     """Return how often an operation runs, given the trip counts of enclosing loops."""
     return prod(max(1, trip_count(loop)) for loop in enclosing(operation.parent_op()))
-
-
-# Repeated layers.
 
 
 def _look(graph: ShardingGraph, relation: Relation) -> Hashable:
@@ -240,18 +233,12 @@ def _search_tensors(
         node = nodes[0]
         value = values[node]
         yield SearchTensor(
-            _known_sizes(value),
+            tensor_shape(value) or (),
             element_bytes(value),
             graph.tensors[node].axes if node in graph.pinned else None,
             is_argument[node],
             sum(times.get(each, 1) for each in nodes),
         )
-
-
-def _known_sizes(value: SSAValue) -> tuple[int | None, ...]:
-    return tuple(
-        size if size is not None and size >= 0 else None for size in tensor_shape(value) or ()
-    )
 
 
 def _search_operations(
@@ -307,7 +294,7 @@ def _live_points(
     for node, index in begin.items():
         if not is_argument[node]:
             starting.setdefault(index, []).append(node)
-    live = Counter(classes[node] for node, told in enumerate(is_argument) if told)
+    live = Counter(classes[node] for node, argument in enumerate(is_argument) if argument)
     ending: dict[int, list[int]] = {}
     known: set[LivePoint] = set()
     for index in range(len(relations)):

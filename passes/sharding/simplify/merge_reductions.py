@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....dialects.shard.dialect import AllReduceOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.locations import located_builder
-from ....ir.regions import inner_blocks
+from ....ir.regions import inner_blocks, values_read
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.collectives import ALL_REDUCE
 from ..annotations.access import axes_of, grid_name, kind_of
@@ -43,8 +43,9 @@ def merge_reductions(operation: Operation, merge_bytes: int) -> None:
 def _merge_in_block(block: Block, merge_bytes: int) -> None:
     waiting: dict[Group, list[Operation]] = {}
     for operation in list(block.ops):
+        reads = set(values_read(operation)) if waiting else set[SSAValue]()
         for group, members in list(waiting.items()):
-            if _reads(operation, members):
+            if not reads.isdisjoint(member.results[0] for member in members):
                 _merge(members, operation)
                 del waiting[group]
         if _is_small(operation, merge_bytes):
@@ -53,11 +54,6 @@ def _merge_in_block(block: Block, merge_bytes: int) -> None:
     for members in waiting.values():
         if last is not None:
             _merge(members, last)
-
-
-def _reads(operation: Operation, members: list[Operation]) -> bool:
-    results = {member.results[0] for member in members}
-    return any(operand in results for inner in operation.walk() for operand in inner.operands)
 
 
 def _is_small(operation: Operation, merge_bytes: int) -> bool:

@@ -128,8 +128,12 @@ KERNEL_OPERATIONS: dict[Spelling, KernelOperations] = {
 def kernel_label(word: str, sizes: Sequence[int | None], element: str) -> str:
     """Return a name such as `matmul_DxDxD_f32`: the operation, loop extents and element type."""
     extents = "x".join("D" if size is None else str(size) for size in sizes)
-    parts = (word, extents, "".join(c if c.isalnum() else "_" for c in element).strip("_"))
-    return "_".join(part for part in parts if part)
+    return "_".join(part for part in (word, extents, element_label(element)) if part)
+
+
+def element_label(element: str) -> str:
+    """An element type as a part of a name: `complex_f32`."""
+    return "".join(c if c.isalnum() else "_" for c in element).strip("_")
 
 
 def whole_tensor(tensor: Tensor) -> dict[str, Attribute]:

@@ -1,10 +1,10 @@
 // What has no native kernel runs in the interpreter, and a remark says so before anything runs.
 // RUN: mesh-opt %s --remarks=backend --verify-diagnostics
 // RUN: mesh-opt %s --remarks=all --verify-diagnostics
-// RUN: mesh-run %s --backend=numba --remarks=backend --function=elements --input=1 --input='2xf8E4M3FN' 2>&1 | filecheck %s
+// RUN: mesh-run %s --backend=native --remarks=backend --function=elements --input=1 --input='2xf8E4M3FN' 2>&1 | filecheck %s
 // RUN: not mesh-run %s --backend=interpreter --remarks=backend --function=elements 2>&1 | filecheck %s --check-prefix=INTERPRETER
 
-// INTERPRETER: --remarks=backend needs --backend=numba or --backend=mpi
+// INTERPRETER: --remarks=backend needs --backend=native or --backend=mpi
 
 // CHECK: remarks.mlir:[[#]]:8: remark: 'arith.select' op [backend] has no kernel and runs in the interpreter
 // CHECK: EXEC @elements

@@ -1,14 +1,14 @@
-// RUN: mesh-run %s --backend=numba --function=native --input=2xf32=1,2 --require-native --workers=2 --deterministic | filecheck %s
-// RUN: not mesh-run %s --backend=numba --function=argmax --input=1x3xf32=1,3,2 --require-native 2>&1 | filecheck %s --check-prefix=KERNEL
-// RUN: not mesh-run %s --backend=numba --function=buffer --input=1 --require-native 2>&1 | filecheck %s --check-prefix=HOST
+// RUN: mesh-run %s --backend=native --function=native --input=2xf32=1,2 --require-native --workers=2 --deterministic | filecheck %s
+// RUN: not mesh-run %s --backend=native --function=argmax --input=1x3xf32=1,3,2 --require-native 2>&1 | filecheck %s --check-prefix=KERNEL
+// RUN: not mesh-run %s --backend=native --function=buffer --input=1 --require-native 2>&1 | filecheck %s --check-prefix=HOST
 // RUN: not mesh-run %s --backend=interpreter --function=native --input=2xf32 --require-native 2>&1 | filecheck %s --check-prefix=BACKEND
 // RUN: not mesh-run %s --function=native --input=2xf32 --workers=0 2>&1 | filecheck %s --check-prefix=WORKERS
-// RUN: mesh-run %s --backend=numba --function=buffer --input=1 --remarks=backend 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: mesh-run %s --backend=native --function=buffer --input=1 --remarks=backend 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK: 2xf32=2 4
 // KERNEL: require_native.mlir:[[#]]:8: error: 'tosa.argmax' op has no kernel and runs in the interpreter (native code is required)
 // HOST: require_native.mlir:[[#]]:8: error: 'memref.alloc' op {{.*}} (native code is required)
-// BACKEND: --require-native needs --backend=numba or --backend=mpi
+// BACKEND: --require-native needs --backend=native or --backend=mpi
 // WORKERS: --workers must be at least 1, and is 0
 // REMARK: remark: 'memref.alloc' op [backend] has no host code, so that the interpreter runs its function:
 // REMARK: EXEC @buffer

@@ -13,7 +13,7 @@
 // FAILED: @sum  fail #
 // FAILED: error: 'cf.assert' op does not hold: a count is not negative
 
-// BACKEND: --trace-host needs --backend=numba
+// BACKEND: --trace-host needs --backend=native
 
 func.func @sum(%n: i64) -> i64 {
   %none = arith.constant 0 : i64

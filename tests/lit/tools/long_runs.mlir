@@ -27,7 +27,7 @@
 // EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where
 // NONE: mesh-run: --steps must be at least 1, and is 0
 // FILE: mesh-run: --checkpoint={{.*}}long_runs.mlir is a file, and must be a folder, or new
-// NATIVE: mesh-run: --trace needs --backend=numba
+// NATIVE: mesh-run: --trace needs --backend=native
 
 shard.grid @g(shape = 2)
 

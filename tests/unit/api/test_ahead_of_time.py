@@ -39,6 +39,15 @@ def test_calls_find_all_kernels(pipeline: str, monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(main(x, False), np.log(x), atol=1e-6)
 
 
+def test_a_program_without_kernels_is_ready() -> None:
+    main = mesh_opt.compile(
+        "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> { return %a : tensor<2xf32> }"
+    ).main
+    main.compile()
+    a = np.ones(2, np.float32)
+    np.testing.assert_array_equal(main(a), a)
+
+
 def test_what_has_no_kernel_is_an_error_where_native_code_is_required() -> None:
     program = mesh_opt.compile("""
 func.func @main(%a: tensor<3x3xf32>) -> tensor<3x3xf32> {

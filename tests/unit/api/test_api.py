@@ -94,13 +94,16 @@ def test_pipelines_of_pass_objects() -> None:
 
 
 def test_backends() -> None:
-    program = compile(EXAMPLE, pipeline="spmd", backend="numba")
+    program = compile(EXAMPLE, pipeline="spmd", backend="native")
     inputs = _inputs(program)
     np.testing.assert_allclose(
         program.mlp(*inputs), program.mlp.run(inputs, "interpreter")[0], rtol=1e-4, atol=1e-5
     )
     with pytest.raises(ValueError, match="there is no backend 'gpu'; there are interpreter"):
         compile(EXAMPLE, backend="gpu")
+    former = compile(EXAMPLE, stages=False, backend="numba")
+    assert repr(former).endswith("backend native>")
+    assert former.backend("numba") == former.backend("native") == former.backend()
 
 
 def test_open_grids() -> None:
@@ -155,7 +158,7 @@ func.func @select(%c: tensor<4xi1>, %x: tensor<4xi4>) -> (tensor<4xi32>, tensor<
 """
 
 
-@pytest.fixture(scope="module", params=["interpreter", "numba"])
+@pytest.fixture(scope="module", params=["interpreter", "native"])
 def matrix(request: pytest.FixtureRequest) -> Program:
     return compile(MATRIX, backend=request.param, stages=False)
 

@@ -35,7 +35,7 @@ func.func @main(%a: tensor<4x{columns}xf32>) -> tensor<4x{columns}xf32> {{
 
 def program(columns: int = 3) -> Program:
     text = PARTITIONED.format(columns=columns)
-    return compile(text, "spmd", backend="numba", stages=False)
+    return compile(text, "spmd", backend="native", stages=False)
 
 
 def threads() -> set[threading.Thread]:
@@ -119,7 +119,7 @@ def test_a_failed_call_keeps_nothing() -> None:
       return %r : tensor<2xf32>
     }"""
     before = threads()
-    one = compile(text, backend="numba", stages=False)
+    one = compile(text, backend="native", stages=False)
     with pytest.raises(Exception, match="extract"):
         one.main(np.zeros(2, np.float32), np.int64(7))
     kept = weakref.ref(one.module)
@@ -198,9 +198,9 @@ import threading, time
 import numpy as np
 from mesh_opt.api import compile
 
-held = compile(TEXT, "spmd", backend="numba", stages=False)
+held = compile(TEXT, "spmd", backend="native", stages=False)
 held.main(np.ones((4, 3), np.float32))
-running = compile(ENDLESS, backend="numba", stages=False)
+running = compile(ENDLESS, backend="native", stages=False)
 threading.Thread(target=running.main, args=(np.zeros(1, np.float32),), daemon=True).start()
 time.sleep(0.3)
 print("out", flush=True)

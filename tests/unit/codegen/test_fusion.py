@@ -81,7 +81,7 @@ def test_models_have_few_kernels(name: str, most: int) -> None:
     compiled = CompiledProgram(program.module)
     stored = np.load(MODELS / f"{name}.npz")
     compiled.run("main", [stored[f"in{i}"] for i in range(len(stored.files) - 1)])
-    assert compiled.statistics[0].commands <= most
+    assert compiled.device_statistics[0].dispatches <= most
 
 
 def test_equal_kernels_are_compiled_once() -> None:
@@ -98,7 +98,7 @@ func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, t
     before = len(kernel_cache._loaded)
     CompiledProgram(api.compile(text, stages=False).module).run("main", [zeros, zeros])
     assert len(kernel_cache._loaded) == before
-    assert compiled.statistics[0].commands == 2
+    assert compiled.device_statistics[0].dispatches == 2
 
 
 def test_what_is_read_twice_is_looked_at_once() -> None:

@@ -8,7 +8,7 @@ from mesh_opt.dialects.sdy.attributes import (
     DimensionSharding,
     Mesh,
     TensorSharding,
-    axes_fault,
+    axes_validation_error,
     parse_sharding,
 )
 from xdsl.context import Context
@@ -41,16 +41,16 @@ def test_parts_of_an_axis() -> None:
     middle = AxisRef("c", (2, 4))
     assert middle.extent(16) == (2, 8)
     assert AxisRef("c").extent(16) == (1, 16)
-    assert axes_fault(((AxisRef("c", (1, 2)), middle),), MESH) is not None
-    assert axes_fault(((middle, AxisRef("c", (1, 2))),), MESH) is None
-    assert axes_fault(((middle,), (AxisRef("c", (4, 2)),)), MESH) == (
+    assert axes_validation_error(((AxisRef("c", (1, 2)), middle),), MESH) is not None
+    assert axes_validation_error(((middle, AxisRef("c", (1, 2))),), MESH) is None
+    assert axes_validation_error(((middle,), (AxisRef("c", (4, 2)),)), MESH) == (
         'overlapping axis refs: "c":(2)4, "c":(4)2'
     )
 
 
 def test_faults_name_what_is_wrong() -> None:
     def fault(*dimensions: DimensionSharding) -> str | None:
-        return TensorSharding("m", dimensions).fault(MESH, 2)
+        return TensorSharding("m", dimensions).validation_error(MESH, 2)
 
     a, b = AxisRef("a"), AxisRef("b")
     assert fault(DimensionSharding((a,)), DimensionSharding((b,))) is None
@@ -74,5 +74,5 @@ def test_faults_name_what_is_wrong() -> None:
     ],
 )
 def test_meshes(mesh: Mesh, message: str | None) -> None:
-    fault = mesh.fault()
+    fault = mesh.validation_error()
     assert (fault is None) if message is None else (message in str(fault))

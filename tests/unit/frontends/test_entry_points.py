@@ -54,7 +54,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def entry(pipeline: str | list[ModulePass] = "", backend: str = "numba") -> EntryPoint:
+def entry(pipeline: str | list[ModulePass] = "", backend: str = "native") -> EntryPoint:
     module = parse_module(new_context(), Source(ADD, "add.mlir"))
     return EntryPoint(module, pipeline, backend, ["args[0]['a']", "args[1]"])
 

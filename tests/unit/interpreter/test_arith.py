@@ -223,7 +223,7 @@ def test_rounding_twice_would_be_wrong() -> None:
 @pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "f8E4M3FN"])
 @pytest.mark.parametrize("name", ["addf", "subf", "mulf", "divf", "maximumf", "minimumf"])
 def test_float_operations_round_in_their_type(name: str, kind: str) -> None:
-    from mesh_opt.runtime.abi.values import FLOAT_TYPES
+    from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 
     dtype = FLOAT_TYPES[kind]
     generator = np.random.default_rng(1)

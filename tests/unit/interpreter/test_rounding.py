@@ -86,7 +86,7 @@ def test_the_tolerance_of_widened_sums() -> None:
     assert tolerance(np.dtype("f4"), through=np.dtype("f8")) == tolerance(np.dtype("f4"))
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_a_sum_in_another_order_agrees(backend: str) -> None:
     """Four devices add f32 in another order than one."""
     text = """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter.scatter_gather import gather, scatter
-from mesh_opt.runtime.abi.values import count_undefined
+from mesh_opt.runtime.abi.arrays import count_undefined
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
 from xdsl.dialects.builtin import TensorType, f32, i8

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mesh_opt.runtime.abi.values import count_undefined
+from mesh_opt.runtime.abi.arrays import count_undefined
 
 
 def _array(*shape: int) -> np.ndarray[Any, Any]:

@@ -7,17 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mesh_opt.runtime.abi.values import (
-    UnsupportedType,
-    count_undefined,
-    dtype_of,
-    from_integer,
-    shape_fits,
-    signed,
-    undefined,
-    unsigned,
-    wrap,
-)
+from mesh_opt.runtime.abi.arrays import UnsupportedType, count_undefined, shape_fits, wrap
+from mesh_opt.runtime.abi.values import dtype_of, from_integer, signed, undefined, unsigned
 from xdsl.dialects.builtin import (
     BFloat16Type,
     ComplexType,

@@ -9,7 +9,7 @@ import pytest
 from breadth import NIGHTLY
 from conformance import check
 from mesh_opt.api import compile
-from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.runtime.threads.thread_group import ThreadGroup
 from mpi_ranks import launch, mesh_run, run_ranks
 
 HELPERS = Path(__file__).parents[2] / "helpers"
@@ -308,7 +308,7 @@ from mesh_opt.api import compile
 
 program = compile({text!r}, backend="mpi", stages=False)
 program.devices_per_rank = {devices}
-threads = compile({text!r}, stages=False, backend="numba")
+threads = compile({text!r}, stages=False, backend="native")
 for size in (8, 11, 8):
     x = np.arange(size, dtype=np.float64)
     assert np.array_equal(program.main(x, 10), threads.main(x, 10)), size
@@ -356,12 +356,12 @@ def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) ->
 
 LARGE = """
 import numpy as np
-from mesh_opt.runtime import messages
+from mesh_opt.runtime.messages import step_interpreter
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective
-from mesh_opt.runtime.message_context import HEADER_BYTES
-from mesh_opt.runtime.message_steps import CollectiveSteps
-from mesh_opt.runtime.mpi import MpiCommunicator
+from mesh_opt.runtime.messages.context import HEADER_BYTES
+from mesh_opt.runtime.messages.collective_steps import CollectiveStepBuilder
+from mesh_opt.runtime.mpi.communicator import MpiCommunicator
 
 ranks = MpiCommunicator()
 world = ranks.world
@@ -369,15 +369,16 @@ for axis, sizes in ((0, (700, 800, 900)), (1, (1000, 1000, 1000))):
     shapes = tuple((each, 500)[:: 1 - 2 * axis] for each in sizes)
     whole = (sum(sizes), 500)[:: 1 - 2 * axis]
     wanted = Collective(
-        "all_gather", world, shapes[world.rank], F32, whole, F32, axis, shapes=shapes
+        "all_gather", world, shapes[world.index], F32, whole, F32, axis, shapes=shapes
     )
     all_of_them = [np.full(shape, number, np.float32) for number, shape in enumerate(shapes)]
-    found = ranks.perform(wanted, all_of_them[world.rank])
+    found = ranks.perform(wanted, all_of_them[world.index])
     assert np.array_equal(found, np.concatenate(all_of_them, axis))
-    words = CollectiveSteps(wanted, (0, 64), HEADER_BYTES).write(0).words
-    size = 4 * int(np.prod(shapes[world.rank]))
+    words = CollectiveStepBuilder(wanted, (0, 64), HEADER_BYTES).write(0).words
+    size = 4 * int(np.prod(shapes[world.index]))
     steps = zip(words, words[1:], words[3:])
-    assert ((messages.SEND, messages.RESULT_DATA, size) in steps) == (axis == 0), axis
+    direct = (step_interpreter.SEND, step_interpreter.RESULT_DATA, size)
+    assert (direct in steps) == (axis == 0), axis
 print("done")
 """
 
@@ -396,7 +397,7 @@ import sys
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    from mesh_opt.runtime.mpi_supervisor import supervisor
+    from mesh_opt.runtime.mpi.supervisor import supervisor
     if supervisor().rank == 1:
         {end}
     return 0
@@ -426,13 +427,13 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
 
 LATE = """
 import sys, time
-from mesh_opt.runtime import mpi_supervisor
+from mesh_opt.runtime.mpi import monitor, supervisor
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    if mpi_supervisor.supervisor().rank == 1:
+    if supervisor.supervisor().rank == 1:
         raise SystemExit("enough")
-    mpi_supervisor.GRACE = 10
+    supervisor.GRACE = monitor.GRACE = 10
     time.sleep(20)
     return 0
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import ml_dtypes
 import numpy as np
 import pytest
+from host_code_checks import used_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 from mesh_opt.codegen import cache
@@ -104,10 +105,10 @@ def count_up(b: Builder) -> None:
     b.move(total, 0)
     top, end = b.label(), b.label()
     b.emit("jump_unless", b.compute("cmpislt_i64", low, high), end)
-    b.place(top)
+    b.bind_label(top)
     b.emit("addi_i64", total, total, b.constant(1))
     b.emit("loop", index, high, step, top)
-    b.place(end)
+    b.bind_label(end)
     b.move(count, total)
     b.emit("return")
 
@@ -268,7 +269,7 @@ def test_blocks_do_not_overlap_and_are_used_again(sizes: list[int]) -> None:
     for (first, size), (second, _) in pairwise(ranges):
         assert first + size <= second - 64
     assert all(block % 64 == 0 for block in blocks)
-    assert pool.used_bytes == pool.peak_bytes == sum(sizes)
+    assert used_bytes(pool) == pool.peak_bytes == sum(sizes)
     for block in blocks:
         pool.release(block)
     taken = int(pool.words[TAKEN])
@@ -286,14 +287,14 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
     block = machine.call(0, [])[0]
     array = machine.pool.take(block, block, (64,), np.dtype(np.uint8))
     pool = machine.pool
-    assert pool.used_bytes == 64
+    assert used_bytes(pool) == 64
     part = array[:8]
     del array
     gc.collect()
-    assert pool.used_bytes == 64
+    assert used_bytes(pool) == 64
     del part
     gc.collect()
-    assert pool.used_bytes == 0
+    assert used_bytes(pool) == 0
     block = machine.call(0, [])[0]
     last = machine.pool.take(block, block, (64,), np.dtype(np.uint8))
     del machine, pool
@@ -303,7 +304,7 @@ def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
 
 def forever(b: Builder) -> None:
     top = b.label()
-    b.place(top)
+    b.bind_label(top)
     b.jump(top)
 
 
@@ -345,7 +346,7 @@ def test_a_run_that_fails_keeps_no_memory() -> None:
     for _ in range(3):
         with pytest.raises(IndexError):
             machine.call(0, [])
-        assert machine.pool.used_bytes == 0
+        assert used_bytes(machine.pool) == 0
 
 
 def test_the_code_of_pools_stays_in_memory() -> None:
@@ -384,7 +385,7 @@ def test_what_only_gets_one_constant_is_one() -> None:
     result, place = builder.result(), builder.register()
     builder.move_all([size, turn, other, place], [64, 0, 3, 5])
     top = builder.label()
-    builder.place(top)
+    builder.bind_label(top)
     builder.move(passed, size)
     for number, checked in enumerate((passed, passed, turn)):
         builder.emit("check", number, (checked,))
@@ -422,7 +423,7 @@ def test_devices_are_set_only_where_it_was_another_one() -> None:
         b.emit("device", 0)
         top = b.label()
         with b.scope():
-            b.place(top)
+            b.bind_label(top)
             on_device(b, 1, 2)
             on_device(b, 1, 1)
             on_device(b, 2, 1)

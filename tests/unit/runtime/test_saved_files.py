@@ -43,7 +43,7 @@ def refusal(path: Path, data: bytes) -> str:
     path.write_bytes(data)
     with pytest.raises(SavedFileError) as found:
         mesh_opt.load(path)
-    assert str(found.value).startswith(f"'{path}' is no program that can be run: it ")
+    assert str(found.value).startswith(f"'{path}' is not a program that can be run: it ")
     return str(found.value)
 
 

@@ -15,12 +15,12 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.runtime import native
+from mesh_opt.runtime import protocol
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective
 from mesh_opt.runtime.commands import Buffer, Command
 from mesh_opt.runtime.communicator import Communicator
-from mesh_opt.runtime.threads import ThreadGroup
+from mesh_opt.runtime.threads.thread_group import ThreadGroup
 from mesh_opt.sharding.collective_matching import ENDED
 from mesh_opt.sharding.grid import Grid
 
@@ -81,9 +81,9 @@ def test_a_collective_that_is_started_does_not_wait() -> None:
             return function(words.ctypes.data, constants.ctypes.data, phase, 1)
 
         if communicator.process == 0:
-            assert call(native.START) == native.WAITING
+            assert call(protocol.START) == protocol.WAITING
         communicator.exchange(communicator.world, ENDED, (1,))
-        assert call(native.FINISH if communicator.process == 0 else native.AT_ONCE) == 0
+        assert call(protocol.FINISH if communicator.process == 0 else protocol.AT_ONCE) == 0
         return arrays[result].tolist()
 
     group = ThreadGroup(2)
@@ -270,7 +270,7 @@ def test_pieces_of_known_and_different_sizes_are_joined() -> None:
         changed = text.replace("%n = arith.addi %p, %p", sizes)
         given = np.arange(8, dtype=np.float32)
         expected = api.compile(changed, stages=False).main(given)
-        assert api.compile(changed, backend="numba", stages=False).main(given).tolist() == (
+        assert api.compile(changed, backend="native", stages=False).main(given).tolist() == (
             expected.tolist()
         )
 

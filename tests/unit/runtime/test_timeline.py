@@ -31,12 +31,12 @@ def written(timeline: Timeline) -> list[dict[str, Any]]:
 def test_a_collective_waits_for_the_last_to_come() -> None:
     timeline = Timeline()
     for process, start in ((0, 1000), (1, 4000)):
-        meeting = timeline.meeting(process, 7)
-        timeline.add(Event("collective", "sum", process, 0, start, 5000, 64, (0, 1), meeting))
+        occurrence = timeline.next_occurrence(process, 7)
+        timeline.add(Event("collective", "sum", process, 0, start, 5000, 64, (0, 1), occurrence))
     # The next time they meet is another one.
     for process, start in ((1, 6000), (0, 6500)):
-        meeting = timeline.meeting(process, 7)
-        timeline.add(Event("collective", "sum", process, 0, start, 7000, 64, (0, 1), meeting))
+        occurrence = timeline.next_occurrence(process, 7)
+        timeline.add(Event("collective", "sum", process, 0, start, 7000, 64, (0, 1), occurrence))
     found = [
         (each["tid"] // 256, each["name"], round(1000 * each["dur"]))
         for each in written(timeline)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.sharding.axis_names import joined_names, names_of_parts
+from mesh_opt.sharding.axis_names import joined_names, sub_axis_names
 
 
 def test_parts_are_named_by_what_is_major_to_them() -> None:
-    names = names_of_parts(["x", "y"], [2, 8], [2, 2, 2, 2])
+    names = sub_axis_names(["x", "y"], [2, 8], [2, 2, 2, 2])
     assert names == ["x", "y:(1)2", "y:(2)2", "y:(4)2"]
-    assert names_of_parts(["y:(2)4"], [4], [2, 2]) == ["y:(2)2", "y:(4)2"]
-    assert names_of_parts(["x", "one"], [None, 1], [None, 1]) == ["x", "one"]
+    assert sub_axis_names(["y:(2)4"], [4], [2, 2]) == ["y:(2)2", "y:(4)2"]
+    assert sub_axis_names(["x", "one"], [None, 1], [None, 1]) == ["x", "one"]
 
 
 @pytest.mark.parametrize(

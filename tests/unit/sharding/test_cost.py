@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from mesh_opt.sharding.collectives import ALL_GATHER, ALL_REDUCE
-from mesh_opt.sharding.cost import known_extents, local_size, reshard_bytes
+from mesh_opt.sharding.cost import known_extents, local_bytes, reshard_bytes
 from mesh_opt.sharding.sharding import DimensionAxes
 
 EXTENTS = (2, 4)
@@ -33,5 +33,5 @@ def test_bytes_that_each_process_sends(
 def test_ring_formulas() -> None:
     assert 64 * ALL_REDUCE.sent(4) == 96
     assert 64 * ALL_GATHER.sent(4) == 192
-    assert local_size(800, ((0,), (1,)), EXTENTS) == 100
+    assert local_bytes(800, ((0,), (1,)), EXTENTS) == 100
     assert known_extents((4, None)) == (4, 2)

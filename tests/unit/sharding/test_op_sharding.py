@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from mesh_opt.sharding.factor_splits import PlannedTensor
-from mesh_opt.sharding.factors import Factor, FactorKind, FactorRule, Shards, Window
+from mesh_opt.sharding.factor_splits import TensorState
+from mesh_opt.sharding.factors import Factor, FactorKind, FactorRule, ShardRequirement, Window
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.op_sharding import (
     DEFAULT_PREFERENCE,
@@ -34,8 +34,8 @@ def plan(
 ) -> FactorSharding:
     return choose_op_sharding(
         rule,
-        [PlannedTensor(axes, index in explicit) for index, axes in enumerate(operands)],
-        [PlannedTensor(result, len(operands) in explicit)],
+        [TensorState(axes, index in explicit) for index, axes in enumerate(operands)],
+        [TensorState(result, len(operands) in explicit)],
         Grid("g", extents),
         preference,
     )
@@ -76,13 +76,13 @@ def test_large_partial_results_are_avoided(rule: Rules) -> None:
 def test_a_copy_that_is_there_is_free_and_one_to_share_is_cheap(matmul: FactorRule) -> None:
     left, right = ((0,), ()), ((), (0,))
 
-    def chosen(operand: PlannedTensor) -> FactorSharding:
-        operands = [operand, PlannedTensor(right)]
-        return choose_op_sharding(matmul, operands, [PlannedTensor(None)], Grid("g", (2,)))
+    def chosen(operand: TensorState) -> FactorSharding:
+        operands = [operand, TensorState(right)]
+        return choose_op_sharding(matmul, operands, [TensorState(None)], Grid("g", (2,)))
 
-    assert chosen(PlannedTensor(left)).operands == (left, NONE)
-    assert chosen(PlannedTensor(left, copies=(NONE,))).operands == (NONE, right)
-    assert chosen(PlannedTensor(left, sharers=8)).operands == (NONE, right)
+    assert chosen(TensorState(left)).operands == (left, NONE)
+    assert chosen(TensorState(left, copies=(NONE,))).operands == (NONE, right)
+    assert chosen(TensorState(left, sharers=8)).operands == (NONE, right)
 
 
 def test_reduce_scatter_costs_half(rule: Rules) -> None:
@@ -204,9 +204,9 @@ def agreed(
     offsets: tuple[tuple[int, ...] | None, ...] = (),
 ) -> tuple[tuple[int, ...], ...] | None:
     """The axes of the factors that annotations agree on; `offsets` are of the first operand."""
-    placed = [PlannedTensor(axes) for axes in operands]
+    placed = [TensorState(axes) for axes in operands]
     placed[0] = replace(placed[0], offsets=offsets)
-    found = annotated_op_sharding(rule, placed, [PlannedTensor(result)], grid)
+    found = annotated_op_sharding(rule, placed, [TensorState(result)], grid)
     return None if found is None else found.factor_axes
 
 
@@ -227,12 +227,12 @@ def test_annotations_that_say_nothing_or_two_things(matmul: FactorRule) -> None:
     [
         (Factor(3), (1,), (), True),
         (Factor(1), (0,), (), False),
-        (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (1,), (), False),
-        (Factor(3, FactorKind.PERMUTATION, shards=Shards.FILLED), (0,), (), True),
-        (Factor(3, shards=Shards.FILLED), (0,), ((0, 3, 3),), False),
-        (Factor(3, shards=Shards.EVEN), (0,), (), False),
-        (Factor(4, shards=Shards.EVEN), (0,), ((0, 2, 4),), False),
-        (Factor(4, shards=Shards.EVEN), (0,), (), True),
+        (Factor(3, FactorKind.PERMUTATION, shards=ShardRequirement.FILLED), (1,), (), False),
+        (Factor(3, FactorKind.PERMUTATION, shards=ShardRequirement.FILLED), (0,), (), True),
+        (Factor(3, shards=ShardRequirement.FILLED), (0,), ((0, 3, 3),), False),
+        (Factor(3, shards=ShardRequirement.EVEN), (0,), (), False),
+        (Factor(4, shards=ShardRequirement.EVEN), (0,), ((0, 2, 4),), False),
+        (Factor(4, shards=ShardRequirement.EVEN), (0,), (), True),
         (Factor(4, FactorKind.NEED_REPLICATION), (0,), (), False),
         (Factor(4, FactorKind.REDUCTION, (None,)), (0,), (), False),
     ],
@@ -261,8 +261,8 @@ def test_factors_of_a_dimension_are_split_evenly_on_known_grids(rule: Rules) -> 
 
 
 def test_reserved_axes_split_nothing(add: FactorRule) -> None:
-    operands = [PlannedTensor(((0,), (1,)))] * 2
-    result = [PlannedTensor(((0,), (1,)))]
+    operands = [TensorState(((0,), (1,)))] * 2
+    result = [TensorState(((0,), (1,)))]
     reserved = frozenset({1})
     assert annotated_op_sharding(add, operands, result, GRID, reserved) is None
     chosen = choose_op_sharding(add, operands, result, GRID, reserved=reserved)
@@ -270,8 +270,8 @@ def test_reserved_axes_split_nothing(add: FactorRule) -> None:
 
 
 def test_shardings_and_reductions_of_an_assignment(matmul: FactorRule) -> None:
-    operands = [PlannedTensor(((0,), (1,)), offsets=((0, 40, 64), None)), PlannedTensor(((1,), ()))]
-    chosen = annotated_op_sharding(matmul, operands, [PlannedTensor(((0,), ()))], GRID)
+    operands = [TensorState(((0,), (1,)), offsets=((0, 40, 64), None)), TensorState(((1,), ()))]
+    chosen = annotated_op_sharding(matmul, operands, [TensorState(((0,), ()))], GRID)
     assert chosen is not None
     assert chosen.assignment == (((0,), (0, 40, 64)), ((1,), None), ((), None))
     made = Sharding(GRID, ((0,), ()), offsets=((0, 40, 64), None))

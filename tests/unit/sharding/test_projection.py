@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from mesh_opt.sharding.factors import Factor, FactorRule
-from mesh_opt.sharding.projection import back, fits, project
+from mesh_opt.sharding.projection import fits, project, unproject
 
 Rules = Callable[..., FactorRule]
 EXTENTS = (2, 4, 3)
@@ -22,7 +22,7 @@ def test_a_dimension_of_one_factor_hands_over_all_its_axes(rule: Rules) -> None:
     projection = project(matmul.operands[0], ((0, 1), ()), matmul, EXTENTS)
     assert projection.axes == ((0, 1), (), None)
     assert projection.overflow == ()
-    assert back(matmul.operands[0], projection.axes, matmul, EXTENTS) == ((0, 1), ())
+    assert unproject(matmul.operands[0], projection.axes, matmul, EXTENTS) == ((0, 1), ())
 
 
 def test_axes_are_handed_out_major_to_minor(reshape: FactorRule) -> None:
@@ -36,9 +36,9 @@ def test_axes_are_handed_out_major_to_minor(reshape: FactorRule) -> None:
 
 def test_a_minor_factor_waits_for_the_major_one_to_be_full(reshape: FactorRule) -> None:
     whole = reshape.operands[0]
-    assert back(whole, ((1,), (0,)), reshape, EXTENTS) == ((1, 0),)
-    assert back(whole, ((0,), (2,)), reshape, EXTENTS) == ((0,),)
-    assert back(whole, ((), (0,)), reshape, EXTENTS) == ((),)
+    assert unproject(whole, ((1,), (0,)), reshape, EXTENTS) == ((1, 0),)
+    assert unproject(whole, ((0,), (2,)), reshape, EXTENTS) == ((0,),)
+    assert unproject(whole, ((), (0,)), reshape, EXTENTS) == ((),)
 
 
 def test_a_dimension_that_takes_part_in_nothing_keeps_its_axes_as_used(rule: Rules) -> None:

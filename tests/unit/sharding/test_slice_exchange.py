@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from mesh_opt.sharding.factors import Window
 from mesh_opt.sharding.local_shape import default_offsets
 from mesh_opt.sharding.slice_exchange import (
-    MOST_PARTS,
+    MOST_PROCESSES,
     HaloWidths,
     Interval,
-    Part,
+    PieceCopy,
     SliceExchange,
-    best_way,
+    cheapest_exchange,
     plan_joined_exchange,
     plan_slice_exchange,
     window_bytes,
@@ -34,23 +34,23 @@ def sections(
     """By process: what is where in its section, elements being named by their places."""
     found: list[dict[int, int]] = [{} for _ in range(count)]
 
-    def put(process: int, part: Part, held: Sequence[int]) -> None:
-        first, place = part.first[process], part.places[process]
-        for step in range(part.lengths[process]):
+    def put(process: int, copy: PieceCopy, held: Sequence[int]) -> None:
+        first, place = copy.source_offsets[process], copy.section_offsets[process]
+        for step in range(copy.lengths[process]):
             assert place + step not in found[process]
             found[process][place + step] = held[first + step]
 
     for process, interval in enumerate(owned):
-        for part in exchange.own:
-            put(process, part, range(*interval))
+        for copy in exchange.own:
+            put(process, copy, range(*interval))
     for each in exchange.rounds:
         assert sorted(each.receivers) == sorted(each.senders) == list(range(count))
         for process, sender in enumerate(each.senders):
             assert each.receivers[sender] == process
             start, stop = owned[sender]
-            sent = range(start, stop)[each.sent[sender] :][: each.width]
+            sent = range(start, stop)[each.send_offsets[sender] :][: each.width]
             assert len(sent) == each.width
-            put(process, each.part, sent)
+            put(process, each.copy, sent)
     return found
 
 
@@ -151,7 +151,7 @@ QUARTERS = [(0, 4), (4, 8), (8, 12), (12, 16)]
 def test_best_way(
     wanted: list[Interval], way: HaloWidths | type[SliceExchange] | None, sent: int
 ) -> None:
-    found, elements = best_way(QUARTERS, wanted)
+    found, elements = cheapest_exchange(QUARTERS, wanted)
     if isinstance(way, type):
         assert isinstance(found, way)
     else:
@@ -160,9 +160,9 @@ def test_best_way(
 
 
 def test_many_parts_are_not_matched_with_each_other() -> None:
-    parts = MOST_PARTS + 1
+    parts = MOST_PROCESSES + 1
     owned = [(part, part + 1) for part in range(parts)]
-    assert best_way(owned, owned[::-1]) == (None, parts - 1)
+    assert cheapest_exchange(owned, owned[::-1]) == (None, parts - 1)
 
 
 @given(
@@ -191,5 +191,5 @@ def test_window_bytes(
         assert read <= set(range(start, end)) <= set(range(extent))
         assert abs(stride) > 1 or len(read) == end - start
         needs += len(set(range(start, end)) - set(range(own * part, own * (part + 1))))
-    sent = window_bytes(window, turns * parts, parts, 4 * extent)
+    sent = window_bytes(window, turns * parts, parts, 4 * extent / parts)
     assert needs / parts <= sent / 4 + 1e-9 <= own * (parts - 1) + 1e-6

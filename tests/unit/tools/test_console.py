@@ -35,11 +35,11 @@ def test_a_broken_pipe_is_for_the_console(main: Callable[..., int]) -> None:
         ("a.mlir", "1", False),
         ("a.mlir", "", False),
         ("", "", False),
-        ("a.mlir --backend=numba", "4", True),
-        ("a.mlir --backend=numba", "", False),
+        ("a.mlir --backend=native", "4", True),
+        ("a.mlir --backend=native", "", False),
         ("--backend=mpi --backend=interpreter", "", False),
         ("-backend=mpi", "", True),
-        ("-backend mpi --backend=numba", "", False),
+        ("-backend mpi --backend=native", "", False),
     ],
 )
 def test_who_runs_on_ranks(

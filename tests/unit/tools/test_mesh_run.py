@@ -425,7 +425,7 @@ def test_help_imports_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_endless_recursion(
     run: Run, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,7 +441,7 @@ def test_endless_recursion(
     assert err.startswith(f"{path}:2:8: error: 'func.call' op is a call 50 deep: does @f recurse")
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_grids_that_no_machine_holds(run: Run, tmp_path: Path, backend: str) -> None:
     path = tmp_path / "large.mlir"
     path.write_text("""

@@ -8,7 +8,7 @@ import re
 import pytest
 from mesh_opt.tools import mesh_run
 
-BACKENDS = ("interpreter", "numba")
+BACKENDS = ("interpreter", "native")
 
 EMPTY = """func.func @main(%n: index) -> tensor<?xf32> {
   %e = tensor.empty(%n) : tensor<?xf32>

@@ -98,7 +98,7 @@ def test_a_full_standard_output(command: list[str]) -> None:
 def test_modules_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     for name in ("numpy", "numba", "xdsl", "mpi4py"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('of the current folder')")
-    command = [TOOLS / "mesh-run", "-", "--backend=numba"]
+    command = [TOOLS / "mesh-run", "-", "--backend=native"]
     done = subprocess.run(
         command, input=PROGRAM, text=True, capture_output=True, cwd=tmp_path, check=False
     )

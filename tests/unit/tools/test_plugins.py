@@ -95,7 +95,7 @@ def test_the_example_computes_what_it_says(pipeline: str) -> None:
     program = compile(PROGRAM, pipeline)["main"]
     positions = np.arange(1, 18, dtype=np.float32)[:, None]
     expected = (((x + positions) @ w) ** 2).sum(1)
-    for backend in ("interpreter", "numba"):
+    for backend in ("interpreter", "native"):
         (found,) = program.run([x, w], backend)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 

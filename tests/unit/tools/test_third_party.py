@@ -339,7 +339,7 @@ def test_faults_of_rules_and_handlers(operation: str) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
@@ -378,7 +378,7 @@ def test_faults_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     space: dict[str, object] = {"__name__": "zeta_package.kernels"}
     exec("def bad_kernel(*given):\n    return given[99]\n", space)
     monkeypatch.setitem(expressions.RULES, "zeta.bad_kernel", space["bad_kernel"])
-    code, _, errors = run(text, "--random-inputs=0", "--backend=numba")
+    code, _, errors = run(text, "--random-inputs=0", "--backend=native")
     assert code == 1
     message = "in kernel zeta_package.kernels.bad_kernel: IndexError: tuple index out of range"
     assert errors.startswith(f"<stdin>:5:8: error: 'zeta.bad_kernel' op {message}\n")

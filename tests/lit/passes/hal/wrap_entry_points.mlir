@@ -1,5 +1,5 @@
-// RUN: mesh-opt %s --split-input-file --wrap-entry-points | filecheck %s
-// RUN: mesh-opt %s --split-input-file --iree-abi-wrap-entry-points | filecheck %s
+// RUN: mesh-opt %s --split-input-file --wrap-entry-points=inline=true | filecheck %s
+// RUN: mesh-opt %s --split-input-file --iree-abi-wrap-entry-points=inline=true | filecheck %s
 
 // CHECK-LABEL: util.func public @main(%a: !hal.buffer_view, %i: i32) -> (!hal.buffer_view, i32) attributes {iree.abi.stub, iree.reflection = {iree.abi.declaration = "sync func @main(%input0: tensor<?x4xf32> {iree.abi.affinity = #hal.device.affinity<@x>}, %input1: i32) -> (%output0: tensor<?x4xf32>, %output1: i32)"}}
 // CHECK: %[[M:.*]] = hal.buffer_view.dim<%a : !hal.buffer_view>[0] : index

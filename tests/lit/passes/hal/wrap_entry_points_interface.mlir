@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --split-input-file --allow-unregistered-dialect --iree-abi-wrap-entry-points | filecheck %s
+// RUN: mesh-opt %s --split-input-file --allow-unregistered-dialect --iree-abi-wrap-entry-points=inline=true | filecheck %s
 
 // A function that the program calls stays, and callers get another one.
 
@@ -8,11 +8,11 @@
 // CHECK: %[[I:.*]] = hal.tensor.import
 // CHECK: %[[R:.*]] = util.call @_other_0(%[[I]]) : (tensor<4xf32>) -> tensor<4xf32>
 // CHECK: hal.tensor.export %[[R]] "output0"
-// CHECK: util.func private @_other_0(%a: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK: util.func private @_other_0(%a: tensor<4xf32>) -> tensor<4xf32> attributes {hal.abi.convention = #hal.abi.convention<synchronous>} {
 // CHECK-NEXT: util.return %a
 // CHECK-LABEL: util.func public @of_func(
 // CHECK: func.call @_of_func(
-// CHECK: func.func private @_of_func(%a: tensor<4xf32>) -> tensor<4xf32> {
+// CHECK: func.func private @_of_func(%a: tensor<4xf32>) -> tensor<4xf32> attributes {hal.abi.convention = #hal.abi.convention<synchronous>} {
 // CHECK-NEXT: func.call @_of_func(
 util.func private @_other() {
   util.return
@@ -37,8 +37,8 @@ func.func @of_func(%a: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-SAME: "sync func @told(%aa: tensor<?x8xf32>, %input1: !hal.buffer {iree.abi.output = 1 : index}, %input2: tensor<4x8xf32> {iree.abi.consume, iree.abi.encoding = tensor<4x2xf64>}) -> (%output0: tensor<4x8xf32> {iree.abi.encoding = tensor<8x4xf32>}, %rr: tensor<?x8xf32>)"
 // CHECK: hal.tensor.import %a "aa" : !hal.buffer_view -> tensor<?x8xf32>{%{{.*}}}
 // CHECK: hal.tensor.import consume %c "input2" : !hal.buffer_view -> tensor<4x2xf64> as tensor<4x8xf32>
-// CHECK: hal.tensor.export %{{.*}} "output0" : tensor<8x4xf32> as tensor<4x8xf32> -> !hal.buffer_view
 // CHECK: %[[S:.*]] = hal.tensor.alias %{{.*}} : tensor<?x8xf32>{%[[D:.*]]} to %b : !hal.buffer
+// CHECK: hal.tensor.export %{{.*}} "output0" : tensor<8x4xf32> as tensor<4x8xf32> -> !hal.buffer_view
 // CHECK-NEXT: hal.tensor.export %[[S]] "rr" : tensor<?x8xf32>{%[[D]]} -> !hal.buffer_view
 util.func public @told(%a: tensor<?x8xf32> {iree.abi.name = "aa"}, %b: !hal.buffer {iree.abi.output = 1 : index}, %c: tensor<4x8xf32> {iree.abi.consume, iree.abi.encoding = tensor<4x2xf64>}) -> (tensor<4x8xf32> {iree.abi.encoding = tensor<8x4xf32>}, tensor<?x8xf32> {iree.abi.name = "rr"}) {
   util.return %c, %a : tensor<4x8xf32>, tensor<?x8xf32>

@@ -139,3 +139,13 @@ func.func @factor_of_one(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %3 = stablehlo.exponential %a : tensor<4xf32>
   return %2, %3 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A broadcast that only adds dimensions of one element moves nothing.
+// CHECK-LABEL: @unit_dimensions
+// CHECK: tensor.expand_shape %{{.*}} {{\[}}[0, 1, 2]] output_shape [1, 4, 1] : tensor<4xf32> into tensor<1x4x1xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: func.return
+func.func @unit_dimensions(%a: tensor<4xf32>) -> tensor<1x4x1xf32> {
+  %0 = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<4xf32>) -> tensor<1x4x1xf32>
+  return %0 : tensor<1x4x1xf32>
+}

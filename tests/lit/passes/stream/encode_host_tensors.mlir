@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --encode-host-tensors | filecheck %s
 
 // Sizes: the largest of the layouts; constants where shapes are static; unknown sizes in a
-// formula, tiles first and bytes last.
+// formula: tiles and bytes behind the first of them.
 
 // CHECK-LABEL: util.func public @sizes
 // CHECK: arith.constant 256 : index
@@ -11,14 +11,15 @@
 // CHECK: arith.constant 17039360 : index
 // CHECK: arith.constant 2 : index
 // CHECK: %[[FOUR:.*]] = arith.constant 40 : index
-// CHECK: arith.muli %m, %[[FOUR]] overflow<nsw> : index
+// CHECK: arith.muli %m, %[[FOUR]] : index
 // CHECK: %[[T:.*]] = arith.constant 16 : index
 // CHECK: %[[A:.*]] = arith.ceildivsi %m, %[[T]] : index
-// CHECK: %[[U:.*]] = arith.constant 2 : index
-// CHECK: %[[B:.*]] = arith.ceildivsi %n, %[[U]] : index
-// CHECK: %[[C:.*]] = arith.muli %[[A]], %[[B]] overflow<nsw> : index
-// CHECK: %[[BYTES:.*]] = arith.constant 128 : index
-// CHECK: %[[ONE:.*]] = arith.muli %[[C]], %[[BYTES]] overflow<nsw> : index
+// CHECK: %[[M:.*]] = arith.muli %[[A]], %{{.*}} overflow<nsw> : index
+// CHECK: %[[B:.*]] = arith.ceildivsi %n, %{{.*}} : index
+// CHECK: %[[N:.*]] = arith.muli %[[B]], %{{.*}} overflow<nsw> : index
+// CHECK: %[[BYTES:.*]] = arith.constant 4 : index
+// CHECK: %[[C:.*]] = arith.muli %[[M]], %[[BYTES]] overflow<nsw> : index
+// CHECK: %[[ONE:.*]] = arith.muli %[[C]], %[[N]] overflow<nsw> : index
 // CHECK: arith.maxui %[[ONE]], %{{.*}} : index
 // CHECK: arith.ceildivui
 #tiled = #iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 2], outerDimsPerm = [0, 1]}}>
@@ -49,7 +50,6 @@ util.func public @sizes(%m: index, %n: index) {
 // CHECK: arith.shli
 // CHECK: %[[BYTE:.*]] = arith.ori
 // CHECK: stream.async.splat %[[BYTE]] : i8 -> !stream.resource<*>{%s}
-// CHECK: stream.async.clone on(#hal.device.affinity<@d>)
 // CHECK: arith.constant 24 : index
 // CHECK: stream.async.slice on(#hal.device.affinity<@d>) %{{.*}}[%{{.*}} to %{{.*}}]
 // CHECK: stream.async.fill on(#hal.device.affinity<@d>) %{{.*}}, %{{.*}}[%{{.*}} to %s for %s] : i32
@@ -85,10 +85,10 @@ util.func public @operations(%s: index, %n: index, %f: f32, %nibble: i4, %stagin
 // CHECK-LABEL: util.func public @baseline
 // CHECK: arith.constant 768 : index
 // CHECK: %[[SIXTEEN:.*]] = arith.constant 16 : index
-// CHECK: %[[K:.*]] = arith.ceildivsi %k, %[[SIXTEEN]] : index
-// CHECK: %[[B:.*]] = arith.muli %b, %[[K]] overflow<nsw> : index
-// CHECK: %[[BYTES:.*]] = arith.constant 64 : index
-// CHECK: arith.muli %[[B]], %[[BYTES]] overflow<nsw> : index
+// CHECK: %[[T:.*]] = arith.ceildivsi %k, %[[SIXTEEN]] : index
+// CHECK: %[[K:.*]] = arith.muli %[[T]], %{{.*}} overflow<nsw> : index
+// CHECK: %[[B:.*]] = arith.muli %b, %{{.*}} overflow<nsw> : index
+// CHECK: arith.muli %[[B]], %[[K]] overflow<nsw> : index
 // CHECK: complex.bitcast %z : complex<f32> to i64
 #lhs = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], round_dims_to = array<i64: 4, 8, 16>>
 #batched = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>], bcast_map = affine_map<(b, m, k) -> (b, k)>, round_dims_to = array<i64: 4, 8, 16>>
@@ -110,7 +110,7 @@ util.func public @elements(%r: !stream.resource<staging>, %s: index, %i: index, 
   // CHECK: %[[TWO:.*]] = arith.constant 2 : index
   // CHECK: %[[AT:.*]] = arith.divui %i, %[[TWO]] : index
   // CHECK: %[[WHICH:.*]] = arith.remui %i, %{{.*}} : index
-  // CHECK: %[[BITS:.*]] = arith.muli %[[WHICH]], %{{.*}} overflow<nsw> : index
+  // CHECK: %[[BITS:.*]] = arith.muli %[[WHICH]], %{{.*}} : index
   // CHECK: %[[SHIFT:.*]] = arith.index_cast %[[BITS]] : index to i8
   // CHECK: %[[BYTE:.*]] = stream.async.load %r[%[[AT]]] : !stream.resource<staging>{%s} -> i8
   // CHECK: %[[LOW:.*]] = arith.shrui %[[BYTE]], %[[SHIFT]] : i8
@@ -155,7 +155,7 @@ util.func public @parts(%r: !stream.resource<*>, %s: index, %i: index, %v: i4, %
   %two = stream.tensor.sizeof tensor<3xi4> : index
   // CHECK: stream.async.slice %r[%[[ONE:.*]] to %[[THREE:.*]]] : !stream.resource<*>{%s} -> !stream.resource<*>{%{{.*}}}
   %0 = stream.tensor.slice %r[%c2 for %c3] : tensor<9xi4> in !stream.resource<*>{%s} -> tensor<3xi4> in !stream.resource<*>{%two}
-  // CHECK: arith.muli %i, %{{.*}} overflow<nsw> : index
+  // CHECK: arith.muli %i, %{{.*}} : index
   // CHECK: stream.async.fill
   %1 = stream.tensor.fill %v, %r[%i, %c0 for %c1, %c8] : i4 -> tensor<3x8xi4> in %r as !stream.resource<*>{%s}
   // CHECK: stream.async.update
@@ -192,7 +192,7 @@ func.func @packed_constants() -> (!stream.resource<constant>, !stream.resource<c
 // A copy of a tensor in rows may be about other elements of as many bytes.
 // CHECK-LABEL: util.func public @reinterpreted
 util.func public @reinterpreted(%r: !stream.resource<*>, %s: index) -> !stream.resource<*> {
-  // CHECK: stream.async.clone %r : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  // CHECK-NEXT: util.return %r
   %0 = stream.tensor.clone %r : tensor<8xi4> in !stream.resource<*>{%s} -> tensor<4xi8> in !stream.resource<*>{%s}
   util.return %0 : !stream.resource<*>
 }
@@ -208,4 +208,17 @@ util.func public @loaded_size(%r: !stream.resource<staging>, %s: index) -> (inde
   %0 = stream.tensor.empty : tensor<?xi8>{%n} in !stream.resource<*>{%bytes}
   // CHECK: util.return %[[SIZE]]
   util.return %bytes, %0 : index, !stream.resource<*>
+}
+
+// -----
+
+// A copy within one lifetime is its source: what changes bytes gives new ones.
+
+// CHECK-LABEL: util.func public @copies
+// CHECK: %[[MOVED:.*]] = stream.async.clone %r : !stream.resource<*>{%s} -> !stream.resource<external>{%s}
+// CHECK: util.return %r, %[[MOVED]]
+util.func public @copies(%r: !stream.resource<*>, %s: index) -> (!stream.resource<*>, !stream.resource<external>) {
+  %0 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xi32> in !stream.resource<*>{%s}
+  %1 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xf32> in !stream.resource<external>{%s}
+  util.return %0, %1 : !stream.resource<*>, !stream.resource<external>
 }

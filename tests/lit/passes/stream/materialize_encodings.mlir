@@ -9,8 +9,8 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 
 // CHECK-DAG: #encoding = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0 : i64, 1 : i64], innerTileSizes = [16 : i64, 1 : i64], outerDimsPerm = [0 : i64, 1 : i64]}}>]>
 // CHECK: stream.executable private @_encoding_0 {
-// CHECK:   stream.executable.export public @_encoding_0_encode_Dx5_f32 workgroups(%{{.*}}: index) -> (index, index, index)
-// CHECK:   func.func @_encoding_0_encode_Dx5_f32(%{{.*}}: !stream.binding, %{{.*}}: index, %{{.*}}: !stream.binding)
+// CHECK:   stream.executable.export public @_encoding_0_encode_Dx5xf32_to_Dx5xf32 workgroups(%{{.*}}: index, %{{.*}}: index) -> (index, index, index)
+// CHECK:   func.func @_encoding_0_encode_Dx5xf32_to_Dx5xf32(%{{.*}}: !stream.binding, %{{.*}}: index, %{{.*}}: index, %{{.*}}: !stream.binding)
 // CHECK:     iree_tensor_ext.dispatch.workload.ordinal
 // CHECK:     stream.binding.subspan {{.*}}<readonly:tensor<?x5xf32>>
 // CHECK:     stream.binding.subspan {{.*}}<writeonly:tensor<?x5xf32, #encoding
@@ -20,7 +20,7 @@ util.global private @d = #hal.device.target<"local", [#exe]> : !hal.device
 // CHECK: stream.executable private @_encoding_1 {
 // CHECK:     iree_encoding.unset_encoding
 // CHECK-LABEL: util.func public @main(
-// CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n](%r, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index) -> tensor<?x5xf32, #encoding
+// CHECK: %[[A:.*]] = stream.tensor.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@{{[a-zA-Z0-9_]+}}[%n, %n](%r, %n, %n) : (tensor<?x5xf32>{%n} in !stream.resource<*>{%s}, index, index) -> tensor<?x5xf32, #encoding
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_0::
 // CHECK: stream.tensor.dispatch {{.*}} @_encoding_1::
 // CHECK-NOT: stream.tensor.encode
@@ -54,4 +54,17 @@ util.func public @bytes(%r: !stream.resource<*>, %s: index, %t: index) -> (!stre
   %1 = stream.tensor.encode on(#hal.device.affinity<@a>) %r : tensor<4x5xf32> in !stream.resource<*>{%s} -> tensor<4x5xf32, #tiled> in !stream.resource<*>{%t}
   %2 = stream.tensor.encode on(#hal.device.affinity<@b>) %r : tensor<4x5xf32> in !stream.resource<*>{%s} -> tensor<4x5xf32, #tiled> in !stream.resource<*>{%t}
   util.return %0, %1, %2 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}
+
+// -----
+
+// A layout may be open, and a device not be there yet.
+
+// CHECK-LABEL: util.func public @open
+// CHECK: stream.async.dispatch on(#hal.device.affinity<@d>) @_encoding_0::@_encoding_0_encode_Dx8xf32_to_Dx8xf32[%n, %n](%r[%{{.*}} to %s for %s], %n, %n)
+// CHECK: util.return %{{.*}}, %r
+util.func public @open(%r: !stream.resource<*>, %s: index, %n: index) -> (!stream.resource<*>, !stream.resource<*>) {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x8xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x8xf32, #iree_encoding.testing<>>{%n} in !stream.resource<*>{%s}
+  %1 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x8xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x8xf32>{%n} in !stream.resource<*>{%s}
+  util.return %0, %1 : !stream.resource<*>, !stream.resource<*>
 }

@@ -9,7 +9,7 @@ from mesh_opt.passes.sharding.rules.builder import elementwise_rule
 from mesh_opt.passes.sharding.rules.registry import factor_rule, sharding_rule
 from mesh_opt.passes.sharding.rules.reshapes import common_factors
 from mesh_opt.passes.sharding.rules.rule_cache import RuleCache
-from mesh_opt.passes.sharding.rules.tensor import kept_dimensions
+from mesh_opt.passes.sharding.rules.tensor import slice_positions
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.test import TestOp as UnknownOp
 from xdsl.ir import Operation
@@ -276,9 +276,9 @@ def test_reshapes(
 
 
 def test_dropped_dimensions_of_slices() -> None:
-    assert kept_dimensions((4, 1, 2), (4, 2)) == [0, None, 1]
-    assert kept_dimensions((1, 1, 2), (1, 2)) in ([None, 0, 1], [0, None, 1])
-    assert kept_dimensions((4, 2), (4, 3)) is None
+    assert slice_positions((4, 1, 2), (4, 2)) == [0, None, 1]
+    assert slice_positions((1, 1, 2), (1, 2)) in ([None, 0, 1], [0, None, 1])
+    assert slice_positions((4, 2), (4, 3)) is None
 
 
 def test_the_cache_gives_equal_rules_as_one_object() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.passes.stablehlo.progressions import Progression, index_progression, progression
+from mesh_opt.passes.stablehlo.data_movement.progressions import Progression, index_progression
 from parsing import parse_program
 from xdsl.ir import SSAValue
 
@@ -13,6 +13,11 @@ def last_value(body: str, arguments: str = "") -> SSAValue:
     module = parse_program(f"func.func @f({arguments}) {{\n{body}\n  return\n}}")
     found = [op.results[0] for op in module.walk() if op.results]
     return found[-1]
+
+
+def progression(value: SSAValue) -> Progression | None:
+    """Of a tensor of numbers that are index vectors of one component each."""
+    return index_progression(value, value.type.get_num_dims(), 0)
 
 
 def splat(name: str, number: int, size: str = "8x") -> str:

@@ -46,7 +46,7 @@ def weight_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "numba"])
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_a_weight_of_two_products(weight_file: Path, backend: str) -> None:
     text = "--device=local-task --random-inputs=0 --check --output=@{}.npy --output=".format(
         weight_file.with_name("out")

@@ -154,7 +154,10 @@ def test_ranks_that_die_are_one_message() -> None:
     [
         (("p.mlir", "--ranks=0"), "--ranks must be at least 1, and is 0"),
         (("--ranks=2",), "ranks have no standard input: name the file of the program"),
-        (("p.mlir", "--ranks=2", "--backend=numba"), "--ranks needs --backend=mpi, and not numba"),
+        (
+            ("p.mlir", "--ranks=2", "--backend=native"),
+            "--ranks needs --backend=mpi, and not native",
+        ),
         (
             ("p.mlir", "--devices-per-rank=2"),
             "--devices-per-rank needs --backend=mpi or --ranks",
@@ -253,11 +256,11 @@ def test_ranks_with_other_backends_do_not_wait_for_each_other(tmp_path: Path) ->
         command = [launcher, *ranks[0], ":", *ranks[1]]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    apart = started("--backend=mpi", "--backend=numba")
+    apart = started("--backend=mpi", "--backend=native")
     assert apart.returncode == 1
-    wanted = "rank 0 runs with --backend=mpi, and rank 1 with --backend=numba: all ranks must"
+    wanted = "rank 0 runs with --backend=mpi, and rank 1 with --backend=native: all ranks must"
     assert apart.stderr.count(wanted) == 1
-    alone = started("--backend=numba", "--backend=numba")
+    alone = started("--backend=native", "--backend=native")
     assert alone.returncode == 0, alone.stderr
     assert alone.stdout.count("EXEC @main") == 2
 

@@ -1,0 +1,1 @@
+"""Rules of custom calls, and of ops that are kept."""

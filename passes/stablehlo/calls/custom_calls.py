@@ -1,0 +1,72 @@
+"""Convert custom calls by their target."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
+from xdsl.dialects.cf import AssertOp
+from xdsl.ir import Operation
+
+from ....dialects.chlo.dialect import UNARY, Chlo
+from ....dialects.stablehlo.syntax import string
+from ....ir.attribute_access import attribute
+from ....ir.diagnostics import OperationError
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, call_rule, tensor_rule
+
+
+@tensor_rule("stablehlo.custom_call")
+def _custom_call(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    target = string(attribute(op, "call_target_name")) or ""
+    rule = call_rule.get(target)
+    if rule is None:
+        raise OperationError(op, f"calls '{target}', which is no target that mesh-opt knows")
+    return rule(lowering, op, operands)
+
+
+@tensor_rule("interpreter.probe")
+def _probe(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del lowering, op
+    return operands
+
+
+@call_rule(
+    *("Sharding", "annotate_device_placement", "xla.sdy.FuncResultSharding"),
+    *("SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"),
+)
+def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Drop an annotation; the passes in `imports/` have read its shardings before."""
+    if len(operands) != len(op.results) or any(
+        one != other for one, other in zip(op.operand_types, op.result_types, strict=True)
+    ):
+        raise OperationError(op, "changes the shape of what it annotates, which is not supported")
+    return operands
+
+
+@call_rule(*(f"mhlo.{name}" for name in UNARY.split()), "mhlo.topk")
+def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert a CHLO function that JAX wrote as a call, which keeps XLA from expanding it."""
+    target = string(attribute(op, "call_target_name")) or ""
+    name = {"mhlo.topk": "chlo.top_k"}.get(target, target.replace("mhlo.", "chlo."))
+    found = op.attributes.get("mhlo.attributes")
+    options = dict(found.data) if isinstance(found, DictionaryAttr) else {}
+    largest = options.pop("largest", None)
+    if isinstance(largest, IntegerAttr) and not largest.value.data:
+        raise OperationError(op, "asks for the smallest elements, expected largest = true")
+    stand_in = _FUNCTIONS[name].create(
+        operands=op.operands, result_types=op.result_types, properties=options
+    )
+    stand_in.location = op.location
+    results = lowering.with_origin(stand_in).results(stand_in, operands)
+    stand_in.drop_all_references()
+    return results
+
+
+_FUNCTIONS = {each.name: each for each in Chlo.operations}
+
+
+@call_rule("shape_assertion")
+def _shape_assertion(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert an assertion on dynamic sizes by `jax.export`. Its message keeps its placeholders."""
+    message = string(op.attributes.get("error_message")) or "sizes are as the program expects"
+    lowering.emit.add_op(AssertOp(lowering.emit.element(operands[0]), message))
+    return ()

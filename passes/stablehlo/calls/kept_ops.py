@@ -1,0 +1,26 @@
+"""Keep ops that have no conversion: Cholesky, FFT, triangular solves and LAPACK calls.
+
+The interpreter executes them, for native code as well, which emits a remark.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ....ir.locations import rebuilt
+from ..lowering.element_types import converted
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, call_rule, tensor_rule
+
+LAPACK = (
+    *("potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "syevd", "heevd"),
+    *("geev", "gesdd", "gesvd", "trsm", "gtsv", "gehrd", "sytrd", "hetrd", "gees"),
+)
+"""The LAPACK functions that the interpreter implements, without the letter of their type."""
+
+
+@tensor_rule("stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve")
+@call_rule(*(f"lapack_{letter}{name}_ffi" for name in LAPACK for letter in "sdcz"))
+def _kept(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    kept = rebuilt(op, operands, [converted(each) for each in op.result_types])
+    return lowering.emit.add_op(kept).results

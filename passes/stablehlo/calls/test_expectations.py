@@ -1,0 +1,93 @@
+"""Convert the expectations of test programs: the ops and custom calls of `check`."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+)
+from xdsl.dialects.cf import AssertOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.check import AgreeOp
+from ....dialects.stablehlo.syntax import string
+from ....ir.attribute_access import attribute
+from ....ir.diagnostics import OperationError
+from ..lowering.element_types import operand_kind
+from ..lowering.emitter import BOOL
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, call_rule, tensor_rule
+
+
+def _agree(
+    lowering: Lowering, op: Operation, actual: SSAValue, expected: SSAValue, how: str
+) -> SSAValue:
+    """Emit a comparison of two tensors and an assertion that it holds.
+
+    The comparison op itself fails at run time and reports the difference.
+    """
+    e = lowering.emit
+    properties: dict[str, Attribute] = {"how": StringAttr(how)}
+    for name in ("tolerance", "max_ulp_difference", "min_ulp_difference"):
+        found = attribute(op, name)
+        if isinstance(found, IntegerAttr | FloatAttr):
+            number = found.value.data
+            properties[name] = (
+                FloatAttr(float(number), f64) if name == "tolerance" else IntegerAttr(number, 64)  # pyright: ignore
+            )
+    if operand_kind(op).name == "unsigned":
+        properties["is_unsigned"] = UnitAttr()
+    made = AgreeOp.create(
+        operands=[actual, expected],
+        result_types=[TensorType(BOOL, [])],
+        properties=properties,
+    )
+    result = e.insert(made)
+    e.add_op(AssertOp(e.element(result), "values are as expected"))
+    return result
+
+
+@call_rule("check.expect_eq", "check.expect_almost_eq", "check.expect_close")
+def _expect(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    target = string(attribute(op, "call_target_name")) or ""
+    _agree(lowering, op, operands[0], operands[1], target.removeprefix("check.expect_"))
+    return ()
+
+
+@call_rule("check.eq")
+def _check_eq(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Check that integers are equal and floats almost.
+
+    The expected values are the first operand.
+    """
+    how = "eq" if operand_kind(op).is_integer else "almost_eq"
+    return [_agree(lowering, op, operands[1], operands[0], how)]
+
+
+@tensor_rule("check.expect_eq", "check.expect_almost_eq", "check.expect_close")
+def _expect_op(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    _agree(lowering, op, operands[0], operands[1], op.name.removeprefix("check.expect_"))
+    return ()
+
+
+@tensor_rule("check.expect_eq_const", "check.expect_almost_eq_const")
+def _expect_constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    value = attribute(op, "value")
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise OperationError(op, f"expects a dense constant, found {value}")
+    type_ = cast("TensorType[Any]", operands[0].type)
+    shape = cast("TensorType[Any]", cast(Any, value).type).get_shape()
+    constant_type = TensorType(type_.element_type, shape)
+    stored = DenseIntOrFPElementsAttr(constant_type, cast(Any, value).data)
+    expected = lowering.emit.insert(ConstantOp(stored, constant_type))
+    how = op.name.removeprefix("check.expect_").removesuffix("_const")
+    _agree(lowering, op, operands[0], expected, how)
+    return ()

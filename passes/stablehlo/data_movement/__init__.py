@@ -1,0 +1,1 @@
+"""Rules of ops that move elements: reshapes, slices, padding, gathers and scatters."""

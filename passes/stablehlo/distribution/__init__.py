@@ -1,0 +1,1 @@
+"""Rules of collectives, and of programs that run on several processes."""

@@ -1,0 +1,419 @@
+"""Convert StableHLO collectives to those of `shard`.
+
+Devices are numbered row-major over the mesh. Replica groups must therefore be groups along some
+axes of a grid; a grid with these extents is added to the module if it has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects import tensor
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    SymbolRefAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ....dialects.sdy.attributes import AxisRef, Mesh
+from ....dialects.sdy.meshes import MeshOp
+from ....dialects.shard.dialect import (
+    AllGatherOp,
+    AllReduceOp,
+    AllToAllOp,
+    BroadcastOp,
+    GridOp,
+    ProcessLinearIndexOp,
+    RecvOp,
+    ReduceScatterOp,
+    SendOp,
+    ShiftOp,
+)
+from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
+from ....ir.attribute_access import attribute, element_type, integer
+from ....ir.diagnostics import OperationError
+from ....ir.locations import located_builder
+from ....ir.symbols import fresh_name, names_in
+from ....sharding.device_groups import GridShape, axes_of_groups, groups_along
+from ....sharding.sharding import ReductionKind
+from ..lowering.element_types import converted, kind
+from ..lowering.emitter import shape
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, tensor_rule
+
+GridAxes = tuple[str, tuple[int, ...]]
+"""The name of a grid, and the grid axes of a collective."""
+
+PROCESSES = "processes"
+"""The name of a grid that is added for collectives."""
+
+_KINDS = {
+    "stablehlo.add": ReductionKind.SUM,
+    "stablehlo.multiply": ReductionKind.PRODUCT,
+    "stablehlo.maximum": ReductionKind.MAX,
+    "stablehlo.minimum": ReductionKind.MIN,
+    "stablehlo.and": ReductionKind.BITWISE_AND,
+    "stablehlo.or": ReductionKind.BITWISE_OR,
+    "stablehlo.xor": ReductionKind.BITWISE_XOR,
+}
+_OF_BOOLS = {
+    "stablehlo.add": ReductionKind.BITWISE_OR,
+    "stablehlo.multiply": ReductionKind.BITWISE_AND,
+    "stablehlo.maximum": ReductionKind.BITWISE_OR,
+    "stablehlo.minimum": ReductionKind.BITWISE_AND,
+}
+
+
+# Devices -----------------------------------------------------------------------------------------
+
+
+def _device_count(lowering: Lowering, op: Operation) -> int | None:
+    """Return how many devices run the program, `None` if it does not say.
+
+    Raises OperationError for a program of several replicas.
+    """
+    attributes = lowering.module.attributes
+    replicas = attributes.get("mhlo.num_replicas")
+    if isinstance(replicas, IntegerAttr) and replicas.value.data > 1:
+        raise OperationError(
+            op,
+            f"is in a program of {replicas.value.data} replicas, but only programs of one are"
+            " supported: write the replicas as an axis of the mesh",
+        )
+    partitions = attributes.get("mhlo.num_partitions")
+    if isinstance(partitions, IntegerAttr) and partitions.value.data > 1:
+        return partitions.value.data
+    for mesh in _meshes(lowering):
+        return prod(mesh.sizes.values())
+    return None
+
+
+def _meshes(lowering: Lowering) -> list[Mesh]:
+    return [
+        each.mesh.data
+        for each in lowering.module.body.block.ops
+        if isinstance(each, MeshOp) and each.mesh.data.axes
+    ]
+
+
+def _grid(lowering: Lowering, shape_: GridShape) -> str:
+    """Return the name of a grid with these extents; add one to the module if there is none."""
+    block = lowering.module.body.block
+    for each in block.ops:
+        if isinstance(each, GridOp) and each.grid.shape == shape_:
+            return each.grid.name
+    name = fresh_name(PROCESSES, names_in(lowering.module))
+    located_builder(InsertPoint.at_start(block), lowering.module).insert(GridOp(name, shape_))
+    return name
+
+
+def _known_shapes(lowering: Lowering) -> list[GridShape]:
+    """Return the extents of the module's static grids and of its meshes."""
+    grids = [each.grid for each in lowering.module.body.block.ops if isinstance(each, GridOp)]
+    shapes = [grid.shape for grid in grids if grid.is_static]
+    shapes += [tuple(mesh.sizes.values()) for mesh in _meshes(lowering)]
+    return cast("list[GridShape]", shapes)
+
+
+def number_rows(op: Operation, name: str) -> list[list[int]]:
+    """Return an attribute as a table of numbers. Raises OperationError if it is not one."""
+    found = attribute(op, name)
+    if not isinstance(found, DenseIntOrFPElementsAttr):
+        raise OperationError(op, f"has {name} = {found}, expected a dense table of device numbers")
+    width = cast("TensorType[Any]", cast(Any, found).type).get_shape()[-1]
+    numbers = [int(number) for number in found.get_values()]
+    return [numbers[start : start + width] for start in range(0, len(numbers), max(width, 1))]
+
+
+def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
+    """Return the device groups of a collective.
+
+    Empty `replica_groups` mean one group of all devices.
+    """
+    count = _device_count(lowering, op)
+    found = attribute(op, "replica_groups")
+    if isinstance(found, ReplicaGroupMeshAxesAttr):
+        return mesh_groups(lowering, op, found)
+    groups = number_rows(op, "replica_groups")
+    if not groups:
+        if count is None:
+            raise OperationError(
+                op,
+                "is for all devices, but the program does not say how many there are: give the"
+                " module mhlo.num_partitions",
+            )
+        return [list(range(count))]
+    if any(number < 0 for group in groups for number in group):
+        raise OperationError(op, "has groups of different sizes, which is not supported")
+    listed = sum(map(len, groups))
+    if count is not None and listed != count:
+        raise OperationError(op, f"has groups of {listed} devices, but the program runs on {count}")
+    return groups
+
+
+def mesh_groups(
+    lowering: Lowering, op: Operation, found: ReplicaGroupMeshAxesAttr
+) -> list[list[int]]:
+    """Return the device groups along mesh axes or sub-axes.
+
+    Raises OperationError if the mesh or an axis is unknown, or if the mesh has explicit device ids.
+    """
+    named = found.mesh()
+    sizes: dict[str, int] = {}
+    if isinstance(named, SymbolRefAttr):
+        name = named.root_reference.data
+        for each in lowering.module.body.block.ops:
+            if isinstance(each, MeshOp) and each.sym_name.data == name:
+                sizes = each.mesh.data.sizes
+        if not sizes:
+            raise OperationError(op, f"refers to mesh @{name}, which is not defined")
+    elif isinstance(named, MeshAttr):
+        if named.field("device_ids") is not None:
+            raise OperationError(op, "has a mesh with its own order of devices: not supported")
+        axes = cast("Sequence[Any]", named.field("axes") or ())
+        sizes = {axis.field("name"): axis.field("size") for axis in axes}
+    digits: list[tuple[int, int]] = []
+    for each in cast("Sequence[Any]", found.field("axes") or ()):
+        axis = AxisRef(each.field("name"), each.field("sub_axis_info"))
+        size = sizes.get(axis.name)
+        error = "is no axis of the mesh" if size is None else axis.validation_error(size)
+        if error:
+            raise OperationError(op, f"has groups along {axis}: {error}")
+        names = list(sizes)
+        inner = prod(sizes[name] for name in names[names.index(axis.name) + 1 :])
+        first, end = axis.extent(sizes[axis.name])
+        digits.append((inner * sizes[axis.name] // end, end // first))
+    count = prod(sizes.values())
+    members = [0]
+    for stride, size in digits:
+        members = [base + place * stride for base in members for place in range(size)]
+    starts = [
+        number
+        for number in range(count)
+        if all(number // stride % size == 0 for stride, size in digits)
+    ]
+    assert len(set(members)) * len(starts) == count
+    return [[start + member for member in members] for start in starts]
+
+
+def _grid_axes(lowering: Lowering, op: Operation) -> GridAxes:
+    """Return the grid and axes of a collective. Raises OperationError if its groups fit no axes."""
+    groups = _groups(lowering, op)
+    found = axes_of_groups(groups, _known_shapes(lowering))
+    if found is None:
+        text = str(groups[:4])[:-1] + (", ...]" if len(groups) > 4 else "]")
+        raise OperationError(
+            op,
+            f"has the groups {text}, which are not the groups along axes of a grid: every group"
+            " must hold the devices that differ in some digits of their numbers",
+        )
+    return _grid(lowering, found[0]), found[1]
+
+
+def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
+    """Return a grid of all devices, and all its axes."""
+    count = _device_count(lowering, op)
+    if count is None:
+        raise OperationError(
+            op,
+            "needs the number of devices, which the program does not say: give the module"
+            " mhlo.num_partitions",
+        )
+    known = [each for each in _known_shapes(lowering) if prod(each) == count]
+    extents = known[0] if known else (count,)
+    return _grid(lowering, extents), tuple(range(len(extents)))
+
+
+# Collectives -------------------------------------------------------------------------------------
+
+
+def _reduction(op: Operation) -> ReductionKind:
+    """Return the reduction kind of a body. Raises OperationError if `shard` has no such kind."""
+    body = [each for each in op.regions[0].block.ops if each.name != "sdy.sharding_constraint"]
+    arguments = set(op.regions[0].block.args)
+    first = body[0]
+    element = kind(op.regions[0].block.args[0].type)
+    found = _KINDS.get(first.name)
+    if element.name == "bool":
+        found = _OF_BOOLS.get(first.name, found)
+    if len(body) != 2 or found is None or set(first.operands) != arguments:
+        names = ", ".join(name.removeprefix("stablehlo.") for name in _KINDS)
+        raise OperationError(
+            op, f"has a body that is none of the reductions between devices: {names}"
+        )
+    if element.name == "unsigned" and found in (ReductionKind.MAX, ReductionKind.MIN):
+        raise OperationError(
+            op, f"takes the {found} of unsigned integers between devices, which is not supported"
+        )
+    if element.name == "complex" and found is not ReductionKind.SUM:
+        raise OperationError(
+            op, f"takes the {found} of complex numbers between devices: only sums are supported"
+        )
+    return found
+
+
+def _for_each_operand(
+    op: Operation, operands: Tensors, make: Callable[[SSAValue, Attribute], SSAValue]
+) -> list[SSAValue]:
+    """Return the results of `make`, called with each operand and the type of its result."""
+    types = [converted(each) for each in op.result_types]
+    return [make(operand, each) for operand, each in zip(operands, types, strict=True)]
+
+
+@tensor_rule("stablehlo.all_reduce")
+def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
+
+    def make(value: SSAValue, result: Attribute) -> SSAValue:
+        return lowering.emit.insert(AllReduceOp(value, grid, axes, result, reduction=combined))
+
+    return _for_each_operand(op, operands, make)
+
+
+@tensor_rule("stablehlo.all_gather")
+def _all_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    (grid, axes), dimension = _grid_axes(lowering, op), integer(op, "all_gather_dim")
+
+    def make(value: SSAValue, result: Attribute) -> SSAValue:
+        return lowering.emit.insert(AllGatherOp(value, grid, axes, result, gather_axis=dimension))
+
+    return _for_each_operand(op, operands, make)
+
+
+@tensor_rule("stablehlo.reduce_scatter")
+def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
+    dimension = integer(op, "scatter_dimension")
+
+    def make(value: SSAValue, result: Attribute) -> SSAValue:
+        made = ReduceScatterOp(
+            value, grid, axes, result, reduction=combined, scatter_axis=dimension
+        )
+        return lowering.emit.insert(made)
+
+    return _for_each_operand(op, operands, make)
+
+
+@tensor_rule("stablehlo.all_to_all")
+def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    grid, axes = _grid_axes(lowering, op)
+    split, joined = integer(op, "split_dimension"), integer(op, "concat_dimension")
+
+    def make(value: SSAValue, result: Attribute) -> SSAValue:
+        return lowering.emit.insert(
+            AllToAllOp(value, grid, axes, result, split_axis=split, concat_axis=joined)
+        )
+
+    return _for_each_operand(op, operands, make)
+
+
+@tensor_rule("stablehlo.collective_broadcast")
+def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert a broadcast; the first device of each group is the root."""
+    grid, axes = _grid_axes(lowering, op)
+    made = BroadcastOp(operands[0], grid, axes, root=[0] * len(axes))
+    return [lowering.emit.insert(made)]
+
+
+@tensor_rule("stablehlo.collective_permute")
+def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert to a shift if pairs rotate along an axis, else to one send and receive."""
+    pairs = [(source, target) for source, target in number_rows(op, "source_target_pairs")]
+    grid, axes = _all_axes(lowering, op)
+    extents = next(
+        cast(GridShape, each.grid.shape)
+        for each in lowering.module.body.block.ops
+        if isinstance(each, GridOp) and each.grid.name == grid
+    )
+    count = prod(extents)
+    if any(not 0 <= number < count for pair in pairs for number in pair):
+        raise OperationError(op, f"names a device that is none of the {count} of the program")
+    if len({target for _, target in pairs}) != len(pairs):
+        raise OperationError(op, "sends to one device more than once")
+    for axis in axes:
+        for offset in range(1, extents[axis]):
+            if sorted(pairs) == _rotation(extents, axis, offset):
+                made = ShiftOp(
+                    operands[0], grid, [axis], shift_axis=axis, offset=offset, rotate=True
+                )
+                return [lowering.emit.insert(made)]
+    sources = {target: source for source, target in pairs}
+    return [_permute_by_messages(lowering, operands[0], (grid, axes), extents, sources)]
+
+
+def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int]]:
+    return sorted(
+        (number, group[(place + offset) % len(group)])
+        for group in groups_along(extents, [axis])
+        for place, number in enumerate(group)
+    )
+
+
+def _permute_by_messages(
+    lowering: Lowering,
+    value: SSAValue,
+    along: GridAxes,
+    extents: GridShape,
+    sources: dict[int, int],
+) -> SSAValue:
+    """Emit a send and a receive; return the tensor of each device's source, zeros without one.
+
+    `sources` maps devices to their sources. It is completed to a permutation, so that every device
+    sends once; what a device without a source receives is replaced by zeros.
+    """
+    e, (grid, axes), count = lowering.emit, along, prod(extents)
+    idle = [number for number in range(count) if number not in sources.values()]
+    from_idle = {number: number for number in idle if number not in sources}
+    rest = iter([number for number in idle if number not in from_idle])
+    whole = sources | from_idle
+    senders = [whole[number] if number in whole else next(rest) for number in range(count)]
+    receivers = sorted(range(count), key=senders.__getitem__)
+    here = e.insert(ProcessLinearIndexOp(grid))
+
+    def element(numbers: Sequence[int]) -> SSAValue:
+        table = DenseIntOrFPElementsAttr.from_list(TensorType(i64, [count]), numbers)
+        return e.to_index(e.element(e.insert(ConstantOp(table)), [here]))
+
+    def coordinates(numbers: Sequence[int]) -> list[SSAValue]:
+        strides = [prod(extents[axis + 1 :]) for axis in axes]
+        return [
+            element([number // stride % extents[axis] for number in numbers])
+            for axis, stride in zip(axes, strides, strict=True)
+        ]
+
+    sent = e.insert(SendOp(value, grid, axes, destination=coordinates(receivers)))
+    received = e.insert(RecvOp(sent, grid, axes, source=coordinates(senders)))
+    if len(sources) == count:
+        return received
+    wanted = element([number in sources for number in range(count)])
+    is_wanted = e.compare_integers("ne", wanted, e.index(0))
+    kind_of = element_type(value.type)
+    return e.pointwise(
+        [received],
+        kind_of,
+        lambda inner, args: [inner.select(is_wanted, args[0], inner.constant(0, kind_of))],
+    )
+
+
+@tensor_rule("stablehlo.partition_id", "stablehlo.replica_id")
+def _process(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Emit the device number: 0 in a single-device program, and 0 as the only replica."""
+    e = lowering.emit
+    element = kind(op.result_types[0]).type
+    is_partition = op.name == "stablehlo.partition_id"
+    if lowering.process is not None:
+        return [e.scalar_tensor(e.constant(lowering.process[is_partition], element))]
+    count = _device_count(lowering, op)
+    if not is_partition or count is None or count == 1:
+        return [e.scalar_tensor(e.constant(0, element))]
+    grid, _ = _all_axes(lowering, op)
+    number = e.op("arith.index_cast", e.insert(ProcessLinearIndexOp(grid)), to=element)
+    result = TensorType(element, shape(op.results[0]))
+    return [e.insert(tensor.FromElementsOp(number, result_type=result))]

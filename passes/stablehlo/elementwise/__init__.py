@@ -1,0 +1,1 @@
+"""Rules of ops that compute each element by itself."""

@@ -1,0 +1,255 @@
+"""Scalar rules of CHLO's inverse trigonometric and hyperbolic functions, real and complex.
+
+Floats narrower than f32 are computed in f32, complex numbers in f64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ComplexType, f64
+from xdsl.ir import Operation, SSAValue
+
+from ....ir.diagnostics import OperationError
+from ..lowering.element_types import kind, operand_kind
+from ..lowering.emitter import Emitter
+from ..lowering.rules import Scalars, scalar_rule
+from .arithmetic import function_rule, parts
+from .float_expressions import FloatExpr
+
+Formula = Callable[[FloatExpr], FloatExpr]
+Pair = tuple[FloatExpr, FloatExpr]
+"""The real and the imaginary part of a complex number."""
+
+ComplexFormula = Callable[[Pair], Pair]
+
+
+def _register(name: str, real: Formula, complex_formula: ComplexFormula | None = None) -> None:
+    of_complex = complex_formula
+    function_rule(
+        f"chlo.{name}",
+        lambda e, values: real(FloatExpr(e, values[0])).value,
+        None if of_complex is None else lambda e, args: _complex(e, args[0], of_complex),
+    )
+
+
+def _complex(e: Emitter, value: SSAValue, formula: ComplexFormula) -> SSAValue:
+    """Emit a formula on complex numbers, in f64."""
+    element = kind(value.type)
+    pair = [FloatExpr(e, part).as_type(f64) for part in parts(e, value)]
+    real, imaginary = (part.as_type(element.part.type) for part in formula((pair[0], pair[1])))
+    return e.op("complex.create", real.value, imaginary.value, to=ComplexType(element.part.type))  # pyright: ignore
+
+
+def _largest(x: FloatExpr) -> float:
+    return 3.4028234663852886e38 if kind(x.type).width == 32 else 1.7976931348623157e308
+
+
+# Inverse trigonometric and hyperbolic functions --------------------------------------------------
+
+
+def _acos(x: FloatExpr) -> FloatExpr:
+    return ((1.0 - x) * (1.0 + x)).apply("math.sqrt").apply("math.atan2", x)
+
+
+def _asin(x: FloatExpr) -> FloatExpr:
+    half = x.apply("math.atan2", 1.0 + ((1.0 - x) * (1.0 + x)).apply("math.sqrt"))
+    return half + half
+
+
+def _atan(x: FloatExpr) -> FloatExpr:
+    return x.apply("math.atan2", 1.0)
+
+
+def _acosh(x: FloatExpr) -> FloatExpr:
+    far = math.log(2.0) + x.apply("math.log")
+    below, above = (x - 1.0).apply("math.sqrt"), (x + 1.0).apply("math.sqrt")
+    near = (below * (above + below)).apply("math.log1p")
+    return far.where(x.compare("oge", _largest(x) / 2.0), near)
+
+
+def _asinh(x: FloatExpr) -> FloatExpr:
+    size = abs(x)
+    square = size * size
+    far = math.log(2.0) + size.apply("math.log")
+    near = (size + square / (1.0 + (1.0 + square).apply("math.sqrt"))).apply("math.log1p")
+    chosen = far.where(size.compare("oge", math.sqrt(_largest(x))), near)
+    return chosen.apply("math.copysign", x)
+
+
+def _atanh(x: FloatExpr) -> FloatExpr:
+    inside = (x.apply("math.log1p") - (-x).apply("math.log1p")) * 0.5
+    return x.of(math.nan).where(abs(x).compare("ogt", 1.0), inside)
+
+
+def _cosh(x: FloatExpr) -> FloatExpr:
+    half = math.log(0.5)
+    return (x + half).apply("math.exp") + (half - x).apply("math.exp")
+
+
+def _sinh(x: FloatExpr) -> FloatExpr:
+    half = math.log(0.5)
+    far = (x + half).apply("math.exp") - (half - x).apply("math.exp")
+    power = x.apply("math.expm1")
+    near = 0.5 * (power + power / (power + 1.0))
+    return near.where(abs(x).compare("olt", 1.0), far)
+
+
+def _square(x: FloatExpr) -> FloatExpr:
+    return x * x
+
+
+# Complex functions, by the formulas of Kahan ------------------------------------------------------
+
+_FAR = 2.0**1000
+_SCALE_BITS = 60
+
+
+def _square_root(z: Pair) -> Pair:
+    """Return the square root with a nonnegative real part and exact signs."""
+    x, y = z
+    e = x.e
+    pair = e.op("complex.create", x.value, y.value, to=ComplexType(f64))
+    root = e.op("complex.sqrt", pair)
+    real, imaginary = parts(e, root)
+    return FloatExpr(e, real), FloatExpr(e, imaginary)
+
+
+def _size(z: Pair) -> FloatExpr:
+    """Return the larger of the absolute values of both parts."""
+    x, y = z
+    return abs(x).apply("arith.maximumf", abs(y))
+
+
+def _near(z: Pair) -> tuple[Pair, FloatExpr]:
+    """Return a number for which inverse functions do not overflow, and the logarithm of its scale.
+
+    For large z only the direction and the logarithm of the size matter: `asin(z)` is close to
+    `asin(z / s) + log(s)`.
+    """
+    size = _size(z)
+    is_far = size.compare("ogt", _FAR)
+    x, y = (
+        (part * 2.0**-_SCALE_BITS)
+        .apply("arith.minimumf", _FAR)
+        .apply("arith.maximumf", -_FAR)
+        .where(is_far, part)
+        for part in z
+    )
+    lacks = size.of(_SCALE_BITS * math.log(2.0)).where(is_far, size.of(0.0))
+    return (x, y), size.where(size.compare("oeq", math.inf), lacks)
+
+
+def _area(size: FloatExpr, lacks: FloatExpr) -> FloatExpr:
+    """Return asinh(size) with the logarithm of the scale, `lacks`, added to its absolute value."""
+    found = _asinh(size)
+    return (abs(found) + lacks).apply("math.copysign", found)
+
+
+def _complex_acos(z: Pair) -> Pair:
+    (x, y), lacks = _near(z)
+    (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
+    return 2.0 * a.apply("math.atan2", d), _area(d * b - f * a, lacks)
+
+
+def _complex_asin(z: Pair) -> Pair:
+    (x, y), lacks = _near(z)
+    (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
+    return x.apply("math.atan2", a * d - b * f), _area(a * f - b * d, lacks)
+
+
+def _complex_acosh(z: Pair) -> Pair:
+    (x, y), lacks = _near(z)
+    (a, b), (d, f) = _square_root((x - 1.0, y)), _square_root((x + 1.0, y))
+    return _area(a * d + b * f, lacks), 2.0 * b.apply("math.atan2", d)
+
+
+def _complex_asinh(z: Pair) -> Pair:
+    x, y = z
+    real, imaginary = _complex_asin((-y, x))
+    return imaginary, -real
+
+
+def _complex_atanh(z: Pair) -> Pair:
+    x, y = z
+    width = abs(x)
+    distance = (1.0 - width) * (1.0 - width) + y * y
+    real = (4.0 * width / distance).apply("math.log1p")
+    # Near the pole the square of a tiny `y` underflows to 0.
+    at_pole = (4.0 * width).apply("math.log") - 2.0 * abs(y).apply("math.log")
+    real = 0.25 * at_pole.where(distance.compare("olt", 1e-40), real)
+    real = real.apply("math.copysign", x)
+    imaginary = 0.5 * (y + y).apply("math.atan2", (1.0 - x) * (1.0 + x) - y * y)
+    # Squares of large numbers overflow; there the result is close to 1 / z + i pi / 2.
+    size = _size(z)
+    bounded = size.apply("arith.minimumf", _largest(x))
+    u, v = (
+        part.apply("arith.minimumf", bounded).apply("arith.maximumf", -bounded) / bounded
+        for part in z
+    )
+    is_far = size.compare("ogt", math.sqrt(_FAR))
+    real = (u / (u * u + v * v) / size).where(is_far, real)
+    right = x.of(math.pi / 2.0).apply("math.copysign", y)
+    return real, right.where(is_far, imaginary)
+
+
+def _complex_atan(z: Pair) -> Pair:
+    x, y = z
+    real, imaginary = _complex_atanh((-y, x))
+    return imaginary, -real
+
+
+def _scaled(size: FloatExpr, part: FloatExpr) -> FloatExpr:
+    """Return a product that is 0 where `part` is 0, even if `size` is infinite."""
+    direction = size.of(1.0).apply("math.copysign", size)
+    return direction.where(part.compare("oeq", 0.0), size) * part
+
+
+def _complex_cosh(z: Pair) -> Pair:
+    x, y = z
+    return (
+        x.apply("math.cosh") * y.apply("math.cos"),
+        _scaled(x.apply("math.sinh"), y.apply("math.sin")),
+    )
+
+
+def _complex_sinh(z: Pair) -> Pair:
+    x, y = z
+    return (
+        x.apply("math.sinh") * y.apply("math.cos"),
+        _scaled(x.apply("math.cosh"), y.apply("math.sin")),
+    )
+
+
+def _complex_square(z: Pair) -> Pair:
+    x, y = z
+    return (x - y) * (x + y), 2.0 * (x * y)
+
+
+@scalar_rule("chlo._asin_acos_kernel")
+def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Return w for which asin(z) is atan2(z.real, w.real) + i * copysign(w.imag, z.imag)."""
+    if operand_kind(op).name != "complex":
+        raise OperationError(op, f"works on complex numbers, not on {operand_kind(op).type}")
+
+    def formula(z: Pair) -> Pair:
+        (x, y), lacks = _near(z)
+        (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
+        return a * d - b * f, abs(_area(a * f - b * d, lacks))
+
+    return _complex(e, args[0], formula)
+
+
+for _name, _real_formula, _complex_formula in (
+    ("acos", _acos, _complex_acos),
+    ("acosh", _acosh, _complex_acosh),
+    ("asin", _asin, _complex_asin),
+    ("asinh", _asinh, _complex_asinh),
+    ("atan", _atan, _complex_atan),
+    ("atanh", _atanh, _complex_atanh),
+    ("cosh", _cosh, _complex_cosh),
+    ("sinh", _sinh, _complex_sinh),
+    ("square", _square, _complex_square),
+):
+    _register(_name, _real_formula, _complex_formula)

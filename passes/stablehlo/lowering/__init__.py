@@ -1,0 +1,1 @@
+"""The state of a conversion, its emitters, and the tables of rules."""

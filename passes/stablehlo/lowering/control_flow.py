@@ -1,0 +1,209 @@
+"""Convert loops, branches, scans, tokens, composites and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....dialects.chlo.scan import ScanOp
+from ....ir.attribute_access import element_type, flag, integer
+from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
+from ....ir.symbols import root_symbol
+from .element_types import TOKEN, converted, kind
+from .emitter import INDEX, Emitter
+from .lowering import Lowering
+from .rules import Tensors, tensor_rule
+
+
+def converted_block(
+    lowering: Lowering, region: Region, op: Operation
+) -> tuple[Block, Lowering, Sequence[SSAValue]]:
+    """Convert a region's block without its terminator.
+
+    Return the new block, the lowering at its end, and the values that the region returns.
+    """
+    old = region.block
+    block = Block(arg_types=[converted(argument.type) for argument in old.args])
+    for one, other in zip(old.args, block.args, strict=True):
+        if other.name_hint is None:
+            other.name_hint = one.name_hint
+    inside = lowering.inside(block, op)
+    return block, inside, _body_results(inside, old, block.args)
+
+
+def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Sequence[SSAValue]:
+    """Convert a region's ops here, with `arguments` for its block arguments; return its results."""
+    lowering.values.update(zip(block.args, arguments, strict=True))
+    *operations, last = block.ops
+    if last.name != "stablehlo.return":
+        raise OperationError(last, "ends a region, expected 'stablehlo.return'")
+    for operation in operations:
+        lowering.with_origin(operation).operation(operation, {})
+    return [lowering.value(value) for value in last.operands]
+
+
+def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
+    """Convert a region to one that ends in `scf.yield` of the op's result types."""
+    block, inside, values = converted_block(lowering, region, op)
+    types = [converted(each) for each in op.result_types]
+    cast = [inside.emit.cast(v, t) for v, t in zip(values, types, strict=True)]
+    inside.emit.add_op(scf.YieldOp(*cast))
+    return Region(block)
+
+
+@tensor_rule("stablehlo.while")
+def _while(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    types = [converted(each) for each in op.result_types]
+    condition, inside, values = converted_block(lowering, op.regions[0], op)
+    inside.emit.add_op(scf.ConditionOp(inside.emit.element(values[0]), *condition.args))
+    body = branch(lowering, op.regions[1], op)
+    loop = scf.WhileOp(operands, types, Region(condition), body)
+    lowering.emit.add_op(loop)
+    return loop.results
+
+
+@tensor_rule("stablehlo.if")
+def _if(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    types = [converted(each) for each in op.result_types]
+    first, second = (branch(lowering, region, op) for region in op.regions)
+    made = scf.IfOp(lowering.emit.element(operands[0]), types, first, second)
+    lowering.emit.add_op(made)
+    return made.results
+
+
+@tensor_rule("stablehlo.case")
+def _case(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert a case: branch i for index i, the last branch for any other index."""
+    e = lowering.emit
+    types = [converted(each) for each in op.result_types]
+    *regions, last = (branch(lowering, region, op) for region in op.regions)
+    if not regions:
+        made: Operation = scf.ExecuteRegionOp(types, last)
+        e.add_op(made)
+        return made.results
+    chosen = e.element(operands[0])
+    if len(regions) == 1:
+        is_first = e.compare_integers("eq", chosen, e.constant(0, chosen.type))
+        made = scf.IfOp(is_first, types, regions[0], last)
+    else:
+        cases = DenseArrayBase.from_list(i64, range(len(regions)))
+        chosen = e.op("arith.index_cast", chosen, to=INDEX)
+        made = scf.IndexSwitchOp(chosen, cases, last, regions, types)
+    e.add_op(made)
+    return made.results
+
+
+@tensor_rule("chlo.scan")
+def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert a scan to a loop that reads slices of the inputs and writes slices of the outputs."""
+    e = lowering.emit
+    assert isinstance(op, ScanOp)
+    dimension, count = integer(op, "dimension"), len(op.inputs)
+    inputs, inits = operands[:count], operands[count:]
+    extent = e.size(inputs[0], dimension) if inputs else op.extent
+    if isinstance(extent, int) and extent < 0:
+        raise OperationError(op, "does not say how many slices its outputs have")
+    made = len(op.outputs)
+    empties = [_empty_output(e, each.type, dimension, extent, op) for each in op.outputs]
+    block = Block(arg_types=[INDEX, *(each.type for each in (*empties, *inits))])
+    position, *carried = block.args
+    inside = lowering.inside(block, op)
+    inner = inside.emit
+    at = inner.subtract(inner.subtract(extent, 1), position) if flag(op, "is_reverse") else position
+    slices = [_slice_at(inner, value, dimension, at) for value in inputs]
+    results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
+    written = [
+        _with_slice(inner, part, whole, dimension, at)
+        for part, whole in zip(results[:made], carried, strict=False)
+    ]
+    pairs = zip(results[made:], inits, strict=True)
+    last = [inner.cast(value, init.type) for value, init in pairs]
+    inner.add_op(scf.YieldOp(*written, *last))
+    loop = scf.ForOp(e.index(0), e.index(extent), e.index(1), [*empties, *inits], Region(block))
+    return e.add_op(loop).results
+
+
+def _empty_output(
+    e: Emitter, type_: Attribute, dimension: int, extent: IndexOrInt, op: Operation
+) -> SSAValue:
+    sizes: list[IndexOrInt] = list(cast("TensorType[Any]", type_).get_shape())
+    sizes[dimension] = extent
+    if any(isinstance(each, int) and each < 0 for each in sizes):
+        raise OperationError(op, f"has an output of type {type_} with slices of open sizes")
+    return e.empty(sizes, element_type(converted(type_)))
+
+
+def _slice_at(e: Emitter, value: SSAValue, dimension: int, at: IndexOrInt) -> SSAValue:
+    """Return a slice of size 1 along a dimension, with that dimension dropped."""
+    sizes = e.sizes(value)
+    offsets: list[IndexOrInt] = [0] * len(sizes)
+    offsets[dimension], sizes[dimension] = at, 1
+    part = e.extract_slice(value, offsets, sizes, [1] * len(sizes))
+    return e.reshape(part, [*sizes[:dimension], *sizes[dimension + 1 :]])
+
+
+def _with_slice(
+    e: Emitter, part: SSAValue, whole: SSAValue, dimension: int, at: IndexOrInt
+) -> SSAValue:
+    sizes = e.sizes(part)
+    sizes.insert(dimension, 1)
+    offsets: list[IndexOrInt] = [0] * len(sizes)
+    offsets[dimension] = at
+    return e.insert_slice(e.reshape(part, sizes), whole, offsets, [1] * len(sizes))
+
+
+@tensor_rule("stablehlo.optimization_barrier")
+def _barrier(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del lowering, op
+    return operands
+
+
+@tensor_rule("stablehlo.after_all", "stablehlo.create_token")
+def _token(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    del op, operands
+    e = lowering.emit
+    return [e.fill(e.constant(1, kind(TOKEN).type), [])]
+
+
+@tensor_rule("stablehlo.composite")
+def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert a composite to a call of its decomposition."""
+    call = CallOp(root_symbol(op, "decomposition"), op.operands, op.result_types)
+    call.location = op.location
+    del operands
+    lowering.with_origin(call).operation(call, {})
+    results = [lowering.value(result) for result in call.results]
+    call.drop_all_references()
+    return results
+
+
+@tensor_rule("stablehlo.tuple")
+def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    if any(use.operation.name not in _OF_TUPLES for use in op.results[0].uses):
+        raise OperationError(op, "makes a tuple that is more than taken apart")
+    # `stablehlo.get_tuple_element` reads the operands of the tuple op itself.
+    return operands[:1] or _token(lowering, op, ())
+
+
+@tensor_rule("stablehlo.get_tuple_element")
+def _get_tuple_element(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    return [lowering.value(_part(op))]
+
+
+def _part(op: Operation) -> SSAValue:
+    """Return the value that `get_tuple_element` extracts, also from a nested tuple."""
+    source = op.operands[0].owner
+    if isinstance(source, Operation) and source.name == "stablehlo.get_tuple_element":
+        source = _part(source).owner
+    if not isinstance(source, Operation) or source.name != "stablehlo.tuple":
+        raise OperationError(op, "takes a tuple that 'stablehlo.tuple' does not make here")
+    return source.operands[integer(op, "index")]
+
+
+_OF_TUPLES = ("stablehlo.tuple", "stablehlo.get_tuple_element")

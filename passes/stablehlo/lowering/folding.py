@@ -1,0 +1,96 @@
+"""Fold elementwise ops on constants: comparisons of rank-0 integers, and selects by their results.
+
+`jnp.remainder` and `jnp.floor_divide` check whether their divisor is 0. With these folds a known
+divisor stays a constant, and kernels multiply instead of dividing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, TensorType, i1
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from ....ir.attribute_access import attribute
+from ....ir.syntax.keyword_attributes import word
+from .element_types import computes_on_quantised, converted, operand_kind, result_kind
+from .emitter import Emitter, dense_constant, number_of, shape
+
+_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    **{"EQ": eq, "NE": ne, "GE": ge, "GT": gt, "LE": le, "LT": lt}
+}
+
+
+def drop_factors_of_one(module: Operation) -> None:
+    """Replace `1 * x` by `x` in a module. Backpropagation starts with a gradient of 1.
+
+    CSE then finds values that were computed both with and without this factor.
+    """
+    for operation in list(module.walk()):
+        if operation.name != "stablehlo.multiply" or operation.attributes:
+            continue
+        if computes_on_quantised(operation) or operand_kind(operation).name == "complex":
+            # A stored 1 of a quantised type is another number; complex 1 * inf is NaN.
+            continue
+        for one, other in (operation.operands, reversed(operation.operands)):
+            if _is_one(one) and other.type == operation.results[0].type:
+                Rewriter.replace_op(operation, [], [other])
+                break
+
+
+def _is_one(value: SSAValue) -> bool:
+    """Return whether a value is a constant, possibly broadcast, whose elements are all 1."""
+    while isinstance(owner := value.owner, Operation):
+        if owner.name == "stablehlo.constant":
+            held = attribute(owner, "value")
+            if not isinstance(held, DenseIntOrFPElementsAttr):
+                return False
+            numbers = cast("DenseIntOrFPElementsAttr[Any]", held)
+            return numbers.is_splat() and number_of(numbers) == 1
+        if owner.name != "stablehlo.broadcast_in_dim":
+            return False
+        value = owner.operands[0]
+    return False
+
+
+def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
+    """Return the folded result of an elementwise op, `None` if it does not fold.
+
+    A convert to the same type and a select by a constant return one of their operands.
+    """
+    found: SSAValue | None = None
+    if op.name == "stablehlo.convert" and operand_kind(op) == result_kind(op):
+        found = operands[0]
+    elif op.name == "stablehlo.select":
+        chosen = _number(operands[0])
+        found = None if chosen is None else operands[1 if chosen else 2]
+    elif op.name == "stablehlo.compare":
+        return _compared(e, op, operands)
+    return found if found is not None and found.type == converted(op.result_types[0]) else None
+
+
+def _number(value: SSAValue) -> int | None:
+    """Return the integer of a rank-0 constant, `None` for other values."""
+    found = None if shape(value) else dense_constant(value)
+    number = None if found is None else number_of(found)
+    return int(number) if isinstance(number, int) else None
+
+
+def _compared(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
+    kind = operand_kind(op)
+    numbers = [_number(each) for each in operands]
+    if kind.name not in ("signed", "unsigned") or not isinstance(kind.type, IntegerType):
+        return None
+    left, right = (None if each is None else each % (1 << kind.width) for each in numbers)
+    if left is None or right is None:
+        return None
+    if kind.name == "signed":
+        half = 1 << (kind.width - 1)
+        left, right = (left + half) % (2 * half), (right + half) % (2 * half)
+    is_true = _COMPARISONS[word(op, "comparison_direction")](left, right)
+    type_ = TensorType(i1, [])
+    return e.insert(ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [int(is_true)]), type_))

@@ -1,0 +1,1 @@
+"""Rules of products of tensors: dot products, convolutions and ragged products."""

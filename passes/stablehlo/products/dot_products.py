@@ -1,0 +1,147 @@
+"""Convert dot products and einsums to `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.stablehlo.attributes import DotAttr
+from ....ir.attribute_access import attribute
+from ....ir.diagnostics import OperationError
+from ..elementwise.conversions import convert, convert_tensor
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
+from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, tensor_rule
+
+_F32 = kind(f32)
+_RANKS = {"float": 1, "complex": 2}
+
+
+def accumulator(kinds: Sequence[Kind]) -> Kind:
+    """Return the kind in which products are summed, given those of both operands and the result.
+
+    It is the result's kind, unless an operand's kind cannot be represented in it (a float for an
+    integer result): then it is that operand's, and sums are converted. Floats narrower than f32 are
+    summed in f32.
+    """
+    left, right, result = kinds
+    total = max((result, left, right), key=lambda each: _RANKS.get(each.name, 0))
+    if total is not result and left.name == right.name:
+        total = max((left, right), key=lambda each: each.width)
+    return _F32 if total.is_narrow_float else total
+
+
+def multiply_add(left: Kind, right: Kind, total: Kind) -> Body:
+    """Return the body that adds the product of two elements to the accumulator."""
+
+    def body(e: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        first, second = convert(e, args[0], left, total), convert(e, args[1], right, total)
+        return [add(e, total, args[-1], multiply(e, total, first, second))]
+
+    return body
+
+
+def add(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Emit the sum of two numbers of a kind."""
+    names = {"float": "arith.addf", "complex": "complex.add", "bool": "arith.ori"}
+    return e.op(names.get(element.name, "arith.addi"), left, right)
+
+
+def multiply(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAValue:
+    """Emit the product of two numbers of a kind."""
+    names = {"float": "arith.mulf", "complex": "complex.mul", "bool": "arith.andi"}
+    return e.op(names.get(element.name, "arith.muli"), left, right)
+
+
+@tensor_rule("stablehlo.dot_general")
+def _dot_general(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    numbers = attribute(op, "dot_dimension_numbers")
+    if not isinstance(numbers, DotAttr):
+        raise OperationError(op, f"needs #stablehlo.dot<...>, found {numbers}")
+    lists = [
+        numbers.integers(f"{side}_{what}_dimensions")
+        for what in ("batching", "contracting")
+        for side in ("lhs", "rhs")
+    ]
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    return [contract(lowering.emit, operands, lists, kinds)]
+
+
+@tensor_rule("stablehlo.dot")
+def _dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert `dot`: the last dimension of one operand with the first of the other."""
+    last = len(shape(operands[0])) - 1
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    return [contract(lowering.emit, operands, ((), (), (last,), (0,)), kinds)]
+
+
+def contract(
+    e: Emitter,
+    operands: Tensors,
+    lists: Sequence[Sequence[int]],
+    kinds: tuple[Kind, Kind, Kind],
+) -> SSAValue:
+    """Emit a contraction; its result has the batch dimensions, then the free ones of both sides.
+
+    `lists` are the batch dimensions of both sides, then the contracted dimensions of both sides.
+    """
+    left, right = operands
+    batch, right_batch, summed, right_summed = lists
+    rows = [i for i in range(len(shape(left))) if i not in (*batch, *summed)]
+    columns = [i for i in range(len(shape(right))) if i not in (*right_batch, *right_summed)]
+    outer = len(batch) + len(rows) + len(columns)
+    loops = outer + len(summed)
+    left_loops = {each: index for index, each in enumerate((*batch, *rows))}
+    left_loops |= {each: outer + index for index, each in enumerate(summed)}
+    right_loops = {each: index for index, each in enumerate(right_batch)}
+    right_loops |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
+    right_loops |= {each: outer + index for index, each in enumerate(right_summed)}
+    total = accumulator(kinds)
+    sizes = [
+        *(e.size(left, each) for each in (*batch, *rows)),
+        *(e.size(right, each) for each in columns),
+    ]
+    results = e.loops(
+        operands,
+        [
+            dims(*(left_loops[i] for i in range(len(left_loops))), loops=loops),
+            dims(*(right_loops[i] for i in range(len(right_loops))), loops=loops),
+        ],
+        [e.fill(e.constant(0, total.type), sizes)],
+        [dims(*range(outer), loops=loops)],
+        multiply_add(kinds[0], kinds[1], total),
+        [*[PARALLEL] * outer, *[REDUCTION] * len(summed)],
+    )
+    return convert_tensor(e, results[0], total, kinds[2])
+
+
+@tensor_rule("stablehlo.einsum")
+def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    found = attribute(op, "einsum_config")
+    text = str(getattr(found, "data", "")).replace(" ", "")
+    sides, _, result = text.partition("->")
+    letters = sides.split(",")
+    if len(letters) != 2 or any(
+        len(w) != len(shape(v)) for w, v in zip(letters, operands, strict=True)
+    ):
+        raise OperationError(op, f"has a config that does not fit its operands: {text}")
+    left, right = letters
+    names = list(dict.fromkeys((*result, *left, *right)))
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    total = accumulator(kinds)
+    e = lowering.emit
+    where = {letter: (operands[0], left.index(letter)) for letter in left}
+    where = {letter: (operands[1], right.index(letter)) for letter in right} | where
+    maps = [dims(*map(names.index, word), loops=len(names)) for word in (left, right, result)]
+    results = e.loops(
+        operands,
+        maps[:2],
+        [e.fill(e.constant(0, total.type), [e.size(*where[letter]) for letter in result])],
+        maps[2:],
+        multiply_add(kinds[0], kinds[1], total),
+        [PARALLEL if name in result else REDUCTION for name in names],
+    )
+    return [convert_tensor(e, results[0], total, kinds[2])]

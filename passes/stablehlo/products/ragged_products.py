@@ -1,0 +1,237 @@
+"""Convert `chlo.ragged_dot`: a product with one matrix, or one sum, for each group of rows.
+
+Group sizes are dynamic. With sizes `[2, 0, 3]` the positions along the ragged dimension belong to
+the groups `0 0 2 2 2`; positions after all groups belong to none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.chlo.dialect import RaggedDotAttr
+from ....ir.attribute_access import attribute
+from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
+from ..elementwise.conversions import convert, convert_tensor
+from ..lowering.element_types import Kind, kind, operand_kind, result_kind
+from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, tensor_rule
+from .dot_products import accumulator, add, contract, multiply
+
+_I64 = kind(i64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dimensions:
+    """The roles of the dimensions of both sides."""
+
+    batch: tuple[tuple[int, ...], tuple[int, ...]]
+    summed: tuple[tuple[int, ...], tuple[int, ...]]
+    ragged: int
+    """The ragged dimension, one of the left side."""
+    group: tuple[int, ...]
+    """The group dimension of the right side; empty if there is one sum for each group."""
+
+    def free(self, side: int, rank: int) -> list[int]:
+        """Return the free dimensions of one side: not batch, contracted or group dimensions."""
+        others = (*self.batch[side], *self.summed[side], *(self.group if side else ()))
+        return [dimension for dimension in range(rank) if dimension not in others]
+
+    def outer(self, rank: int) -> list[int]:
+        """Return the left side's dimensions along which group sizes may differ.
+
+        These are the batch dimensions, then those of the ragged one's role that precede it.
+        """
+        own = self.summed[0] if self.ragged in self.summed[0] else self.free(0, rank)
+        return [*self.batch[0], *own[: list(own).index(self.ragged)]]
+
+
+@tensor_rule("chlo.ragged_dot")
+def _ragged_dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    e = lowering.emit
+    left, right, sizes = operands
+    roles = _dimensions(op)
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    if roles.ragged in roles.batch[0]:
+        lists = (*roles.batch, *roles.summed)
+        return [contract(e, (left, right), lists, kinds)]
+    numbers = _group_numbers(lowering, op, sizes, roles)
+    by_group = roles.ragged in roles.summed[0]
+    if by_group == bool(roles.group):
+        raise OperationError(
+            op,
+            f"has {len(roles.group)} group dimensions, expected {int(not by_group)} where its"
+            f" ragged dimension is {'' if by_group else 'not '}summed",
+        )
+    groups = e.size(sizes, len(shape(sizes)) - 1)
+    return [_product(e, (left, right, numbers), roles, kinds, groups if by_group else None)]
+
+
+def _dimensions(op: Operation) -> _Dimensions:
+    """Return the dimension numbers. Raises OperationError if they do not fit the operands."""
+    numbers = attribute(op, "ragged_dot_dimension_numbers")
+    if not isinstance(numbers, RaggedDotAttr):
+        raise OperationError(op, f"needs #chlo.ragged_dot<...>, found {numbers}")
+    pairs = [
+        tuple(numbers.integers(f"{side}_{what}_dimensions") for side in ("lhs", "rhs"))
+        for what in ("batching", "contracting")
+    ]
+    ragged = numbers.integers("lhs_ragged_dimensions")
+    group = numbers.integers("rhs_group_dimensions")
+    if len(ragged) != 1 or len(group) > 1:
+        raise OperationError(
+            op,
+            f"has {len(ragged)} ragged and {len(group)} group dimensions, expected one ragged and"
+            " at most one group dimension",
+        )
+    (batch, right_batch), (summed, right_summed) = pairs
+    left, right = (len(shape(value)) for value in op.operands[:2])
+    ranks = ((*batch, *summed, *ragged), left), ((*right_batch, *right_summed, *group), right)
+    if len(batch) != len(right_batch) or len(summed) != len(right_summed):
+        raise OperationError(op, "has other numbers of dimensions on its two sides")
+    for dimensions, rank in ranks:
+        wrong = [dimension for dimension in dimensions if not 0 <= dimension < rank]
+        if wrong:
+            raise OperationError(op, f"names dimension {wrong[0]} of an operand of rank {rank}")
+    return _Dimensions((batch, right_batch), (summed, right_summed), ragged[0], group)
+
+
+def _group_numbers(
+    lowering: Lowering, op: Operation, sizes: SSAValue, roles: _Dimensions
+) -> SSAValue:
+    """Return the group number of each position along the ragged dimension.
+
+    The tensor has the outer dimensions of `sizes`, then the ragged one. Positions after all groups
+    hold the number of groups.
+    """
+    e = lowering.emit
+    left = lowering.value(op.operands[0])
+    outer = len(shape(sizes)) - 1
+    expected = roles.outer(len(shape(left)))
+    if outer not in (0, len(expected)):
+        raise OperationError(
+            op,
+            f"has group sizes of type {op.operand_types[2]}, expected a tensor of rank 1 or"
+            f" {len(expected) + 1}",
+        )
+    own = operand_kind(op, 2)
+    loops = outer + 2
+    over = [e.size(sizes, dimension) for dimension in range(outer)]
+    groups, rows = e.size(sizes, outer), e.size(left, roles.ragged)
+
+    def summed(values: SSAValue, extent: IndexOrInt, body: Body) -> SSAValue:
+        """Reduce the last dimension of `values` for each of `extent` positions."""
+        (result,) = e.loops(
+            [values],
+            [dims(*range(outer), outer + 1, loops=loops)],
+            [e.fill(e.constant(0, i64), [*over, extent])],
+            [dims(*range(outer + 1), loops=loops)],
+            body,
+            [*[PARALLEL] * (outer + 1), REDUCTION],
+        )
+        return result
+
+    def ends(scalar: Emitter, args: Tensors) -> Tensors:
+        """Sum the sizes up to this group."""
+        size = convert(scalar, args[0], own, _I64)
+        before = scalar.compare_integers(
+            "sle", scalar.loop_index(outer + 1), scalar.loop_index(outer)
+        )
+        total = scalar.op("arith.addi", args[1], size)
+        return [scalar.select(before, total, args[1])]
+
+    def counted(scalar: Emitter, args: Tensors) -> Tensors:
+        """Count the groups that end at this position or before it."""
+        position = scalar.from_index(scalar.loop_index(outer), i64)
+        ended = scalar.compare_integers("sle", args[0], position)
+        return [scalar.op("arith.addi", args[1], scalar.op("arith.extui", ended, to=i64))]
+
+    return summed(summed(sizes, groups, ends), rows, counted)
+
+
+def _product(
+    e: Emitter,
+    operands: Tensors,
+    roles: _Dimensions,
+    kinds: tuple[Kind, Kind, Kind],
+    groups: IndexOrInt | None,
+) -> SSAValue:
+    """Emit the contraction. With `groups`, the result has a leading dimension of one sum per group;
+    else each row is multiplied by the slice of the right side that belongs to its group."""
+    left, right, numbers = operands
+    rows = roles.free(0, len(shape(left)))
+    columns = roles.free(1, len(shape(right)))
+    ahead = 0 if groups is None else 1
+    names = [*roles.batch[0], *rows]
+    left_loops = {dimension: ahead + index for index, dimension in enumerate(names)}
+    outer = ahead + len(names) + len(columns)
+    left_loops |= {dimension: outer + index for index, dimension in enumerate(roles.summed[0])}
+    right_loops = {dimension: ahead + index for index, dimension in enumerate(roles.batch[1])}
+    right_loops |= {
+        dimension: ahead + len(names) + index for index, dimension in enumerate(columns)
+    }
+    right_loops |= {dimension: outer + index for index, dimension in enumerate(roles.summed[1])}
+    loops = outer + len(roles.summed[0])
+    sized = roles.outer(len(shape(left))) if len(shape(numbers)) > 1 else []
+    total = accumulator(kinds)
+    sizes = [
+        *([] if groups is None else [groups]),
+        *(e.size(left, dimension) for dimension in names),
+        *(e.size(right, dimension) for dimension in columns),
+    ]
+    inputs, maps = (
+        [left, numbers],
+        [
+            dims(*(left_loops[dimension] for dimension in range(len(left_loops))), loops=loops),
+            dims(*(left_loops[dimension] for dimension in (*sized, roles.ragged)), loops=loops),
+        ],
+    )
+    if groups is not None:
+        inputs.append(right)
+        maps.append(
+            dims(*(right_loops[dimension] for dimension in range(len(right_loops))), loops=loops)
+        )
+    results = e.loops(
+        inputs,
+        maps,
+        [e.fill(e.constant(0, total.type), sizes)],
+        [dims(*range(outer), loops=loops)],
+        _body(e, right, right_loops, roles, kinds),
+        [*[PARALLEL] * outer, *[REDUCTION] * len(roles.summed[0])],
+    )
+    return convert_tensor(e, results[0], total, kinds[2])
+
+
+def _body(
+    e: Emitter,
+    right: SSAValue,
+    right_loops: dict[int, int],
+    roles: _Dimensions,
+    kinds: tuple[Kind, Kind, Kind],
+) -> Body:
+    """Return the body that adds a product if the left element belongs to the group."""
+    total = accumulator(kinds)
+    extent = e.size(right, roles.group[0]) if roles.group else None
+
+    def body(inner: Emitter, args: Tensors) -> Tensors:
+        if extent is None:
+            first, number, second, carried = args
+            own = inner.from_index(inner.loop_index(0), i64)
+            hit = inner.compare_integers("eq", number, own)
+        else:
+            first, number, carried = args
+            hit, group = inner.clamp_to_dimension(inner.to_index(number), extent)
+            indices = [
+                group if dimension in roles.group else inner.loop_index(right_loops[dimension])
+                for dimension in range(len(shape(right)))
+            ]
+            second = inner.element(right, indices)
+        pair = (convert(inner, first, kinds[0], total), convert(inner, second, kinds[1], total))
+        sum_ = add(inner, total, carried, multiply(inner, total, *pair))
+        return [inner.select(hit, sum_, carried)]
+
+    return body

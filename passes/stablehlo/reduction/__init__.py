@@ -1,0 +1,1 @@
+"""Rules of reductions: along dimensions, over windows, and running ones."""

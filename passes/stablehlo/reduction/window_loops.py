@@ -1,0 +1,73 @@
+"""Emit loops over windows, and reductions over the elements of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.utils.exceptions import VerifyException
+
+from ....dialects.stablehlo.windows import Window
+from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
+from ..lowering.element_types import Kind
+from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
+from .combiners import Combiner
+
+
+def windows_of(op: Operation, read: Callable[[Operation], list[Window]]) -> list[Window]:
+    """Return the windows that `read` finds in an op. Raises OperationError if they do not fit."""
+    try:
+        return read(op)
+    except VerifyException as problem:
+        raise OperationError(op, str(problem)) from problem
+
+
+def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window) -> IndexOrInt:
+    """Return how many windows of `width` elements fit in a padded dimension of `size` elements."""
+    if isinstance(size, int) and isinstance(width, int):
+        return Window(width, window.stride, dilation=window.dilation).count(size)
+    reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
+    return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
+
+
+def window_map(windows: Sequence[Window], wide: Sequence[int]) -> AffineMap:
+    """Return where loops over windows, then over their `wide` dimensions, read a padded tensor."""
+    rank = len(windows)
+    positions = [AffineExpr.dimension(n) * window.stride for n, window in enumerate(windows)]
+    for loop, dimension in enumerate(wide, rank):
+        positions[dimension] += AffineExpr.dimension(loop) * windows[dimension].dilation
+    return dims(*positions, loops=rank + len(wide))
+
+
+def combine_windows(
+    e: Emitter,
+    combined: Combiner,
+    padded: Sequence[SSAValue],
+    windows: Sequence[Window],
+    starts: Sequence[SSAValue],
+    given: Sequence[Kind],
+) -> list[SSAValue]:
+    """Return the reduction of each window, in the types that the combiner carries.
+
+    Inputs are padded already, `starts` are the initial accumulators, and `given` are the kinds of
+    the inputs' elements. A window dimension of size 1 gets no loop: it would keep the loops from
+    being vectorised. Raises OperationError if the body does not work element by element.
+    """
+    rank, half = len(windows), len(padded)
+    sizes = [
+        window_count(e, size, window.size, window)
+        for size, window in zip(e.sizes(padded[0]), windows, strict=True)
+    ]
+    wide = [dimension for dimension, window in enumerate(windows) if window.size != 1]
+    window = e.empty([windows[dimension].size for dimension in wide], BOOL)
+    loops = rank + len(wide)
+    return e.loops(
+        [*padded, window],
+        [*[window_map(windows, wide)] * half, dims(*range(rank, loops), loops=loops)],
+        [e.fill(start, sizes) for start in starts],
+        [dims(*range(rank), loops=loops)] * half,
+        lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
+        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
+    )

@@ -1,0 +1,1 @@
+"""Rules of sorts and of `chlo.top_k`."""

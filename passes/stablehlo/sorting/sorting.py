@@ -1,0 +1,235 @@
+"""Convert sorts with arbitrary comparators, and top-k.
+
+Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`).
+Comparators that compare one integer per element are replaced by keys (`sort_keys.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ....ir.attribute_access import attribute, element_type, integer
+from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
+from ..data_movement.shapes import iota
+from ..elementwise.comparisons import total_order
+from ..lowering.element_types import kind, operand_kind
+from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.lowering import Lowering
+from ..lowering.rules import Tensors, call_rule, tensor_rule
+from .merge_sort import in_order, sorted_numbers, sorted_order
+from .rank_sort import Less, placed, ranks
+from .sort_keys import Keys, keys_of, places_of
+
+Order = Less | Keys
+
+MAX_RANK_SORTED = 128
+"""The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
+
+MAX_SELECTED_K = 64
+"""The maximum k of a top-k that selects its elements one by one instead of sorting."""
+
+
+@tensor_rule("stablehlo.sort")
+def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    rank = len(shape(operands[0]))
+    dimension = integer(op, "dimension", -1) % max(rank, 1)
+    order = _comparator(lowering, op.regions[0], operands, dimension)
+    return in_sorted_order(lowering.emit, operands, dimension, order)
+
+
+@call_rule("ApproxTopK")
+def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert ApproxTopK to an exact top-k by its comparator.
+
+    The operands are tensors, followed by an initial value for each of them.
+    """
+    options = attribute(op, "mhlo.backend_config") or attribute(op, "backend_config")
+    called = attribute(op, "called_computations")
+    if not isinstance(options, DictionaryAttr) or not isinstance(called, ArrayAttr):
+        raise OperationError(op, "expects the options of a top-k, and a comparator")
+    dimension = options.data.get("reduction_dim")
+    (name,) = cast("ArrayAttr[SymbolRefAttr]", called)
+    comparator = lowering.function(name.string_value())
+    if not isinstance(dimension, IntegerAttr) or comparator is None:
+        raise OperationError(op, f"expects a dimension and the comparator {name}")
+    count = len(op.results)
+    along = dimension.value.data % len(shape(operands[0]))
+    order = _comparator(lowering, comparator.body, operands[:count], along)
+    ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
+    e, rank = lowering.emit, len(shape(operands[0]))
+    sizes = list(e.sizes(ordered[0]))
+    sizes[along] = shape(op.results[0])[along]
+    return [e.extract_slice(value, [0] * rank, sizes, [1] * rank) for value in ordered]
+
+
+def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension: int) -> Order:
+    """Return the order that a comparator defines: keys if possible, else its region as a `Less`."""
+    keys = keys_of(lowering, region, operands, dimension)
+    if keys is not None:
+        return keys
+    return lambda e, one, other: lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
+
+
+def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
+    """Interleave the elements of two positions: comparators take both of each tensor in turn."""
+    return [value for pair in zip(one, other, strict=True) for value in pair]
+
+
+def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order) -> Tensors:
+    """Return tensors sorted along a dimension by `order`. The sort is stable."""
+    if shape(operands[0])[dimension] in (0, 1):
+        return operands
+    keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
+    if isinstance(order, Keys) and order.can_be_packed(dimension):
+        places = places_of(e, sorted_numbers(e, order.packed(e, dimension), dimension))
+    elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
+        places = sorted_order(e, keys, dimension, less)
+    else:
+        found = ranks(e, keys, dimension, less)
+        return [placed(e, value, found, dimension) for value in operands]
+    return [in_order(e, value, places, dimension) for value in operands]
+
+
+@tensor_rule("chlo.top_k")
+def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    count, sizes = integer(op, "k"), shape(operands[0])
+    if not sizes or not 0 <= count <= (sizes[-1] if sizes[-1] >= 0 else count):
+        raise OperationError(
+            op, f"has k = {count}, expected 0 to the last size of its operand's shape {list(sizes)}"
+        )
+    return top_k(lowering, op, operands[0], count)
+
+
+def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt) -> list[SSAValue]:
+    """Return the `count` largest elements along the last dimension, and their indices.
+
+    Of equal elements, the first comes first. `op` is the op whose first operand has the elements'
+    kind, and whose second result has the indices' kind. Raises OperationError if elements are not
+    numbers.
+    """
+    e = lowering.emit
+    rank = len(shape(source))
+    element = operand_kind(op)
+    keys = source
+    if element.name == "float":
+        keys = e.pointwise(
+            [source], IntegerType(element.width), lambda inner, args: [total_order(inner, args[0])]
+        )
+    order = Keys(keys, element.width, element.name in ("unsigned", "bool"), descends=True)
+    positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
+    both = [source, positions]
+    if shape(source)[-1] > MAX_RANK_SORTED and isinstance(count, int) and count <= MAX_SELECTED_K:
+        largest = _select_top_k_packed if order.can_be_packed(rank - 1) else _select_top_k
+        first = largest(e, order, count)
+        return [in_order(e, value, first, rank - 1) for value in both]
+    sizes, offsets, strides = [*e.sizes(source)[:-1], count], [0] * rank, [1] * rank
+    return [
+        e.extract_slice(value, offsets, sizes, strides)
+        for value in in_sorted_order(e, both, rank - 1, order)
+    ]
+
+
+def _precedes(
+    e: Emitter, greater: str, one: tuple[SSAValue, SSAValue], other: tuple[SSAValue, SSAValue]
+) -> SSAValue:
+    """Return whether one (key, position) precedes another: larger keys, then lower positions."""
+    larger = e.compare_integers(greater, one[0], other[0])
+    equal = e.compare_integers("eq", one[0], other[0])
+    return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
+
+
+def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
+    """Return the positions of the first `count` keys along the last dimension, for packed keys.
+
+    Each iteration finds the minimum of the packed numbers that are greater than the last one found.
+    """
+    rank, outer = len(shape(keys.values)), e.sizes(keys.values)[:-1]
+    most = (1 << 63) - 1
+    packed = keys.packed(e, rank - 1)
+    last = e.fill(e.constant(-most - 1, i64), outer)
+    found = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, last.type, found.type])
+    inner = e.inside(block)
+    row, column = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+
+    def smaller(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_open = scalar.compare_integers("sgt", args[0], args[1])
+        number = scalar.select(is_open, args[0], scalar.constant(most, i64))
+        return [scalar.op("arith.minsi", args[2], number)]
+
+    (best,) = inner.loops(
+        [packed, block.args[1]],
+        [row, column],
+        [inner.fill(inner.constant(most, i64), outer)],
+        [column],
+        smaller,
+        [*[PARALLEL] * (rank - 1), REDUCTION],
+    )
+    at = [*[0] * (rank - 1), block.args[0]]
+    filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), block.args[2], at, [1] * rank)
+    inner.add_op(scf.YieldOp(best, filled))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [last, found], Region(block))
+    return places_of(e, e.add_op(loop).results[1])
+
+
+def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
+    """Return the positions of the `count` largest keys along the last dimension.
+
+    Each iteration finds the largest key among those that come after the last one found, and then
+    the first position that holds it.
+    """
+    keys, greater = order.values, "ugt" if order.is_unsigned else "sgt"
+    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
+    element = element_type(keys.type)
+    bits = cast("IntegerType", element).width.data
+    none = e.fill(e.constant(-1, i64), outer)
+    least = e.fill(e.constant(0 if greater == "ugt" else -(1 << bits - 1), element), outer)
+    beyond = e.fill(e.constant((1 << 63) - 1, i64), outer)
+    places = e.empty([*outer, count], i64)
+    block = Block(arg_types=[INDEX, least.type, none.type, places.type])
+    inner = e.inside(block)
+    row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
+
+    def is_open(scalar: Emitter, args: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
+        key, last_key, last_place = args[:3]
+        place = scalar.op("arith.index_cast", scalar.loop_index(rank - 1), to=i64)
+        after = _precedes(scalar, greater, (last_key, last_place), (key, place))
+        first = scalar.compare_integers("slt", last_place, scalar.constant(0, i64))
+        return scalar.either(first, after), place
+
+    def largest(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        key, _, _, lowest, best = args
+        taken = scalar.select(is_open(scalar, args)[0], key, lowest)
+        return [scalar.op("arith.maxui" if greater == "ugt" else "arith.maxsi", best, taken)]
+
+    def first_place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        open_, place = is_open(scalar, args)
+        has_it = scalar.both(open_, scalar.compare_integers("eq", args[0], args[3]))
+        return [scalar.op("arith.minsi", args[5], scalar.select(has_it, place, args[4]))]
+
+    maps = [row, last, last, last]
+    found = [keys, *block.args[1:3]]
+    (key,) = inner.loops([*found, least], maps, [least], [last], largest, iterators)
+    (place,) = inner.loops(
+        [*found, key, beyond], [*maps, last], [beyond], [last], first_place, iterators
+    )
+    at = [*[0] * (rank - 1), block.args[0]]
+    column = inner.reshape(place, [*outer, 1])
+    result = inner.insert_slice(column, block.args[3], at, [1] * rank)
+    inner.add_op(scf.YieldOp(key, place, result))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, places], Region(block))
+    return e.add_op(loop).results[2]

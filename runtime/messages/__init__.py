@@ -1,0 +1,1 @@
+"""Collectives as steps of MPI messages, which native code carries out."""

@@ -1,0 +1,1 @@
+"""Devices on MPI ranks: their messages, threads, failures and calls."""

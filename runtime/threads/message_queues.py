@@ -1,0 +1,179 @@
+"""Messages between device threads: queues in memory that native code reads and writes.
+
+A queue leads from one device to another and has one producer and one consumer. Word `[0]` points to
+the newest message and is written by the sender only; word `[8]` points to the message taken last
+and is written by the receiver only. A message is its own allocation: the next message or 0, its
+kind, its bytes, and the number of the sender's state; its data start at byte 64. The first message
+of a queue is a dummy inside the queue:
+
+    queue [0] ------------------------------.
+    queue [8] -> taken last -> oldest -> newest -> 0
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NoReturn
+from weakref import finalize
+
+import numpy as np
+
+from ...sharding.collective_matching import CollectiveMismatch, DeviceState
+from ..abi.arrays import Words
+from ..abi.memory import free
+from ..abi.native_code import Native, source_of
+from ..intrinsics import SOURCE as INTRINSICS
+from ..intrinsics import (
+    allocate_aligned,
+    atomic_add,
+    atomic_load,
+    atomic_store,
+    copy_bytes,
+    cycle_count,
+    free_memory,
+    load_word,
+    store_word,
+)
+from ..native_registry import runtime_function
+from ..protocol import FAILED, MISMATCHED, RELEASED, RESUMPTIONS, WAITING, YIELDS, back_off
+from ..protocol import SOURCE as PROTOCOL
+
+SOURCE = source_of(__file__)
+
+TAKEN = 64
+FIRST = 128
+"""Offsets in a queue, in bytes: the pointer to the message taken last, and the dummy message."""
+
+KIND, SIZE, STATE, DATA = 8, 16, 24, 64
+"""Offsets in a message, in bytes."""
+
+QUEUE_WORDS = 24
+
+PATIENCE = 1 << 26
+"""Cycles after which Python checks for failures: some hundredths of a second."""
+
+
+def post_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
+    """Put `constants[0]` bytes of binding 1 into a queue: [queue, source, kind, state]."""
+    size = constants[0]
+    message = allocate_aligned((DATA + size + 63) // 64 * 64)
+    if message == 0:
+        return FAILED
+    store_word(message, 0)
+    store_word(message + KIND, bindings[2])
+    store_word(message + SIZE, size)
+    store_word(message + STATE, bindings[3])
+    copy_bytes(message + DATA, bindings[1], size)
+    newest = load_word(bindings[0])
+    store_word(bindings[0], message)
+    atomic_store(newest, message)
+    return 0
+
+
+def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
+    """Wait for `constants[0]` bytes of a kind, and take them from the first queue with a message.
+
+    Bindings: [queues, number of queues, status words, target, kind]. Returns MISMATCHED if the
+    oldest message has another kind or size.
+    """
+    polls = 0
+    begin = cycle_count()
+    while cycle_count() - begin < PATIENCE:
+        for number in range(bindings[1]):
+            queue = load_word(bindings[0] + 8 * number)
+            taken = load_word(queue + TAKEN)
+            message = atomic_load(taken)
+            if message != 0:
+                if load_word(message + KIND) != bindings[4]:
+                    return MISMATCHED
+                if load_word(message + SIZE) != constants[0]:
+                    return MISMATCHED
+                copy_bytes(bindings[3], message + DATA, constants[0])
+                store_word(queue + TAKEN, message)
+                if taken != queue + FIRST:
+                    free_memory(taken)
+                atomic_add(bindings[2] + 8 * RESUMPTIONS, 1)
+                return 0
+        if atomic_load(bindings[2]) != 0:
+            return RELEASED
+        polls += 1
+        back_off(polls, YIELDS)
+    return WAITING
+
+
+@cache
+def native_mail(name: str) -> Native:
+    """Return the native code of one of this module's functions."""
+    return runtime_function(globals()[name], INTRINSICS, PROTOCOL)
+
+
+def mail_functions() -> set[Native]:
+    """Return the native functions that carry out messages between threads."""
+    return {native_mail(each.__name__) for each in (post_message, take_message)}
+
+
+class MessageQueue:
+    """The queue of messages from one device to another."""
+
+    def __init__(self) -> None:
+        self.words: Words = np.zeros(QUEUE_WORDS, np.int64)
+        _make_empty(self.words)
+        finalize(self, _drop_messages, self.words)
+
+    @property
+    def address(self) -> int:
+        """The address of the queue's words."""
+        return int(self.words.ctypes.data)
+
+    def oldest(self) -> int | None:
+        """Return the state number of the oldest message; `None` if the queue is empty."""
+        message = _word(int(self.words[TAKEN // 8]))
+        return _word(message + STATE) if message else None
+
+    def empty(self) -> None:
+        """Drop all messages; no thread may be sending or receiving."""
+        _drop_messages(self.words)
+        _make_empty(self.words)
+
+
+def _make_empty(words: Words) -> None:
+    words[:] = 0
+    words[0] = words[TAKEN // 8] = words.ctypes.data + FIRST
+
+
+def _drop_messages(words: Words) -> None:
+    message = int(words[TAKEN // 8])
+    while message:
+        following = _word(message)
+        if message != words.ctypes.data + FIRST:
+            free()(message)
+        message = following
+
+
+def _word(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+class Receiver:
+    """What Python does for a device that has waited for a message for a while."""
+
+    def __init__(
+        self,
+        queues: Sequence[MessageQueue],
+        state: DeviceState,
+        wait: Callable[[Sequence[MessageQueue], DeviceState], None],
+        mismatch: Callable[[Sequence[MessageQueue], DeviceState], CollectiveMismatch],
+    ) -> None:
+        self.queues, self.state = queues, state
+        self.addresses: Words = np.array([each.address for each in queues], np.int64)
+        self._wait, self._mismatch = wait, mismatch
+
+    def check_for_failures(self) -> None:
+        """Wait until there is a message. Raises DeviceFailed if none can come."""
+        self._wait(self.queues, self.state)
+
+    def mismatched(self) -> NoReturn:
+        """Raise CollectiveMismatch: the oldest message does not match."""
+        raise self._mismatch(self.queues, self.state)

@@ -1,0 +1,452 @@
+"""Devices as threads of one process, which communicate in shared memory.
+
+All devices run one program at a time, and each device has its own thread, so no device ever waits
+for one that is not scheduled.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
+from ...sharding.collectives import ALL_GATHER, GATHER
+from ..abi.arrays import Words
+from ..abi.native_code import Native
+from ..collectives import Collective, Group, around, shard_range
+from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
+from ..communicator import Communicator
+from ..protocol import RESUMPTIONS, barrier_words
+from ..reductions import reduction_kernel
+from .message_queues import (
+    MessageQueue,
+    Receiver,
+    mail_functions,
+    native_mail,
+    post_message,
+    take_message,
+)
+from .shared_memory_collectives import shared_memory_function
+from .thread_pool import TASK_ALONE, Call, Task, ThreadPool
+
+T = TypeVar("T")
+
+LOOK = 0.001
+"""Seconds between two polls of a device that has waited long for a message."""
+
+STANDSTILL = 0.1
+"""Seconds between two checks for a deadlock, in which all devices wait for each other."""
+
+
+class _Board:
+    """Where the threads of a group exchange numbers."""
+
+    def __init__(self, size: int) -> None:
+        self.brought: list[tuple[DeviceState, tuple[int, ...]] | None] = [None] * size
+        self.generation = 0
+        self.result: list[tuple[int, ...]] = []
+
+
+class ThreadGroup:
+    """The devices of a grid as threads, and their shared state."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.status: Words = np.zeros(32, np.int64)
+        self._waiting = 0
+        self._barriers: dict[tuple[int, ...], Words] = {}
+        self._signatures: dict[object, int] = {}
+        self._boards: dict[tuple[int, ...], _Board] = {}
+        self._queues: dict[tuple[int, int], MessageQueue] = {}
+        self._receiving: dict[int, Sequence[MessageQueue]] = {}
+        self._condition = threading.Condition()
+        self._submission = threading.Lock()
+        self._inside: set[int] = set()
+        self._patience = STANDSTILL
+        self._pool = ThreadPool(count, "mesh-opt-device")
+        self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
+
+    def close(self) -> None:
+        """End the threads after their current calls."""
+        self._pool.close()
+
+    def is_inside(self) -> bool:
+        """Whether this thread is running Python code of a device."""
+        return threading.get_ident() in self._inside
+
+    def run(self, work: Callable[[ThreadCommunicator], T]) -> list[T]:
+        """Run `work` on all devices at the same time; return their results.
+
+        If some raise, the others are released, and the exception of the lowest device that failed
+        by itself is raised. The devices are also released if the caller is interrupted (Ctrl-C)
+        while it waits. Raises CollectiveMismatch if the devices' collectives or messages do not
+        match.
+        """
+        results: list[Any] = [None] * self.count
+
+        def keep(communicator: ThreadCommunicator, number: int) -> None:
+            results[number] = work(communicator)
+
+        self._run_tasks(lambda communicator, number, _: keep(communicator, number), None)
+        return results
+
+    def run_calls(
+        self, calls: Sequence[Call], resume: Callable[[ThreadCommunicator, int], object]
+    ) -> None:
+        """Run a native call on each device. Raises the same errors as `run`.
+
+        A call that returns a status other than 0 continues in Python: `resume` gets the status, on
+        the same thread.
+        """
+        self._run_tasks(lambda communicator, _, status: resume(communicator, status), calls)
+
+    def _run_tasks(
+        self,
+        work: Callable[[ThreadCommunicator, int, int], object],
+        calls: Sequence[Call] | None,
+    ) -> None:
+        errors: list[BaseException | None] = [None] * self.count
+
+        def task(number: int) -> Task:
+            def run(status: int) -> None:
+                self._inside.add(threading.get_ident())
+                try:
+                    work(self.communicators[number], number, status)
+                except BaseException as error:
+                    errors[number] = error
+                    self.fail()
+                finally:
+                    self._inside.discard(threading.get_ident())
+
+            return run
+
+        tasks = [task(number) for number in range(self.count)]
+        with self._submission:
+            # Devices of an interrupted run may still be running.
+            while not self._pool.wait(STANDSTILL):
+                pass
+            if self.status[0]:
+                self.reset()
+            if self.count > 1:
+                try:
+                    self._await(self._pool.begin(tasks, calls, self._patience))
+                except BaseException:
+                    self.fail()
+                    raise
+            else:
+                # A single device runs on the caller's thread.
+                tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
+            self._look_at_end(errors)
+
+    def _look_at_end(self, errors: Sequence[BaseException | None]) -> None:
+        """Raise the error of a run, if any."""
+        for error in errors:
+            if error is not None and not isinstance(error, DeviceFailed):
+                raise error
+        if any(errors):
+            raise CollectiveMismatch(dict(_states(errors)))
+        for (sender, receiver), queue in self._queues.items():
+            number = queue.oldest()
+            if number is not None:
+                self.fail()
+                raise CollectiveMismatch({sender: self._state(number), receiver: ENDED})
+
+    def _await(self, has_ended: bool) -> None:
+        """Wait until all devices have ended; release them if they are deadlocked."""
+        last = -1
+        while not has_ended:
+            met = int(self.status[RESUMPTIONS])
+            if self._is_deadlocked(len(self._pool.busy)) and met == last:
+                self.fail()
+            last = met
+            has_ended = self._pool.wait(STANDSTILL)
+
+    def _is_deadlocked(self, running: int) -> bool:
+        """Whether all running devices wait, and none has been released.
+
+        A device is counted in the status words when it continues. If the count has not changed, all
+        devices that were seen waiting still wait.
+        """
+        with self._condition:
+            met = int(self.status[RESUMPTIONS])
+            if any(self._has_message(queues) for queues in self._receiving.values()):
+                return False
+            waiting = self._waiting + len(self._receiving)
+            for group, words in self._barriers.items():
+                arrived = int(words[0])
+                if arrived == len(group):
+                    return False
+                waiting += arrived
+            return waiting == running and int(self.status[RESUMPTIONS]) == met
+
+    def fail(self) -> None:
+        """Release all waiting devices."""
+        with self._condition:
+            self.status[0] = 1
+            self._notify()
+
+    def reset(self) -> None:
+        """Clear a failure and all interrupted barriers; no device may be running."""
+        with self._condition:
+            self.status[:] = 0
+            for barrier in self._barriers.values():
+                barrier[:] = 0
+            self._boards.clear()
+            for queue in self._queues.values():
+                queue.empty()
+            self._waiting = 0
+
+    def barrier(self, group: Group) -> Words:
+        """Return the words of a group's barrier (see `threads/shared_memory_collectives.py`)."""
+        with self._condition:
+            words = self._barriers.get(group.processes)
+            if words is None:
+                words = np.zeros(barrier_words(group.size), np.int64)
+                self._barriers[group.processes] = words
+            return words
+
+    def signature_number(self, signature: object) -> int:
+        """Return a number that identifies a signature; equal signatures have equal numbers."""
+        with self._condition:
+            return self._signatures.setdefault(signature, len(self._signatures))
+
+    def _state(self, number: int) -> DeviceState:
+        """Return the state that a number identifies."""
+        found = list(self._signatures)[number]
+        assert isinstance(found, DeviceState)
+        return found
+
+    def message_queue(self, sender: int, receiver: int) -> MessageQueue:
+        """Return the queue of messages from one device to another."""
+        with self._condition:
+            return self._queues.setdefault((sender, receiver), MessageQueue())
+
+    def wait_for_message(
+        self, receiver: int, queues: Sequence[MessageQueue], state: DeviceState
+    ) -> None:
+        """Wait until one of the queues has a message. Raises DeviceFailed."""
+        with self._condition:
+            self._receiving[receiver] = queues
+            try:
+                while not self._has_message(queues):
+                    if self.status[0] or self.count == 1:
+                        raise DeviceFailed(state)
+                    # Poll, since native senders do not notify the condition.
+                    self._condition.wait(LOOK)
+            finally:
+                del self._receiving[receiver]
+
+    def _has_message(self, queues: Sequence[MessageQueue]) -> bool:
+        return any(each.oldest() is not None for each in queues)
+
+    def mismatch(
+        self, receiver: int, queues: Sequence[MessageQueue], state: DeviceState
+    ) -> CollectiveMismatch:
+        """Return the error for a message that does not match what a device waits for."""
+        for (sender, other), queue in self._queues.items():
+            number = queue.oldest() if other == receiver and queue in queues else None
+            if number is not None:
+                return CollectiveMismatch({sender: self._state(number), receiver: state})
+        raise ValueError("there is no message")
+
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+    ) -> list[tuple[int, ...]]:
+        """Gather the numbers of all participants.
+
+        Raises DeviceFailed if their signatures differ.
+        """
+        with self._condition:
+            board = self._boards.setdefault(group.processes, _Board(group.size))
+            generation = board.generation
+            board.brought[group.index] = (state, numbers)
+            present = [each for each in board.brought if each is not None]
+            if len(present) == group.size:
+                if any(each.signature != state.signature for each, _ in present):
+                    self.fail()
+                    raise DeviceFailed(state)
+                board.result = [each for _, each in present]
+                board.brought = [None] * group.size
+                board.generation += 1
+                self._notify()
+            while board.generation == generation:
+                self._wait(state)
+            return board.result
+
+    def _wait(self, state: DeviceState) -> None:
+        """Wait for a notification. Raises DeviceFailed at a failure or without other devices."""
+        if not self.status[0] and self.count > 1:
+            self._waiting += 1
+            self._condition.wait()
+        if self.status[0] or self.count == 1:
+            raise DeviceFailed(state)
+
+    def _notify(self) -> None:
+        """Wake all threads that wait in Python.
+
+        They do not count as waiting until they wait again.
+        """
+        self._waiting = 0
+        self._condition.notify_all()
+
+
+def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, DeviceState]]:
+    """Yield the states of devices that stopped waiting or have ended."""
+    for process, error in enumerate(errors):
+        if error is None:
+            yield process, ENDED
+        elif isinstance(error, DeviceFailed) and error.state is not None:
+            yield process, error.state
+
+
+class ThreadCommunicator(Communicator):
+    """The communicator of one device thread."""
+
+    def __init__(self, group: ThreadGroup, process: int) -> None:
+        self.process = process
+        self._threads = group
+
+    @property
+    def status(self) -> Words:
+        return self._threads.status
+
+    @property
+    def world(self) -> Group:
+        return Group(tuple(range(self._threads.count)), self.process)
+
+    def exchange(
+        self,
+        group: Group,
+        state: DeviceState,
+        numbers: tuple[int, ...],
+    ) -> list[tuple[int, ...]]:
+        return self._threads.exchange(group, state, numbers)
+
+    def collective_commands(
+        self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
+    ) -> list[AnyCommand]:
+        name, constants = _native_collective(collective)
+        participants = collective.group.size
+        scratch = Buffer(8 * (participants + 2))
+        words = self._threads.barrier(collective.group)
+        bindings = (
+            words.ctypes.data,
+            self._threads.status.ctypes.data,
+            source,
+            result,
+            scratch,
+            self._threads.signature_number((state.signature, collective.shapes)),
+        )
+        function = shared_memory_function(name)
+        return [Command(function, bindings, constants, state.operation, state)]
+
+    def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
+        assert state.signature is not None
+        (receiver,) = state.signature.group
+        queue = self._threads.message_queue(self.process, receiver)
+        number = self._threads.signature_number(state)
+        bindings = (queue.address, source, self._kind(state), number)
+        function = native_mail(post_message.__name__)
+        return Command(function, bindings, (source.size,), state.operation, state)
+
+    def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
+        assert state.signature is not None
+        threads = self._threads
+        waits = Receiver(
+            [threads.message_queue(each, self.process) for each in state.signature.group],
+            state,
+            partial(threads.wait_for_message, self.process),
+            partial(threads.mismatch, self.process),
+        )
+        bindings = (
+            int(waits.addresses.ctypes.data),
+            len(waits.queues),
+            threads.status.ctypes.data,
+            target,
+            self._kind(state),
+        )
+        function = native_mail(take_message.__name__)
+        return Command(function, bindings, (target.size,), state.operation, state, waits)
+
+    def _kind(self, state: DeviceState) -> int:
+        """Return a number that is equal for messages that match."""
+        signature = state.signature
+        assert signature is not None
+        return self._threads.signature_number((SEND, signature.element, signature.sizes))
+
+
+def message_functions() -> set[Native]:
+    """Return the native functions that carry out messages between threads."""
+    return {shared_memory_function("copy"), *mail_functions()}
+
+
+def collective_functions(collective: Collective) -> set[Native]:
+    """Return the native functions that carry out a collective between threads."""
+    found = {shared_memory_function("copy"), shared_memory_function("copy_rows")}
+    if collective.kind != "all_slice":
+        found.add(shared_memory_function(_native_collective(collective)[0]))
+    if collective.reduces:
+        found.add(reduction_kernel(collective))
+    return found
+
+
+def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
+    """Return the name and the constants of the native function of a collective."""
+    group = collective.group
+    item = collective.source.storage_bytes
+    root = -1 if collective.root is None else collective.root
+    head = (group.size, group.index)
+    shape = collective.source_shape
+    match collective.kind:
+        case ALL_GATHER.name | GATHER.name:
+            outer, size, inner = around(shape, collective.axis)
+            return ALL_GATHER.name, (*head, root, outer, size * inner * item)
+        case "all_to_all":
+            return "all_to_all", (*head, *_all_to_all_constants(collective))
+        case "all_reduce" | "reduce":
+            reduction = reduction_kernel(collective).address
+            target = collective.result.storage_bytes
+            return "all_reduce", (*head, root, prod(shape), item, target, reduction)
+        case "reduce_scatter":
+            outer, size, inner = around(shape, collective.axis)
+            start, length = shard_range(size, *head)
+            runs = (outer, size * inner, start * inner, length * inner)
+            target = collective.result.storage_bytes
+            reduction = reduction_kernel(collective).address
+            return "reduce_scatter", (*head, *runs, item, target, reduction)
+        case "broadcast":
+            size = prod(shape) * item
+            return "pull", (*head, root, 1, size, size, 0)
+        case "scatter":
+            outer, size, inner = around(shape, collective.axis)
+            start, length = shard_range(size, *head)
+            row, pitch = length * inner * item, size * inner * item
+            return "pull", (*head, root, outer, row, pitch, start * inner * item)
+        case "halo":
+            outer, size, inner = around(shape, collective.axis)
+            widths = (collective.low, collective.high)
+            return "exchange_halo", (*head, outer, size, inner * item, *widths)
+        case "permute":
+            size = prod(shape) * item
+            sender = -1 if collective.sender is None else collective.sender
+            return "pull", (*head, sender, 1, size, size, 0)
+        case _:
+            raise ValueError(f"there is no collective {collective.kind}")
+
+
+def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:
+    shape, split, joined = collective.source_shape, collective.axis, collective.concat_axis
+    low, high = min(split, joined), max(split, joined)
+    outer, inner = prod(shape[:low]), prod(shape[high + 1 :]) * collective.source.storage_bytes
+    if split == joined:
+        return (outer, shape[split], 1, shape[split], inner, 2)
+    middle = prod(shape[low + 1 : high])
+    return (outer, shape[split], middle, shape[joined], inner, int(split > joined))

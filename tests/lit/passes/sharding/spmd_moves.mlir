@@ -1,0 +1,75 @@
+// RUN: mesh-opt %s --split-input-file --spmd | filecheck %s
+
+// Rows are sorted whole: devices exchange them, once, in the type that they have.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @sort(
+// CHECK-NOT: shard.all_gather
+// CHECK: shard.all_to_all %{{.*}} on @mesh grid_axes = [1] split_axis = 0 concat_axis = 1 : tensor<8x16xf32> -> tensor<2x64xf32>
+// CHECK-NOT: shard.all_
+// CHECK: func.return
+func.func @sort(%rows: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> tensor<8x64xf32> {
+  %0 = "stablehlo.sort"(%rows) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+
+// -----
+
+// Long rows are merged in loops, which run on the parts that the rows were exchanged to.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @long_sort(
+// CHECK-NOT: shard.all_gather
+// CHECK: shard.all_to_all
+// CHECK-NOT: shard.all_
+// CHECK: scf.for {{.*}} -> (tensor<1x300xi64>)
+// CHECK-NOT: shard.all_
+// CHECK: func.return
+func.func @long_sort(%rows: tensor<4x300xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> tensor<4x300xf32> {
+  %0 = "stablehlo.sort"(%rows) <{dimension = 1 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<4x300xf32>) -> tensor<4x300xf32>
+  return %0 : tensor<4x300xf32>
+}
+
+// -----
+
+// What is rotated is sent once, also where one of the two slices has fewer elements than there are
+// devices.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @rotate(
+// CHECK: shard.send {{.*}} : (tensor<3xf32>, index) -> tensor<3xf32>
+// CHECK-NOT: shard.send
+// CHECK-NOT: shard.all_gather
+// CHECK: func.return
+func.func @rotate(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) -> tensor<64xf32> {
+  %0 = stablehlo.slice %a [61:64] : (tensor<64xf32>) -> tensor<3xf32>
+  %1 = stablehlo.slice %a [0:61] : (tensor<64xf32>) -> tensor<61xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3xf32>, tensor<61xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
+// -----
+
+// So is a whole shard, which slices and the join would each move.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @rotate_shards(
+// CHECK-NOT: shard.update_halo
+// CHECK: shard.send {{.*}} : (tensor<3xf32>, index) -> tensor<3xf32>
+// CHECK-NOT: shard.send
+// CHECK-NOT: shard.all_gather
+// CHECK: func.return
+func.func @rotate_shards(%a: tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) -> tensor<12xf32> {
+  %0 = stablehlo.slice %a [3:12] : (tensor<12xf32>) -> tensor<9xf32>
+  %1 = stablehlo.slice %a [0:3] : (tensor<12xf32>) -> tensor<3xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<9xf32>, tensor<3xf32>) -> tensor<12xf32>
+  return %2 : tensor<12xf32>
+}
