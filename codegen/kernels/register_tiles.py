@@ -62,20 +62,13 @@ LEAST_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
 
 MOST_COPIED = 18
-"""The number of rows from which on copying a vector for them pays off on any CPU.
-
-Tiles have six rows on most CPUs.
-"""
+"""The rows from which on copying a vector for them pays off: three tiles on most CPUs."""
 
 ROW_CHUNK = 32
 """The tiles of rows in a tile of work, if no other loop encloses them."""
 
 SHALLOW = 8
-"""The most terms of a sum at which stores bound the time.
-
-A tile of rows is then stored over all strips before the next one. Strips are so small that copying
-them again for each costs little.
-"""
+"""The most terms of a sum at which stores bound the time: a tile of rows then visits all strips."""
 
 STRIP_CHUNK = 4
 """The strips of columns in a tile of work."""

@@ -60,8 +60,8 @@ class ModulePrinter(Printer):
         self._aliases = AliasDefinitions()
         self._printed: dict[int, _Printed] = {}
         self._depth = 0
-        self._met_in_generic_order = False
-        self._places: dict[int, tuple[str, int]] = {}
+        self._has_generic_alias_order = False
+        self._location_aliases: dict[int, tuple[str, int]] = {}
         self._comments = (
             UserComments(self.value_text, self._get_new_valid_name_id)
             if style.value_users
@@ -161,7 +161,7 @@ class ModulePrinter(Printer):
             return
         if isinstance(op, UnregisteredOp):
             self._print_generically(op)
-        elif self._loses(op):
+        elif self._custom_form_loses(op):
             self.print_generic_format = True
             self._print_generically(op)
             self.print_generic_format = False
@@ -204,7 +204,7 @@ class ModulePrinter(Printer):
         """Print the location of an operation. Only these locations have aliases."""
         style = self._style
         if style.aliases and not style.pretty_locations and not isinstance(location, UnknownLoc):
-            self.print_string(f"loc({self._place(location)})")
+            self.print_string(f"loc({self._location_alias(location)})")
         else:
             self.print_attribute(location)
 
@@ -218,16 +218,16 @@ class ModulePrinter(Printer):
                 keys -= {key for key, text in found.items() if len(text) > longest}
         self.print_metadata((Builtin,))
 
-    def number_places(self, operation: Operation) -> None:
+    def number_locations(self, operation: Operation) -> None:
         """Number location aliases in MLIR's order: enclosing operations first."""
         if self.print_debuginfo and self._style.aliases and not self._style.pretty_locations:
             for op in operation.walk():
                 if not isinstance(op.location, UnknownLoc):
-                    self._place(op.location)
+                    self._location_alias(op.location)
 
-    def _place(self, location: LocationAttr) -> str:
+    def _location_alias(self, location: LocationAttr) -> str:
         """Return the alias of a location, which is defined after the IR."""
-        known = self._places.get(id(location))
+        known = self._location_aliases.get(id(location))
         if known is None:
             is_inside, self.printing_location = self.printing_location, False
             outer_text, outer_depth = self._text, self._depth
@@ -238,38 +238,38 @@ class ModulePrinter(Printer):
             self._text = self.stream = outer_text
             self._depth, self.printing_location = outer_depth, is_inside
             mark = self._aliases.mark(LOCATION, text, depth=depth, is_type=False)
-            known = self._places[id(location)] = mark, depth
+            known = self._location_aliases[id(location)] = mark, depth
         self._depth = max(self._depth, known[1])
         return known[0]
 
     def _print_generically(self, op: Operation) -> None:
-        if self._met_in_generic_order:
+        if self._has_generic_alias_order:
             super().print_op(op)
             return
-        self._meet_in_generic_order(op)
-        self._met_in_generic_order = True
+        self._number_aliases_generically(op)
+        self._has_generic_alias_order = True
         super().print_op(op)
-        self._met_in_generic_order = False
+        self._has_generic_alias_order = False
 
-    def _meet_in_generic_order(self, operation: Operation) -> None:
+    def _number_aliases_generically(self, operation: Operation) -> None:
         """Number aliases in MLIR's order for generic ops: regions first, attributes by name."""
         for region in operation.regions:
             for block in region.blocks:
-                self._meet(block.arg_types)
+                self._number_aliases(block.arg_types)
                 for inner in block.ops:
-                    self._meet_in_generic_order(inner)
-        self._meet(operation.operand_types)
-        self._meet(operation.result_types)
+                    self._number_aliases_generically(inner)
+        self._number_aliases(operation.operand_types)
+        self._number_aliases(operation.result_types)
         attributes = operation.properties | operation.attributes
-        self._meet(attributes[name] for name in sorted(attributes))
+        self._number_aliases(attributes[name] for name in sorted(attributes))
 
-    def _meet(self, attributes: Iterable[Attribute]) -> None:
+    def _number_aliases(self, attributes: Iterable[Attribute]) -> None:
         for attribute in attributes:
             if id(attribute) not in self._printed:
                 self._print_first_time(attribute)
 
     @staticmethod
-    def _loses(op: Operation) -> bool:
+    def _custom_form_loses(op: Operation) -> bool:
         """Return whether the custom form would lose information."""
         attributes = op.attributes
         if attributes and op.name in WITHOUT_ATTRIBUTES:
@@ -288,7 +288,7 @@ class ModulePrinter(Printer):
         Large constants are elided if the style says so.
         """
         if self.printing_location and self._style.aliases and isinstance(attribute, LocationAttr):
-            self.print_string(self._place(attribute))
+            self.print_string(self._location_alias(attribute))
             return
         printed = self._printed.get(id(attribute))
         if printed is None:
@@ -404,7 +404,7 @@ def print_operation(
     style = style or PrintStyle(generic=generic)
     printer = ModulePrinter(style)
     with deep_recursion():
-        printer.number_places(operation)
+        printer.number_locations(operation)
         printer.print_op(operation)
     if isinstance(operation, ModuleOp) and operation.parent is None:
         printer.print_resources()

@@ -199,10 +199,6 @@ class KernelLowering:
         )
 
     def replace(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
-        """Record the packed form of a result; replace the uses of a result without encoding."""
-        self.replace_stored(value, layout_of_tiles(layout), form)
-
-    def replace_stored(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
         """Record the form of a result in memory; replace the uses of a result without encoding."""
         self.values.hold_form(value, layout_in_memory(layout), form)
         if tensor_encoding(value.type) is None:
@@ -264,7 +260,7 @@ def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
     new = load_from(load, source, (), dims, (), whole, stored, dims)
     form = kernel.values.builder.insert(new).results[0]
     if is_whole(load, sizes):
-        kernel.replace_stored(load.result, layout, form)
+        kernel.replace(load.result, layout, form)
         return
     held = HeldTensor(plain(bound), tuple(sizes), {layout_in_memory(layout): form})
     kernel.values.hold(form, held)
@@ -365,7 +361,7 @@ def _keep(kernel: KernelLowering, operation: Operation) -> None:
             old.replace_all_uses_with(barrier.results[index])
         else:
             values.dimensions.assume(old, values.sizes(operation.operands[index]))
-            kernel.replace_stored(old, layouts[index], barrier.results[index])
+            kernel.replace(old, layouts[index], barrier.results[index])
 
 
 # Tensors without inputs
@@ -448,7 +444,7 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
     layout = kernel.layout(results[0].type) if results else IDENTITY
     solved = kernel.solve(operation)
     if solved is None and len(layouts) == 3 and (tiled := kernel.inner_tiled(operation, layouts)):
-        kernel.replace_stored(results[0], layout, tiled)
+        kernel.replace(results[0], layout, tiled)
         return
     if solved is None and len(layouts) == 3:
         product = lower_contraction(kernel.values, operation, layouts)
@@ -458,14 +454,14 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
     if solved is None and _may_fill_padding(kernel, operation):
         if (stored := lower_in_memory(kernel.values, operation, layout)) is not None:
             for result, form in zip(results, stored, strict=True):
-                kernel.replace_stored(result, layout, form)
+                kernel.replace(result, layout, form)
             return
         solved = lower_elementwise(kernel.values, operation, layout_of_tiles(layout))
     if solved is None:
         _compute_unpacked(kernel, operation)
         return
     for result, form in zip(results, solved, strict=True):
-        kernel.replace(result, kernel.layout(result.type), form)
+        kernel.replace(result, layout_of_tiles(kernel.layout(result.type)), form)
 
 
 def _may_fill_padding(kernel: KernelLowering, operation: Operation) -> bool:

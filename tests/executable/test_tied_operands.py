@@ -150,7 +150,7 @@ def test_what_dies_is_written_in_its_place() -> None:
     program = compile(program_of("chain", "doubled"), "data-tile", stages=False)
     compiled = CompiledProgram(program.module)
     compiled.run("main", [np.zeros(6, np.float32)])
-    (found,) = compiled.statistics
+    (found,) = compiled.device_statistics
     # The sum and two kernels, all in the memory of the result.
-    assert found.commands == 3
-    assert found.transient_bytes == 0
+    assert found.dispatches == 3
+    assert found.memory.transient_bytes == 0

@@ -52,7 +52,7 @@ def check_report(communicator: MpiCommunicator) -> None:
             raise fault
         communicator.perform(collective, np.ones(2, np.float32))
     except Exception as problem:
-        found = ranks._common_error(communicator, problem)
+        found = ranks._error_of_all(communicator, problem)
     if communicator.process == 0:
         assert found is fault
     else:

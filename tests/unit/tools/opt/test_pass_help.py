@@ -82,7 +82,7 @@ def test_aliases_lead_to_the_pass() -> None:
     text = help_pass("set-encoding", table)
     assert text == help_pass("iree-dispatch-creation-set-encoding", table)
     assert "Other names: set-encoding\n" in text
-    assert "their channels are tiled" in text
+    assert "which tile their channels" in text
 
 
 @pytest.mark.parametrize("name", sorted(OWN_PASSES.keys() - ALIASES.keys()))
@@ -104,7 +104,7 @@ def test_passes_are_listed_in_lines() -> None:
     names = [row.split()[0] for row in rows]
     assert names == sorted(OWN_PASSES.keys() - ALIASES.keys())
     (partition,) = (row for row in rows if "  shard-partition " in row)
-    assert partition.endswith("program. {abi=local} (also mesh-spmdization)")
+    assert partition.endswith("device. {abi=local} (also mesh-spmdization)")
     assert "\n  licm\n" in others and "shard-partition" not in others
 
 
