@@ -37,13 +37,13 @@ class DataTilePass(NamedPipeline):
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "convert-elementwise-to-linalg"),
         )
-        regions = default_passes("form-dispatches", "hoist-encodings")
+        regions = default_passes("form-dispatches", "hoist-encodes-to-initializers")
         interface = WrapEntryPointsPass(inline=True)
         buffers = default_passes(
             "convert-to-stream",
             "specialize-processes",
             "specialize-encodings",
-            "pack-constants",
+            "fold-constant-encodes",
             "merge-globals",
             "place-relayouts",
             "iree-stream-materialize-encodings",

@@ -20,8 +20,9 @@ _PASSES = {
     "convert-tm-tensor-to-linalg": "tm_tensor.convert_tm_tensor_to_linalg",
     "convert-to-stream": "stream.convert_to_stream",
     "data-tile": "data_tile",
+    "fold-constant-encodes": "encoding.fold_constant_encodes",
     "form-dispatches": "dispatch.form_dispatches",
-    "hoist-encodings": "encoding.hoist_encodings",
+    "hoist-encodes-to-initializers": "encoding.hoist_encodes_to_initializers",
     "inline-calls": "inline_calls",
     "iree-abi-wrap-entry-points": "hal.wrap_entry_points",
     "iree-codegen-materialize-device-encoding": "codegen.materialize_device_encoding",
@@ -84,7 +85,6 @@ _PASSES = {
     "iree-stream-verify-lowering-to-tensors": "stream.verify_lowering:verify_lowering_to_tensors",
     "loop-invariant-code-motion": "general.loop_invariant_code_motion",
     "merge-globals": "stream.merge_globals",
-    "pack-constants": "encoding.pack_constants",
     "place-relayouts": "stream.place_relayouts",
     "print-op-stats": "general.print_op_stats",
     "sccp": "general.sccp",
@@ -112,6 +112,7 @@ The class is named like the module, or as given after `:`.
 ALIASES = {
     "encode-device-tensors": "iree-stream-encode-device-tensors",
     "encode-host-tensors": "iree-stream-encode-host-tensors",
+    "hoist-encodings": "hoist-encodes-to-initializers",
     "inline": "inline-calls",
     "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions-pass": (
         "iree-dispatch-creation-fuse-encoding-ops-into-dispatch-regions"
@@ -119,6 +120,7 @@ ALIASES = {
     "iree-stream-conversion": "convert-to-stream",
     "materialize-encodings": "iree-codegen-materialize-device-encoding",
     "mesh-spmdization": "shard-partition",
+    "pack-constants": "fold-constant-encodes",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",
     "set-encoding": "iree-dispatch-creation-set-encoding",
     "specialize-encodings": "iree-stream-specialize-encodings",

@@ -236,11 +236,39 @@ def _tensor_load(lowering: FunctionLowering, op: Operation) -> None:
     shape = tuple(part.sizes[axis] for axis in kept_axes(op))
     if _is_whole(bound, part):
         lowering.bind(result, HostTensor(whole.address, whole.block, shape, whole.dtype))
+        if whole.address == bound.contents.address:
+            lowering.lent.update(_updates(lowering, op))
         return
     taken = lowering.allocate(shape, whole.dtype)
     copy_part(lowering, op, whole, part, taken, is_store=False)
     _release_copy(lowering, whole, bound)
     lowering.bind(result, taken)
+
+
+UPDATES = frozenset(("tensor.insert", "tensor.insert_slice"))
+
+
+def _updates(lowering: FunctionLowering, load: Operation) -> list[SSAValue]:
+    """Return a tensor loaded from a tied binding and its updates, except the one that is stored.
+
+    Returns nothing if the binding, the tensor or an update is read by anything else.
+    """
+    binding, value = load.operands[0], load.results[0]
+    subspan = binding.owner
+    if not isinstance(subspan, Operation) or subspan.operands[0] not in lowering.tied:
+        return []
+    if not subspan.operands[0].has_one_use() or len(tuple(binding.uses)) != 2:
+        return []
+    found: list[SSAValue] = []
+    while (use := value.get_user_of_unique_use()) is not None and use.parent is load.parent:
+        name = operation_name(use)
+        if name in STORES and use.operands[1] is binding:
+            return found
+        if name not in UPDATES or use.operands[1] is not value:
+            break
+        found.append(value)
+        value = use.results[0]
+    return []
 
 
 def _release_copy(lowering: FunctionLowering, whole: HostTensor, bound: BoundTensor) -> None:

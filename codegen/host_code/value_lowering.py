@@ -45,6 +45,8 @@ class ValueLowering:
         """Values whose references end in the region that is being lowered."""
         self.dying: frozenset[SSAValue] = frozenset()
         """Values that nothing reads after the step that is being lowered."""
+        self.lent: set[SSAValue] = set()
+        """Values without a reference of their own that their last reader may overwrite."""
         self.started: dict[Operation, int] = {}
         """The numbers of exchanges that were started and not yet awaited."""
         self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
@@ -140,8 +142,10 @@ class ValueLowering:
         return HostTensor(block, block, shape, dtype)
 
     def own(self, value: SSAValue) -> HostTensor:
-        """Return a writable tensor with the contents of a value, and a reference of its own."""
+        """Return a writable tensor with the contents of a value: with a reference, or lent."""
         old = self.tensor(value)
+        if value in self.lent and value in self.dying:
+            return old
         if not self.may_overwrite(value) or old.block is None:
             return self.copy(old)
         size = self.builder.hold(old.bytes(self.builder))

@@ -44,7 +44,7 @@ from .analysis.contraction_matching import (
 )
 from .analysis.padded_operands import pad_operands, region_of
 from .analysis.scaled_contractions import split_factors
-from .hoist_encodings import CONSTANTS, LOOPS
+from .hoist_encodes_to_initializers import CONSTANTS, LOOPS
 
 KEPT = (*CONSTANTS, "util.global.load")
 """Producers of tensors that are the same in all runs: they are relaid out once, at module load."""

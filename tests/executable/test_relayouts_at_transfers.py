@@ -121,7 +121,7 @@ def test_weights_of_another_device_move_once(weight: str, factor: float) -> None
     for one in DataTilePass().passes():
         one.apply(context, module)
         module.verify()
-        if one.name == "hoist-encodings":
+        if one.name == "hoist-encodes-to-initializers":
             (function,) = [o for o in module.body.block.ops if o.name == "func.func"]
             assert not any(o.name == "flow.tensor.transfer" for o in function.walk())
             (found,) = run(module, "main", [x])

@@ -154,3 +154,73 @@ def test_what_dies_is_written_in_its_place() -> None:
     # The sum and two kernels, all in the memory of the result.
     assert found.dispatches == 3
     assert found.memory.transient_bytes == 0
+
+
+ROWS = """
+func.func @main(%x: tensor<200x64xf32>, %r: tensor<1x64xf32>) -> (RESULTS) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %y = arith.addf %x, %x : tensor<200x64xf32>
+  %0:2 = scf.for %i = %c0 to %c5 step %c1 iter_args(%t = %y, %s = %r)
+      -> (tensor<200x64xf32>, tensor<1x64xf32>) {
+    %row = arith.addf %s, %s : tensor<1x64xf32>
+    BODY
+  }
+  return RETURNED
+}
+"""
+"""A loop whose body writes rows of a table."""
+
+WRITES = {
+    "one": ("%n = tensor.insert_slice %row into %t[%i, 0] [1, 64] [1, 1] : !row into !t", "%n", 0),
+    "two": (
+        "%m = tensor.insert_slice %row into %t[%i, 0] [1, 64] [1, 1] : !row into !t "
+        "%n = tensor.insert_slice %row into %m[7, 0] [1, 64] [1, 1] : !row into !t",
+        "%n",
+        0,
+    ),
+    "column": (
+        "%q = tensor.collapse_shape %row [[0, 1]] : !row into tensor<64xf32> "
+        "%n = tensor.insert_slice %q into %t[%i, 3] [64, 1] [1, 1] : tensor<64xf32> into !t",
+        "%n",
+        0,
+    ),
+    # The old table is read after a row of it was written.
+    "old_table": (
+        "%n = tensor.insert_slice %row into %t[%i, 0] [1, 64] [1, 1] : !row into !t "
+        "%b = util.optimization_barrier %n : !t %z = arith.addf %b, %t : !t",
+        "%z",
+        1,
+    ),
+    # A slice of the old table is written to the table.
+    "itself": (
+        "%e = tensor.extract_slice %t[%i, 0] [1, 64] [1, 1] : !t to !row "
+        "%g = arith.addf %e, %row : !row "
+        "%n = tensor.insert_slice %g into %t[9, 0] [1, 64] [1, 1] : !row into !t",
+        "%n",
+        0,
+    ),
+}
+"""How a body writes to `%t`, what it yields, and the copies of the table in a turn."""
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_a_loop_that_writes_rows_does_not_copy_the_table(name: str, kept: bool) -> None:
+    body, new, copies = WRITES[name]
+    text = ROWS.replace("BODY", f"{body} scf.yield {new}, %row : !t, !row")
+    text = text.replace("RESULTS", "!t, !t" if kept else "!t")
+    text = text.replace("RETURNED", "%0#0, %y : !t, !t" if kept else "%0#0 : !t")
+    text = text.replace("!row", "tensor<1x64xf32>").replace("!t", "tensor<200x64xf32>")
+    program = compile(text, "data-tile", stages=False)
+    given = [np.linspace(-1, 1, n * 64, dtype=np.float32).reshape(n, 64) for n in (200, 1)]
+    expected = program["main"].reference(given)
+    for guard in (False, True):
+        compiled = CompiledProgram(program.module, guard=guard)
+        for found, wanted in zip(compiled.run("main", given), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+        (used,) = compiled.device_statistics
+        # One table if the old one is returned, and one for each copy in five turns.
+        tables = used.memory.transient_bytes / given[0].nbytes
+        assert tables < kept + 5 * copies + 1

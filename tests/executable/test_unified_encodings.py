@@ -115,7 +115,7 @@ util.func public @main(%view: !hal.buffer_view)
 
 WEIGHTS = np.arange(35, dtype=np.float32).reshape(7, 5)
 REST = (
-    "specialize-encodings,pack-constants,merge-globals,place-relayouts,"
+    "specialize-encodings,fold-constant-encodes,merge-globals,place-relayouts,"
     "iree-stream-materialize-encodings,encode-host-tensors,encode-device-tensors,"
     "materialize-encodings"
 )

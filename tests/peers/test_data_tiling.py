@@ -18,7 +18,7 @@ PROGRAMS = sorted(path.stem for path in CASES.glob("*.mlir") if path.stem not in
 TENSORS = (
     "assign-devices,inline-calls,convert-elementwise-to-linalg,set-encoding,propagate-encodings"
 )
-FLOW = f"{TENSORS},form-dispatches,hoist-encodings"
+FLOW = f"{TENSORS},form-dispatches,hoist-encodes-to-initializers"
 STREAM = f"{FLOW},wrap-entry-points{{inline=true}},convert-to-stream"
 SETTLED = f"{STREAM},specialize-encodings,merge-globals,place-relayouts"
 TILED = f"{SETTLED},iree-stream-materialize-encodings"

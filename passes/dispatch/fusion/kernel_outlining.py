@@ -47,7 +47,7 @@ from ...stream.kernels.bindings import (
     kernel_label,
     whole_tensor,
 )
-from .groups import ENCODES, Group, is_copied
+from .groups import ENCODES, UPDATES, Group, is_copied
 from .iteration_space import is_elementwise
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
@@ -95,7 +95,7 @@ class KernelOutliner:
             remark("dispatch", root, f"is computed by kernel {entry}{together}")
         properties: dict[str, Attribute] = {
             "entry_points": ArrayAttr([entry]),
-            "tied_operands": tied_operands([UNTIED] * len(interface.results)),
+            "tied_operands": tied_operands(interface.ties),
         }
         dispatch = flow.DispatchOp.build(
             operands=[
@@ -209,6 +209,8 @@ class Interface:
             if self._is_read_outside(result, inside)
         ]
         self.tensors = [value for value in read if isinstance(value.type, TensorType)]
+        self.ties = [self._updated(result) for result in self.results]
+        """For each result, the tensor that the kernel updates to get it, or `UNTIED`."""
         workload: dict[SSAValue, None] = {}
         self.dims: dict[SSAValue, tuple[SSAValue, ...]] = {}
         for value in (*self.tensors, *self.results):
@@ -257,6 +259,19 @@ class Interface:
                 return True
         return False
 
+    def _updated(self, result: OpResult) -> int:
+        """Return which tensor a result updates, if the kernel reads it for nothing else."""
+        old: SSAValue = result
+        while isinstance(old, OpResult) and old.op.name in UPDATES and old.op in self.sequence:
+            old = old.op.operands[1]
+            if (
+                sum(each is old for each in chain.from_iterable(map(values_read, self.sequence)))
+                > 1
+            ):
+                return UNTIED
+        is_passed = old in self.tensors and old.type == result.type
+        return self.tensors.index(old) if is_passed else UNTIED
+
     @staticmethod
     def _is_in(operation: Operation | None, inside: set[Operation]) -> bool:
         """Return whether an operation is a member of the group, or inside of one."""
@@ -285,11 +300,19 @@ class KernelBody:
     def __init__(self, interface: Interface, operations: KernelOperations) -> None:
         self._interface = interface
         self._operations = operations
+        ties = interface.ties
         self.block = Block(
             arg_types=[
-                *(self._bound(value, "readonly") for value in interface.tensors),
+                *(
+                    self._bound(value, "readwrite" if position in ties else "readonly")
+                    for position, value in enumerate(interface.tensors)
+                ),
                 *(value.type for value in interface.numbers),
-                *(self._bound(value, "writeonly") for value in interface.results),
+                *(
+                    self._bound(value, "writeonly")
+                    for value, tie in zip(interface.results, ties, strict=True)
+                    if tie == UNTIED
+                ),
             ]
         )
         root = root_of(interface.group)
@@ -309,14 +332,16 @@ class KernelBody:
         for ordinal, value in enumerate(interface.workload):
             operation = self._operations.ordinal_of(self._values[value], ordinal)
             self._values[value] = self._builder.insert(operation).results[0]
-        results = arguments[tensors + numbers :]
         inputs = {
             value: self._tied(argument, interface.dims[value])
             for value, argument in zip(interface.tensors, arguments, strict=False)
         }
+        own = iter(arguments[tensors + numbers :])
         outputs = {
-            value: self._tied(argument, interface.dims[value])
-            for value, argument in zip(interface.results, results, strict=True)
+            value: self._tied(next(own), interface.dims[value])
+            if tie == UNTIED
+            else inputs[interface.tensors[tie]]
+            for value, tie in zip(interface.results, interface.ties, strict=True)
         }
         for value, bound in inputs.items():
             self._values[value] = self._load(value, bound)

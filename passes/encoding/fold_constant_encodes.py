@@ -49,10 +49,10 @@ Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 
 @dataclass(frozen=True)
-class PackConstantsPass(ModulePass):
+class FoldConstantEncodesPass(ModulePass):
     """Replace encodes of constants by packed constants."""
 
-    name = "pack-constants"
+    name = "fold-constant-encodes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         packed: dict[tuple[Attribute, Attribute], Dense | None] = {}

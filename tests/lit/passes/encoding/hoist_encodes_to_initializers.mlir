@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --split-input-file --allow-unregistered-dialect --hoist-encodings | filecheck %s
+// RUN: mesh-opt %s --split-input-file --allow-unregistered-dialect --hoist-encodes-to-initializers | filecheck %s
 
 #e = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [4, 2, 2]>
 

@@ -34,10 +34,10 @@ CONSTANTS = ("arith.constant", "flow.tensor.constant")
 
 
 @dataclass(frozen=True)
-class HoistEncodingsPass(ModulePass):
+class HoistEncodesToInitializersPass(ModulePass):
     """Move encodes of unchanging tensors to where they run once."""
 
-    name = "hoist-encodings"
+    name = "hoist-encodes-to-initializers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         hoisting = Hoisting(op)

@@ -1,5 +1,5 @@
-// RUN: mesh-opt %s --pack-constants | filecheck %s
-// RUN: mesh-opt %s --pack-constants --iree-stream-encode-host-tensors | filecheck %s --check-prefix=BYTES
+// RUN: mesh-opt %s --fold-constant-encodes | filecheck %s
+// RUN: mesh-opt %s --fold-constant-encodes --iree-stream-encode-host-tensors | filecheck %s --check-prefix=BYTES
 
 #lhs = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {
   encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [2, 1], outerDimsPerm = [0, 1]}}>]>
