@@ -147,16 +147,19 @@ class VirtualMachine:
         )
         self._globals: Words = linked.globals.copy()
         self._state[machine_state.GLOBALS] = self._globals.ctypes.data
-        self._team = team
-        self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
-        if team is not None and team.workers > 1:
-            self._team_words[WORKERS] = team.workers
-            self._state[machine_state.TEAM] = -1
+        self._share_kernels(team)
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for self._number, call in enumerate(linked.program.python):
             call.prepare(self)
+
+    def _share_kernels(self, team: WorkerTeam | None) -> None:
+        self._team = team
+        self._team_words: Words = np.zeros(team_words(team.workers if team else 1), np.int64)
+        if team is not None and team.workers > 1:
+            self._team_words[WORKERS] = team.workers
+            self._state[machine_state.TEAM] = -1
 
     def call(self, function: int, arguments: Sequence[int]) -> list[int]:
         """Run a function on its argument words; return its result words."""
