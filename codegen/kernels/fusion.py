@@ -79,7 +79,9 @@ class FusionPlan:
     )
     inline: set[SSAValue] = field(default_factory=set[SSAValue])
     host: set[Operation] = field(default_factory=set[Operation])
-    aligned: dict[Operation, set[SSAValue]] = field(default_factory=dict[Operation, set[SSAValue]])
+    aligned: dict[Operation, list[SSAValue]] = field(
+        default_factory=dict[Operation, list[SSAValue]]
+    )
     shapes: set[Operation] = field(default_factory=set[Operation])
 
 
@@ -424,7 +426,7 @@ class _Planner:
             for root in {demand.root for demand in found}:
                 own = [demand.access for demand in found if demand.root is root]
                 if self._is_aligned(value, root, own):
-                    self.plan.aligned.setdefault(root, set()).add(value)
+                    self.plan.aligned.setdefault(root, []).append(value)
 
     def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
         """Return whether a kernel reads a tensor only at the element that it writes next."""

@@ -33,7 +33,7 @@ class Step:
     kernel: KernelText | None
     product: PackedProduct | None
     group: tuple[Operation, ...]
-    aligned: frozenset[SSAValue]
+    aligned: tuple[SSAValue, ...]
     starts: bool = False
 
 
@@ -96,15 +96,15 @@ class _Planned:
 
 def _aligned(
     operation: Operation, kernel: KernelText | None, plan: FusionPlan
-) -> frozenset[SSAValue]:
+) -> tuple[SSAValue, ...]:
     """Return the operands that a kernel's result may overwrite.
 
     The kernel must write one result, be pointwise, an element loop or a packed product, and have no
     checks: after a failed check, a kernel reads its operands again.
     """
     if kernel is None or len(kernel.writes) != 1 or kernel.failures:
-        return frozenset()
+        return ()
     is_loop = operation.name == "scf.for" or is_pointwise(operation)
     if not is_loop and packed_tile(operation, plan.inline.__contains__) is None:
-        return frozenset()
-    return frozenset(plan.aligned.get(operation, ()))
+        return ()
+    return tuple(plan.aligned.get(operation, ()))
