@@ -18,7 +18,7 @@ from .lowering import HostEntry
 REQUIRED = "native code is required"
 
 
-class HostCode:
+class EntryCache:
     """The host code of a module's functions."""
 
     def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:

@@ -32,7 +32,7 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
 @lowers(*SAME_ELEMENTS, "util.optimization_barrier")
 def _pass_on(lowering: FunctionLowering, op: Operation) -> None:
     for operand, result in zip(op.operands, op.results, strict=False):
-        lowering.bind(result, lowering.take(operand))
+        lowering.bind(result, lowering.acquire(operand))
 
 
 @lowers("tensor.cast")
@@ -57,7 +57,7 @@ def _view(
     shape: Shape,
 ) -> None:
     """Bind the result to a view of the first operand's elements."""
-    lowering.take(op.operands[0])
+    lowering.acquire(op.operands[0])
     lowering.bind(op.results[0], HostTensor(address, source.block, shape, source.dtype))
 
 
@@ -89,7 +89,7 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
             dimension, shape = 0, (0,)
         lowering.bind(op.results[0], shape[dimension])
         return
-    outside = lowering.failing(op, message, [dimension])
+    outside = lowering.failure_label(op, message, [dimension])
     builder.compute("position", builder.constant(0), dimension, builder.constant(rank), outside)
     result: IndexOrInt = 0
     for axis, size in enumerate(shape):
@@ -130,7 +130,7 @@ def element_address(
         if isinstance(index, int) and isinstance(size, int) and 0 <= index < size:
             position = builder.add(builder.multiply(position, size), index)
             continue
-        outside = outside or lowering.failing(op, message, [*indices, *sizes])
+        outside = outside or lowering.failure_label(op, message, [*indices, *sizes])
         position = builder.compute("position", *builder.hold_all((position, index, size)), outside)
     offset = builder.multiply(position, tensor.dtype.itemsize)
     return builder.hold(builder.add(tensor.address, offset))
@@ -151,7 +151,7 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
     old = lowering.tensor(op.operands[1])
     # Indices are checked before anything is copied.
     address = element_address(lowering, op, old, op.operands[2:])
-    tensor = lowering.own(op.operands[1])
+    tensor = lowering.writable_tensor(op.operands[1])
     builder = lowering.builder
     offset = builder.subtract(address, old.address)
     place = builder.hold(builder.add(tensor.address, offset))
@@ -182,7 +182,7 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
         return offsets, sizes, strides
     # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
     # Python.
-    outside = lowering.refusing(op, query)
+    outside = lowering.size_failure_label(op, query)
     part = op.results[0] if first == 1 else op.operands[0]
     given = static_shape(part.type) or () if first == 1 else lowering.shape(part)
     wanted = [sizes[dimension] for dimension in dimensions_of_part(op, part)]
@@ -260,7 +260,7 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
 def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
     old = lowering.tensor(op.operands[1])
     geometry = insertion_geometry(lowering, op, old.shape)
-    target = lowering.own(op.operands[1])
+    target = lowering.writable_tensor(op.operands[1])
     write_part(lowering, op, geometry, target)
     lowering.bind(op.results[0], target)
 

@@ -99,7 +99,7 @@ class ValueLowering:
         if isinstance(content, Counted) and content.block is not None:
             self.owned.add(value)
 
-    def take(self, value: SSAValue) -> HostValue:
+    def acquire(self, value: SSAValue) -> HostValue:
         """Return a value with a reference that the caller owns."""
         found = self.value(value)
         if isinstance(found, Counted) and found.block is not None:
@@ -141,7 +141,7 @@ class ValueLowering:
         block = self.builder.compute("allocate", self.builder.hold(size))
         return HostTensor(block, block, shape, dtype)
 
-    def own(self, value: SSAValue) -> HostTensor:
+    def writable_tensor(self, value: SSAValue) -> HostTensor:
         """Return a writable tensor with the contents of a value: with a reference, or lent."""
         old = self.tensor(value)
         if value in self.lent and value in self.dying:
@@ -265,7 +265,7 @@ class ValueLowering:
         rest = iter(registers)
         return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
 
-    def refusing(self, op: Operation, query: ShapeQuery | None = None) -> Label:
+    def size_failure_label(self, op: Operation, query: ShapeQuery | None = None) -> Label:
         """Return a label whose code fails with the error in an operation's sizes."""
         query = self.query(op) if query is None else query
         known = [word if isinstance(word, int) else None for word in query.words]
@@ -292,7 +292,7 @@ class ValueLowering:
         number = self.program.failure(lambda numbers: OperationError(op, message(numbers)))
         self.builder.emit("fail", number, self.builder.hold_all(values))
 
-    def failing(
+    def failure_label(
         self,
         op: Operation,
         message: Callable[[RegisterValues], str],

@@ -24,7 +24,7 @@ class NotLowered(OperationError):
     """An operation that has no host code."""
 
 
-class AlwaysRefused(OperationError):
+class AlwaysFails(OperationError):
     """An operation that fails in every run that reaches it."""
 
 

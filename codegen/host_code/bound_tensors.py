@@ -287,7 +287,7 @@ def _relay(
 STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 
 
-def destination(
+def result_binding(
     lowering: FunctionLowering, value: SSAValue, shape: Shape, step: Step
 ) -> HostTensor | None:
     """Return the binding that a kernel's result is stored to, if it may be computed there.

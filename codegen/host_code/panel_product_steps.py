@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import Register
-from ..kernels.contractions import (
+from ..kernels.kernel_text import Bound, KernelText, SectionConstant
+from ..kernels.panel_products import (
     BATCHES,
     COLUMNS,
     FIRST_BATCH,
@@ -17,13 +18,12 @@ from ..kernels.contractions import (
     PANEL_COUNT,
     SECTION_COLUMNS,
     WORDS,
-    PackedProduct,
+    PanelProduct,
 )
-from ..kernels.kernel_text import Bound, KernelText, Portion
 from .function_lowering import FunctionLowering
 from .values import HostTensor
 
-Run = Callable[[KernelText, Mapping[Portion, IndexOrInt]], None]
+Run = Callable[[KernelText, Mapping[SectionConstant, IndexOrInt]], None]
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def counted_loop(
 
 def run_product(
     lowering: FunctionLowering,
-    product: PackedProduct,
+    product: PanelProduct,
     sizes: Sequence[IndexOrInt],
     bound: dict[Bound, HostTensor | Register],
     run: Run,
