@@ -13,7 +13,6 @@ from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Outgoing, Register
 from .function_lowering import BlockGraph, FunctionLowering
-from .panel_product_steps import counted_loop
 from .program_lowering import callee_of
 from .rules import lowers, lowers_branch
 from .tensor_steps import insertion_geometry, write_part
@@ -252,7 +251,7 @@ def _parallel(lowering: FunctionLowering, op: Operation) -> None:
 
     with lowering.branch(), ExitStack() as stack:
         indices = [
-            builder.hold(stack.enter_context(counted_loop(builder, low, high, step)))
+            builder.hold(stack.enter_context(builder.loop(low, high, step)))
             for low, high, step in ranges
         ]
         lowering.lower_region(op.regions[0], indices, reduce)
@@ -301,9 +300,7 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
             write_part(lowering, insertion, geometry, target)
 
     with lowering.branch(), ExitStack() as stack:
-        indices = [
-            builder.hold(stack.enter_context(counted_loop(builder, *each))) for each in ranges
-        ]
+        indices = [builder.hold(stack.enter_context(builder.loop(*each))) for each in ranges]
         lowering.lower_region(op.regions[0], [*indices, *shared], insert)
     for result, content in zip(op.results, results, strict=True):
         lowering.bind(result, content)

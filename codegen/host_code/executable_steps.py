@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -37,7 +38,6 @@ from .bound_tensors import (
     write_tensor,
 )
 from .function_lowering import FunctionLowering
-from .panel_product_steps import counted_loop
 from .rules import lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
@@ -90,8 +90,7 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     lowering.fresh, lowering.tied, lowering.program.current_device = outer
     lowering.builder.emit("device", lowering.program.current_device)
     for result, content in zip(op.results, results, strict=True):
-        owned = HostResource(content.address, content.block, content.size, here or content.owner)
-        lowering.bind(result, owned)
+        lowering.bind(result, replace(content, owner=here or content.owner))
 
 
 def dispatched_tensor(
@@ -133,10 +132,7 @@ def _run_workgroups(
     lowering.fresh = lowering.tied = frozenset()
     before = lowering.workgroup
     with lowering.branch(), ExitStack() as stack:
-        ids = [
-            stack.enter_context(counted_loop(lowering.builder, 0, each, 1))
-            for each in reversed(counts)
-        ]
+        ids = [stack.enter_context(lowering.builder.loop(0, each)) for each in reversed(counts)]
         lowering.workgroup = {"id": ids[::-1], "count": counts, "size": (1, 1, 1)}
         lowering.lower_region(body, given, lambda end, contents: None)
     lowering.workgroup = before
@@ -174,7 +170,7 @@ def _one_workgroup(lowering: FunctionLowering, op: Operation) -> None:
 def _borrowed(content: HostValue) -> HostValue:
     """Return a value without its reference; numbers are unchanged."""
     if isinstance(content, HostResource):
-        return HostResource(content.address, None, content.size, content.owner)
+        return replace(content, block=None)
     return content
 
 

@@ -7,6 +7,7 @@ the bytes of the operand if nothing else reads the operand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
 from .rules import lowers
 from .size_rules import PART_OF_BYTES, same_sizes
-from .values import HostResource, NotLowered, element_dtype
+from .values import HostResource, NotLowered, dynamic_words, element_dtype, filled_words
 
 
 def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
@@ -132,12 +133,12 @@ def _alloca(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.async.constant", "stream.tensor.constant")
 def _constant(lowering: FunctionLowering, op: Operation) -> None:
     sizes = [lowering.number(each) for each in op.operands]
-    if any(isinstance(size, Register) for size in sizes):
+    if dynamic_words(sizes):
         raise NotLowered(op, "has a size that is not known")
     entry = find_entry(operation_name(op))
     if entry is None or entry.execute is None:
         raise NotLowered(op, "cannot be executed")
-    known = [np.int64(size) for size in sizes if isinstance(size, int)]
+    known = [np.int64(size) for size in filled_words(sizes, ())]
     (resource,) = entry.execute(op, known, lowering.program.frame)
     lowering.bind(op.results[0], resident(lowering, op, resource))
 
@@ -166,9 +167,7 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
 
     if size != source.size:
         lowering.check(op, [source.size, size], check, same_sizes(1))
-    lowering.acquire(op.operands[0])
-    owner = here or source.owner
-    lowering.bind(op.results[0], HostResource(source.address, source.block, source.size, owner))
+    lowering.bind_alias(op, replace(source, owner=here or source.owner))
 
 
 @lowers("stream.async.slice")
@@ -183,8 +182,7 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
             raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
 
     lowering.check(op, [part.size, size], check, same_sizes(1))
-    lowering.acquire(op.operands[0])
-    lowering.bind(op.results[0], part)
+    lowering.bind_alias(op, part)
 
 
 @lowers("stream.async.splat")
@@ -289,9 +287,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
         if source.owner != owner and (source.owner != 0 or source.block is not None):
             lowering.bind(op.results[0], _moved(lowering, op, source, owner))
             return
-    lowering.acquire(op.operands[0])
-    moved = HostResource(source.address, source.block, source.size, owner)
-    lowering.bind(op.results[0], moved)
+    lowering.bind_alias(op, replace(source, owner=owner))
 
 
 def _moved(
@@ -385,7 +381,7 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("stream.async.barrier")
 def _barrier(lowering: FunctionLowering, op: Operation) -> None:
-    lowering.bind(op.results[0], lowering.acquire(op.operands[0]))
+    lowering.bind_alias(op, lowering.value(op.operands[0]))
 
 
 # What is known before the run -----------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -18,7 +19,7 @@ from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import dispatch
 from .rules import lowers
-from .values import HostTensor, NotLowered, Shape, element_dtype
+from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
 
 
 @lowers(*CONSTANTS)
@@ -40,7 +41,7 @@ def _cast(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
     if len(static_shape(op.results[0].type) or ()) != len(tensor.shape):
         raise NotLowered(op, "changes the rank, which has no host code")
-    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
+    lowering.bind_alias(op, replace(tensor, shape=_inferred_shape(lowering, op)))
 
 
 def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
@@ -49,22 +50,10 @@ def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
     return lowering.shape(op.results[0])
 
 
-def _view(
-    lowering: FunctionLowering,
-    op: Operation,
-    source: HostTensor,
-    address: Register,
-    shape: Shape,
-) -> None:
-    """Bind the result to a view of the first operand's elements."""
-    lowering.acquire(op.operands[0])
-    lowering.bind(op.results[0], HostTensor(address, source.block, shape, source.dtype))
-
-
 @lowers(*RESHAPES)
 def _reshape(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
-    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
+    lowering.bind_alias(op, replace(tensor, shape=_inferred_shape(lowering, op)))
 
 
 @lowers("tensor.empty")
@@ -177,7 +166,7 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     if not len(whole) == len(offsets) == len(sizes) == len(strides):
         raise NotLowered(op, f"slices {len(offsets)} dimensions of {len(whole)}")
     query = lowering.query(op)
-    if any(stride != 1 for stride in strides) or not any(map(_is_register, query.words)):
+    if any(stride != 1 for stride in strides) or not dynamic_words(query.words):
         lowering.check(op, query.words, query.check)
         return offsets, sizes, strides
     # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
@@ -193,10 +182,6 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     for numbers in zip(whole, offsets, sizes, strict=True):
         _check_part(lowering, numbers, outside)
     return offsets, sizes, strides
-
-
-def _is_register(word: IndexOrInt) -> bool:
-    return isinstance(word, Register)
 
 
 def _check_part(
@@ -248,7 +233,8 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
     shape = lowering.shapes.result_shape(op, result)
     if _is_contiguous(source.shape, sizes, strides):
-        _view(lowering, op, source, _start(lowering, source, offsets), shape)
+        start = _start(lowering, source, offsets)
+        lowering.bind_alias(op, HostTensor(start, source.block, shape, source.dtype))
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))
