@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import func
+from ..interpreter.collective_signatures import mismatch_error
 from ..interpreter.device_array import DeviceArray
 from ..interpreter.frames import Program
 from ..interpreter.global_values import GlobalValues, plain_types
@@ -33,7 +34,6 @@ from ..interpreter.run import (
     result_types,
     run_processes,
 )
-from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.arrays import Array

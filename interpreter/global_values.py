@@ -18,7 +18,7 @@ from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .device_array import DeviceArray
-from .entry_points import argument_types, result_types
+from .function_signatures import argument_types, result_types
 from .scatter_gather import gather, scatter, whole_shape
 
 

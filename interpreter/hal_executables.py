@@ -17,7 +17,7 @@ from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
 from .frames import Frame
 from .hal_commands import CommandBuffer, Table, named
-from .hal_interface import Dispatch
+from .hal_dispatch import Dispatch
 from .registry import Results, Routine, impl
 
 _KERNELS = "hal.kernels"

@@ -30,9 +30,9 @@ from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
 from .device_array import DeviceArray
 from .devices import provide
-from .entry_points import argument_types, passed, result_types
 from .frames import Device, Frame, Program
 from .func import run_function
+from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
 from .registry import load_own_dialects
@@ -129,7 +129,9 @@ def run_processes(
     for process, arguments in enumerate(inputs):
         memory = provide(program.module, devices, grid, process)
         device = Device(program, grid, process, memory=memory)
-        processes.append(device.run(run_function(target, passed(target, arguments), Frame(device))))
+        processes.append(
+            device.run(run_function(target, wrap_buffer_views(target, arguments), Frame(device)))
+        )
     with np.errstate(all="ignore"):
         results = run_lockstep(processes, target)
     return [[as_result(result) for result in local] for local in results]

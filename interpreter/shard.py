@@ -36,9 +36,9 @@ from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
 from . import collectives
+from .collective_signatures import collective_signature, message_signature, reduction_kind
 from .frames import Device, Frame
 from .registry import Results, Routine, impl, impl_with_regions
-from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
 
 

@@ -21,7 +21,7 @@ from ..sharding.collective_matching import (
     CollectiveSignature,
     DeviceState,
 )
-from .signatures import mismatch_error
+from .collective_signatures import mismatch_error
 
 Combine = Callable[[Sequence[Value]], Sequence[Value]]
 """Maps the contributions of a group's devices, in group order, to the results of each."""

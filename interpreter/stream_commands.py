@@ -24,7 +24,7 @@ from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
 from .devices import place, reach
 from .frames import Frame
-from .hal_interface import Dispatch, write_back
+from .hal_dispatch import Dispatch, write_back
 from .kernels import dispatched_kernel, entry_export, run_kernel
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions

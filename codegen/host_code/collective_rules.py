@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
+from ...interpreter.collective_signatures import (
+    collective_signature,
+    message_signature,
+    reduction_kind,
+)
 from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
-from ...interpreter.signatures import collective_signature, message_signature, reduction_kind
 from ...ir.attribute_access import flag, integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
