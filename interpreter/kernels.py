@@ -29,7 +29,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
-from .devices import place, reach
+from .devices import check_access, device_of
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
@@ -116,11 +116,11 @@ def _dispatch(
     sizes: Sequence[Value],
     frame: Frame,
 ) -> Routine:
-    here = place(op, frame)
+    here = device_of(op, frame)
     given: list[Value] = []
     for value in values:
         if isinstance(value, Resource):
-            reach(op, value, here)
+            check_access(op, value, here)
         given.append(Binding(value) if isinstance(value, Resource) else value)
     results: list[Binding] = []
     for index, size in zip(range(len(op.results)), sizes, strict=True):
@@ -152,7 +152,7 @@ def entry_export(op: Operation, frame: Frame) -> Operation | None:
 
     Raises OperationError if the dispatch names none.
     """
-    return frame.device.program.lookup(op, _entry_name(op))
+    return frame.process.program.lookup(op, _entry_name(op))
 
 
 def _entry_name(op: Operation) -> str:
@@ -176,7 +176,7 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
 
     Raises OperationError if one is not defined.
     """
-    program, export = frame.device.program, entry_export(op, frame)
+    program, export = frame.process.program, entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
         raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
     target = symbol(export, "function_ref")
@@ -215,7 +215,7 @@ def run_kernel(
         )
     groups = (1, 1, 1)
     if count is not None and count.blocks and asks_for_workgroup(body):
-        exit_: Exit = yield Frame(frame.device).run_region(count, workload)
+        exit_: Exit = yield Frame(frame.process).run_region(count, workload)
         groups = tuple(int(number) for number in exit_.values)
     yield run_workgroups(body, groups, arguments, frame)
 
@@ -225,8 +225,8 @@ def run_workgroups(
 ) -> Routine:
     """Run a kernel once for each workgroup; `groups` are the counts along x, y and z."""
     for group in product(*(range(number) for number in reversed(groups))):
-        inner = Frame(frame.device, frame.depth + 1)
-        frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
+        inner = Frame(frame.process, frame.depth + 1)
+        frame.process.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
         yield inner.run_region(body, arguments)
 
 
@@ -338,4 +338,4 @@ def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) ->
 )
 def _workgroup_number(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     which = operation_name(op).rpartition(".")[2]
-    return (np.int64(frame.device.memory[WORKGROUP][which][integer(op, "dimension")]),)
+    return (np.int64(frame.process.memory[WORKGROUP][which][integer(op, "dimension")]),)

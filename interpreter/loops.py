@@ -192,7 +192,7 @@ def check_linear(
             )
 
 
-def at_point(array: Array, point: tuple[slice, ...]) -> Array:
+def slice_over_loops(array: Array, point: tuple[slice, ...]) -> Array:
     """Slice an array over loops. Dimensions of extent 1, which do not depend on a loop, stay."""
     parts = (
         slice(None) if extent == 1 else part

@@ -104,7 +104,7 @@ def _store_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> R
 
 
 def _global(op: Operation, name: str, frame: Frame) -> Operation:
-    found = frame.device.program.lookup(op, name)
+    found = frame.process.program.lookup(op, name)
     if found is None or operation_name(found) != "util.global":
         raise OperationError(op, f"names the global @{name}, which is not defined")
     return found
@@ -124,10 +124,10 @@ def _initial_value(definition: Operation) -> Value:
 
 def _initialized(frame: Frame) -> Routine:
     """Run all initializers at the first access, and return this device's global values."""
-    memory = frame.device.memory
+    memory = frame.process.memory
     if _GLOBALS not in memory:
         memory[_GLOBALS] = {}
-        for op in frame.device.program.module.walk():
+        for op in frame.process.program.module.walk():
             if operation_name(op) == "util.initializer":
-                yield Frame(frame.device).run_region(op.regions[0], ())
+                yield Frame(frame.process).run_region(op.regions[0], ())
     return memory[_GLOBALS]

@@ -32,9 +32,9 @@ Rule = Callable[[CollectiveCall, Operation], None]
 
 
 def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
-    grid = resolve_grid(op, call.device)
+    grid = resolve_grid(op, call.process)
     axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, call.device.process, axes)
+    return grid, axes, group_of(grid, call.process.index, axes)
 
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
@@ -139,10 +139,10 @@ def _receive(call: CollectiveCall, op: Operation) -> None:
 
 
 def _update_halo(call: CollectiveCall, op: Operation) -> None:
-    grid = resolve_grid(op, call.device)
+    grid = resolve_grid(op, call.process)
     exchanges = halo_exchanges(op, [call.number(each) for each in op.operands[1:]])
     for dimension, axes, (low, high) in exchanges:
-        group = group_of(grid, call.device.process, axes)
+        group = group_of(grid, call.process.index, axes)
         signature = collective_signature(
             op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
