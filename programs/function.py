@@ -13,13 +13,14 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import global_values
 from ..interpreter import run as interpreter
-from ..interpreter.device_array import DeviceArray
+from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program as _Symbols
 from ..interpreter.rounding import roughest_types
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.compare import Difference, compare
+from ..runtime.abi.device_array import DeviceArray
 from ..runtime.abi.value_types import FunctionTypes
 from ..runtime.functions import CallableFunction
 from ..sharding.grid import Grid
@@ -110,7 +111,7 @@ class Function(CallableFunction[DeviceArray]):
         Each device reads its own shard only.
         """
         sharding = self.argument_sharding(argument, len(array.shape))
-        return DeviceArray.put(array, self.argument_types[argument], sharding)
+        return IrDeviceArray.put(array, self.argument_types[argument], sharding)
 
     def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of an argument; `None` for a function on one device."""
