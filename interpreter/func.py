@@ -1,4 +1,4 @@
-"""Execute the `func` dialect: direct, recursive and indirect calls."""
+"""Execute calls: direct, recursive and indirect ones of the `func` dialect, and `util.call`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAXIMAL_DEPTH = 20_000
 """Maximal number of nested calls. More count as endless recursion."""
 
 
-@impl_with_regions("func.call")
+@impl_with_regions("func.call", "util.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, symbol(op, "callee"), operands, frame))
 

@@ -13,8 +13,8 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value
 from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
-from .frames import Exit, Frame
-from .kernels import bound_tensor, run_workgroups
+from .frames import Frame
+from .kernels import bound_tensor, exported_function, run_workgroups, workgroup_count
 from .registry import Results, Routine, impl
 from .storage import Resource
 
@@ -48,23 +48,16 @@ class Dispatch:
 
     def run_counted(self, workload: Sequence[Value], frame: Frame) -> Routine:
         """Run the kernel with the workgroup count that the export computes from the workload."""
-        groups: Sequence[Value] = (1, 1, 1)
-        if self.export.regions[0].blocks:
-            count = Frame(frame.process).run_region(self.export.regions[0], (None, *workload))
-            exit_: Exit = yield count
-            groups = exit_.values
-        yield self.run(tuple(int(number) for number in groups), frame)
+        groups = yield workgroup_count(self.export.regions[0], (None, *workload), frame)
+        yield self.run(groups, frame)
 
     def _kernel(self, frame: Frame) -> Operation:
         """Return the function that the export refers to. Raises OperationError."""
         name = symbol(self.export, "sym_name")
-        for inner in self.export.parent.ops if self.export.parent is not None else ():
-            if inner.name == "builtin.module":
-                first = inner.regions[0].block.first_op
-                found = frame.process.program.lookup(first, name) if first is not None else None
-                if found is not None and found.regions:
-                    return found
-        raise OperationError(self.op, f"dispatches @{name}, which is not defined")
+        found = exported_function(self.export, name, frame)
+        if found is None:
+            raise OperationError(self.op, f"dispatches @{name}, which is not defined")
+        return found
 
 
 def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes]) -> None:

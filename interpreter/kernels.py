@@ -6,7 +6,7 @@ runs once for each workgroup; otherwise it runs once, on whole tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import cast
@@ -176,24 +176,27 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
 
     Raises OperationError if one is not defined.
     """
-    program, export = frame.process.program, entry_export(op, frame)
+    export = entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
         raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
     target = symbol(export, "function_ref")
-    for inner in _siblings(export):
-        for region in inner.regions:
-            first = region.blocks[0].first_op if region.blocks else None
-            found = program.lookup(first, target) if first is not None else None
-            if found is not None and found.regions and found is not export:
-                return found, export.regions[0] if export.regions else None
-    raise OperationError(export, f"exports @{target}, which is not defined")
+    found = exported_function(export, target, frame)
+    if found is None:
+        raise OperationError(export, f"exports @{target}, which is not defined")
+    return found, export.regions[0] if export.regions else None
 
 
-def _siblings(export: Operation) -> Iterator[Operation]:
+def exported_function(export: Operation, name: str, frame: Frame) -> Operation | None:
+    """Return the function of a name in the modules beside an export; `None` if undefined."""
     block = export.parent
-    for op in block.ops if block is not None else ():
-        if operation_name(op) == "builtin.module":
-            yield op
+    for inner in block.ops if block is not None else ():
+        if operation_name(inner) != "builtin.module":
+            continue
+        first = inner.regions[0].block.first_op
+        found = frame.process.program.lookup(first, name) if first is not None else None
+        if found is not None and found.regions and found is not export:
+            return found
+    return None
 
 
 def run_kernel(
@@ -213,11 +216,17 @@ def run_kernel(
         raise OperationError(
             op, f"gives its kernel {len(arguments)} values, but it takes {len(entry.args)}"
         )
-    groups = (1, 1, 1)
-    if count is not None and count.blocks and asks_for_workgroup(body):
-        exit_: Exit = yield Frame(frame.process).run_region(count, workload)
-        groups = tuple(int(number) for number in exit_.values)
+    count = count if asks_for_workgroup(body) else None
+    groups = yield workgroup_count(count, workload, frame)
     yield run_workgroups(body, groups, arguments, frame)
+
+
+def workgroup_count(count: Region | None, workload: Sequence[Value], frame: Frame) -> Routine:
+    """Return the counts along x, y and z that a region computes; one workgroup without a region."""
+    if count is None or not count.blocks:
+        return (1, 1, 1)
+    exit_: Exit = yield Frame(frame.process).run_region(count, workload)
+    return tuple(int(number) for number in exit_.values)
 
 
 def run_workgroups(

@@ -298,10 +298,7 @@ def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
 @impl("shard.all_slice")
 def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, group = _group(op, frame)
-    try:
-        parts = collectives.pieces(np.asarray(operands[0]), integer(op, "slice_axis"), len(group))
-    except ValueError as error:
-        raise OperationError(op, str(error)) from error
+    parts = _located(op, partial(_received, op, 0))([operands[0]] * len(group))
     return (parts[group.index(frame.process.index)],)
 
 

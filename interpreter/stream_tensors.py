@@ -15,7 +15,7 @@ from ..runtime.abi.values import dtype_of
 from .constants import constant_array
 from .devices import check_access, device_of
 from .frames import Frame
-from .hal_buffers import BufferView
+from .hal_buffers import BufferView, imported_array
 from .loops import check_indices
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
@@ -25,15 +25,9 @@ from .tensor import filled_shape
 @impl("stream.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     view, *dims, size = operands
-    if not isinstance(view, BufferView):
-        raise OperationError(op, "imports what is no buffer view")
     type_ = required(op, "result_encoding")
-    shape = filled_shape(op, type_, dims)
-    if view.array.shape != shape:
-        raise OperationError(
-            op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
-        )
-    return (write_tensor(op, view.array, type_, int(size), device_of(op, frame)),)
+    array = imported_array(op, view, type_, dims)
+    return (write_tensor(op, array, type_, int(size), device_of(op, frame)),)
 
 
 @impl("stream.tensor.export")

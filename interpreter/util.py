@@ -20,18 +20,12 @@ from ..runtime.abi.values import dtype_of, holds_numbers, static_shape, undefine
 from ..tiling.packed_arrays import Bytes
 from .constants import constant_array
 from .frames import Frame
-from .func import call
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .stream_async import constant_bytes
 
 terminates("util.return")
 
 _GLOBALS = "util.globals"
-
-
-@impl_with_regions("util.call")
-def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    return (yield call(op, symbol(op, "callee"), operands, frame))
 
 
 @impl("util.buffer.constant")
@@ -68,11 +62,7 @@ def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl_with_regions("util.global.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    values: dict[Operation, Value] = yield _initialized(frame)
-    definition = _global(op, symbol(op, "global"), frame)
-    if definition not in values:
-        values[definition] = _initial_value(definition)
-    return (values[definition],)
+    return (yield _load_value(_global(op, symbol(op, "global"), frame), frame))
 
 
 @impl_with_regions("util.global.store")
@@ -89,11 +79,7 @@ def _address(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl_with_regions("util.global.load.indirect")
 def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    values: dict[Operation, Value] = yield _initialized(frame)
-    definition: Operation = operands[0]
-    if definition not in values:
-        values[definition] = _initial_value(definition)
-    return (values[definition],)
+    return (yield _load_value(operands[0], frame))
 
 
 @impl_with_regions("util.global.store.indirect")
@@ -101,6 +87,13 @@ def _store_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     values: dict[Operation, Value] = yield _initialized(frame)
     values[operands[1]] = operands[0]
     return ()
+
+
+def _load_value(definition: Operation, frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    if definition not in values:
+        values[definition] = _initial_value(definition)
+    return (values[definition],)
 
 
 def _global(op: Operation, name: str, frame: Frame) -> Operation:
