@@ -53,6 +53,8 @@ class AstBuilder(FoldingIndices[str]):
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
+        self.primitives: set[str] = set()
+        """The names of the primitives that the code calls."""
         self._blocks: list[list[ast.stmt]] = [self.body]
         self._known: list[dict[Hashable, object]] = [{}]
         self._count = 0
@@ -205,6 +207,7 @@ class AstBuilder(FoldingIndices[str]):
         self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
+        self.primitives.add(primitive)
         return ast.Call(
             ast.Name(primitive, ast.Load()), [term_expression(each) for each in arguments], []
         )
