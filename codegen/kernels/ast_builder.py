@@ -229,6 +229,12 @@ class AstBuilder(FoldingIndices[str]):
             return self.float_constant(float(value), element.register)
         return self.integer_constant(value, element.name)
 
+    def rounded(self, value: Term, element: Element) -> Term:
+        """Round a value in the register of an element to the element, if that is a narrow float."""
+        if not element.is_narrow_float:
+            return value
+        return self.call(f"convertf_{element.register}_{element.name}", value)
+
     def index_instruction(self, name: str, left: Term, right: Term) -> str:
         operator = _OPERATORS.get(name)
         if operator is None:
