@@ -49,7 +49,7 @@ def write_kernel(
     Raises OperationError if the operation, or one that is fused into it, has no kernel.
     """
     writer = KernelWriter(operation, tuple(results), is_fused, write_element)
-    rule = _RULES.get(operation.name)
+    rule = KERNELS.get(operation.name)
     if rule is not None:
         return writer.finish(rule(writer, operation))
     if is_pointwise(operation):
@@ -239,7 +239,7 @@ def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
     return write_tiled_loops(code, (*shape[:axis], *shape[axis + 1 :]), inner)
 
 
-_RULES: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
+KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
     **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
     "linalg.pack": write_pack,
     "linalg.softmax": _write_softmax,
