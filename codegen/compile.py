@@ -22,7 +22,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import func
-from ..interpreter.device_array import DeviceArray
+from ..interpreter.collective_signatures import mismatch_error
+from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program
 from ..interpreter.global_values import GlobalValues, plain_types
 from ..interpreter.run import (
@@ -33,10 +34,10 @@ from ..interpreter.run import (
     result_types,
     run_processes,
 )
-from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.arrays import Array
+from ..runtime.abi.device_array import DeviceArray
 from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
@@ -204,7 +205,7 @@ class CompiledProgram:
         if grid is None:
             results = self._run_alone(signature, inputs)
             return [
-                DeviceArray([result], result.shape, each, None)
+                IrDeviceArray([result], result.shape, each, None)
                 for result, each in zip(results, signature.result_types, strict=True)
             ]
         values = signature.values_on(grid)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...interpreter.entry_points import argument_types, result_types
+from ...interpreter.function_signatures import argument_types, result_types
 from ...ir.attribute_access import flag, integers, operand_groups, symbol, text
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt

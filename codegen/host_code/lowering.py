@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...interpreter.entry_points import argument_types, result_types
 from ...interpreter.frames import Program
+from ...interpreter.function_signatures import argument_types, result_types
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError

@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...interpreter.frames import (
-    Device,
     Exit,
     Frame,
+    Process,
     ResultType,
     check_result,
-    executed,
     result_check,
+    run_implementation,
 )
 from ...interpreter.registry import find_entry
 from ...interpreter.spmd import run_lockstep
@@ -95,7 +95,7 @@ def _known_objects(
     contents: Sequence[HostValue],
 ) -> None:
     """Evaluate an operation without numeric results, such as a sharding, at compile time."""
-    frame = Frame(Device(lowering.program.symbols, lowering.program.grid))
+    frame = Frame(Process(lowering.program.symbols, lowering.program.grid))
     for value, content in zip(values, contents, strict=True):
         if isinstance(content, HostObject):
             frame.values[value] = content.value
@@ -131,7 +131,7 @@ def _interpreted(
 
     def call(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         rest = iter(numbers)
-        frame = Frame(Device(symbols, grid, machine.process))
+        frame = Frame(Process(symbols, grid, machine.process))
         for value, content in zip(values, contents, strict=True):
             frame.values[value] = _value(value, content, rest)
         with np.errstate(all="ignore"):
@@ -167,10 +167,10 @@ def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
     entry = find_entry(operation_name(op))
     operands = [frame.values[operand] for operand in op.operands]
     if entry is not None and entry.execute is not None:
-        return executed(op, entry.execute, operands, frame)
-    if entry is None or entry.drive is None:
-        raise OperationError(op, "cannot be executed")
-    (results,) = run_lockstep([frame.device.run(entry.drive(op, operands, frame))], op)
+        return run_implementation(op, entry.execute, operands, frame)
+    if entry is None or entry.run_regions is None:
+        raise OperationError(op, "cannot be run_implementation")
+    (results,) = run_lockstep([frame.process.run(entry.run_regions(op, operands, frame))], op)
     return results.values if isinstance(results, Exit) else results
 
 

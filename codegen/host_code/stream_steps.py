@@ -148,8 +148,8 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
 
     Raises NotLowered if its layout is not resolved.
     """
-    if resource.tensor is not None:
-        raise NotLowered(op, f"has {resource.written_as}, whose layout is not resolved")
+    if resource.unresolved_tensor is not None:
+        raise NotLowered(op, f"has {resource.written_type}, whose layout is not resolved")
     owner = lowering.program.device_named(resource.owner)
     address = lowering.program.resource(resource, owner)
     return HostResource(lowering.builder.constant(address), None, resource.size, owner)

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...interpreter.entry_points import BUFFER_VIEW, shown_type
+from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import UnsupportedType
 from ...runtime.abi.values import dtype_of, element_type, static_shape
@@ -161,7 +161,7 @@ def passed_type(value: SSAValue, op: Operation) -> Attribute:
     """
     if value.type.name != BUFFER_VIEW:
         return value.type
-    found = shown_type(value)
+    found = tensor_type_of(value)
     if found.name == BUFFER_VIEW:
         raise NotLowered(op, "passes a buffer view, of which it is not known what tensor it shows")
     return found
