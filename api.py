@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from .interpreter import run as interpreter
-from .interpreter.device_array import DeviceArray
 from .interpreter.parameters import Parameter, Parameters
 from .ir.text.source import Source
 from .passes.manager.pass_manager import Observer
@@ -33,6 +32,7 @@ from .programs.compiling import Stage, run_pipeline
 from .programs.function import Function, Signature, signature_of
 from .programs.runnable import BACKENDS, RunnableModule
 from .runtime.abi.arguments import InputError
+from .runtime.abi.device_array import DeviceArray
 from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.functions import FunctionsByName
 from .runtime.host.timeline import Timeline

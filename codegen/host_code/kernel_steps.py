@@ -13,11 +13,18 @@ from xdsl.ir.affine import AffineDimExpr
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
-from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
-from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
+from ..kernels.kernel_text import (
+    Bound,
+    Constant,
+    FailedValue,
+    IndexConstant,
+    KernelText,
+    SectionConstant,
+)
+from ..kernels.panel_products import SMALLEST_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
-from .products import run_product
+from .panel_product_steps import run_product
 from .rules import lowers
 from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
@@ -58,7 +65,7 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
         return register
     shape, dtype = lowering.shape(value), element_dtype(value.type, op)
     if lowering.fresh or lowering.tied:
-        stored = lowering.destination(lowering, value, shape, step)
+        stored = lowering.result_binding(lowering, value, shape, step)
         if stored is not None:
             if step.kernel is not None and not _reads(lowering, step.kernel, stored):
                 for operand, old in _alike(lowering, step, shape, dtype):
@@ -98,7 +105,7 @@ def _product(
     lowering: FunctionLowering,
     step: Step,
     kernel: KernelText,
-    product: PackedProduct,
+    product: PanelProduct,
     bound: dict[Bound, Memory],
 ) -> None:
     """Run a product by packed panels if it is large, otherwise by its loop kernel."""
@@ -107,8 +114,8 @@ def _product(
     work = builder.product(sizes)
 
     def by_panels() -> None:
-        def run(text: KernelText, portions: Mapping[Portion, IndexOrInt]) -> None:
-            dispatch(lowering, text, bound, step.operation, portions, work)
+        def run(text: KernelText, sections: Mapping[SectionConstant, IndexOrInt]) -> None:
+            dispatch(lowering, text, bound, step.operation, sections, work)
 
         panels = run_product(lowering, product, sizes, bound, run)
         for each in panels:
@@ -132,7 +139,7 @@ def _product(
     builder.bind_label(end)
 
 
-def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:
+def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[IndexOrInt]:
     """Return the trip counts of a product's loops."""
     view = product.contraction.view
     sizes: list[IndexOrInt] = [0] * len(view.iterators)
@@ -150,7 +157,7 @@ def dispatch(
     kernel: KernelText,
     bound: Mapping[Bound, Memory],
     op: Operation,
-    portions: Mapping[Portion, IndexOrInt] | None = None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None = None,
     products: IndexOrInt = 0,
 ) -> None:
     """Run a kernel on values of the program; `bound` maps other buffers and results to memory.
@@ -159,7 +166,7 @@ def dispatch(
     """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
-    constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    constants = [_constant(lowering, each, bound, sections) for each in kernel.constants]
     if write_small_kernel(builder, kernel, bindings):
         return
     work = _work(lowering, kernel, bound)
@@ -267,13 +274,13 @@ def _constant(
     lowering: FunctionLowering,
     each: Constant,
     bound: Mapping[Bound, Memory],
-    portions: Mapping[Portion, IndexOrInt] | None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None,
 ) -> IndexOrInt:
-    if isinstance(each, Portion):
-        return (portions or {})[each]
-    if isinstance(each, Found):
+    if isinstance(each, SectionConstant):
+        return (sections or {})[each]
+    if isinstance(each, FailedValue):
         return 0
-    if isinstance(each, Number):
+    if isinstance(each, IndexConstant):
         return lowering.number(each.value)
     found = bound.get(each.tensor)
     if isinstance(found, HostTensor):

@@ -171,4 +171,4 @@ def write_slices(writer: KernelWriter, inserts: Sequence[Operation]) -> None:
             within = expand_indices(dimensions_of_part(insert, source[0]), len(offsets), indices)
             place = [code.add(*each) for each in zip(offsets, within, strict=True)]
             position = code.linear(place, writer.shape(tensor[0]))
-            writer.store(writer.places[tensor[0]], position, element)
+            writer.store(writer.updated_in_place[tensor[0]], position, element)
