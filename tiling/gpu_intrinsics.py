@@ -75,8 +75,8 @@ class Instruction:
     def lane_bits(self, operand: int) -> int:
         """Return the bits of a matrix that one lane holds."""
         factors = (factor for group in self.swizzle(operand).expand_shape for factor in group)
-        held = prod(factor.size for factor in factors if factor.kind == "Internal")
-        return held * self.types[operand].bits
+        elements = prod(factor.size for factor in factors if factor.kind == "Internal")
+        return elements * self.types[operand].bits
 
 
 @lru_cache
