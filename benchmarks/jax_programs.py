@@ -321,17 +321,14 @@ def run_passes(lowered, pipeline):
         return str(module)
 
 
-def sent(kind, held, n):
-    """Return the bytes that one device sends; `held` is the size of its result in bytes."""
-    share = (n - 1) / n
-    return {
-        "all_gather": held * share,
-        "all_reduce": 2 * held * share,
-        "reduce_scatter": held * n * share,
-        "all_to_all": held * share,
-        "collective_permute": held,
-        "all_slice": 0,
-    }[kind]
+SENT = {
+    "all-gather": lambda n: (n - 1) / n,
+    "all-reduce": lambda n: 2 * (n - 1) / n,
+    "all-to-all": lambda n: (n - 1) / n,
+    "collective-permute": lambda n: 1,
+    "reduce-scatter": lambda n: n - 1,
+}
+"""By XLA's name of a collective: bytes that one of `n` devices sends per byte of its result."""
 
 
 def axes_in(text):
@@ -343,16 +340,16 @@ def axes_in(text):
 
 def shardy_bytes(text):
     total = 0.0
-    pattern = r"= sdy\.(all_gather|all_reduce|reduce_scatter|all_to_all|collective_permute)\b"
     for line in text.splitlines():
-        found = re.search(pattern, line)
+        found = re.search(r"= sdy\.(\w+)", line)
+        sent = SENT.get(found.group(1).replace("_", "-")) if found else None
         types = re.findall(r"tensor<((?:\d+x)*)[fi]32>", line)
-        if found is None or not types:
+        if sent is None or not types:
             continue
         before, after = line.split("out_sharding")
         size = 4 * prod(int(n) for n in types[-1].split("x") if n)
         held = size / prod(axes_in(after.split("]>")[0]))
-        total += sent(found.group(1), held, prod(axes_in(before)))
+        total += held * sent(prod(axes_in(before)))
     return total
 
 
@@ -370,14 +367,14 @@ def group_size(line):
 
 def xla_bytes(text):
     total = 0.0
-    kinds = "all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute"
+    kinds = "|".join(SENT)
     for line in text.splitlines():
         found = re.search(rf"= (\(?[^=]*?) ({kinds})(?:-start)?\(", line)
         if found is None:
             continue
         shapes = re.findall(r"[fsu]32\[([\d,]*)\]", found.group(1))
         held = sum(4 * prod(int(n) for n in shape.split(",") if n) for shape in shapes)
-        total += sent(found.group(2).replace("-", "_"), held, group_size(line))
+        total += held * SENT[found.group(2)](group_size(line))
     return total
 
 
