@@ -38,7 +38,7 @@ millions of multiplications and additions. Bold: fewer bytes than either of the 
 bytes than the better one, or more work than that one does. Results that nobody asked to be whole
 may end up split, with all three.
 
-To write this file anew, name a Python that has JAX:
+To regenerate this document, name a Python that has JAX:
 
     MESH_OPT_PEERS_PYTHON=... make choices
 """
