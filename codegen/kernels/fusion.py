@@ -41,10 +41,10 @@ from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
-LARGEST_GROUP = 48
+MAX_GROUP_OPERATIONS = 48
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
-LEAST_READS = 16
+MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax",))
@@ -223,7 +223,7 @@ def _slides_over(root: Operation, operation: Operation) -> bool:
     loops, shape = view.loop_sizes(), shape_of(operation.results[0])
     if None in loops or min(shape, default=0) <= 0:
         return False
-    return prod(size or 0 for size in loops) >= LEAST_READS * prod(shape)
+    return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
@@ -400,7 +400,7 @@ class _Planner:
         roots: dict[Operation, Access] = {}
         for demand in found:
             roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
-        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+        if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
             return None
         if _is_free(operation):
             slides = any(

@@ -35,7 +35,7 @@ from .register_tiles import register_tiles
 from .tile_stores import TileStore
 from .writer import Indices, KernelWriter
 
-SMALLEST_PRODUCT = 1 << 19
+MIN_PANEL_PRODUCT = 1 << 19
 """The multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 8

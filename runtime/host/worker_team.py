@@ -53,7 +53,7 @@ YIELDS = 1000
 NEVER = 1 << 62
 """Yields of a worker that waits for shares claimed by others, which never sleeps."""
 
-SMALLEST_WORK = 1 << 17
+MIN_SHARED_WORK = 1 << 17
 """Work of a kernel (bytes moved plus multiplications) from which on it is shared."""
 
 WAKING_WORK = 1 << 19
