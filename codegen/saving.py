@@ -41,7 +41,7 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.host.exchanges import MEET
+from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
@@ -256,7 +256,7 @@ class _Writer:
             self._collectives += (
                 each.action for each in steps if isinstance(each.action, Collective)
             )
-            self._has_messages |= any(each.kind != MEET for each in steps)
+            self._has_messages |= any(each.kind != COLLECTIVE for each in steps)
         return rows
 
     # Tables -----------------------------------------------------------------------------------

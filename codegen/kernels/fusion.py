@@ -32,7 +32,7 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
-from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .index_ranges import unproven
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
@@ -204,9 +204,9 @@ def _is_known_turn(block: Block) -> bool:
     )
 
 
-def _is_free(operation: Operation) -> bool:
+def _is_data_movement(operation: Operation) -> bool:
     """Return whether results cost nothing to recompute."""
-    if operation.name in FREE:
+    if operation.name in DATA_MOVEMENT:
         return True
     view = structured_view(operation)
     if view is None:
@@ -402,7 +402,7 @@ class _Planner:
             roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
         if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
             return None
-        if _is_free(operation):
+        if _is_data_movement(operation):
             slides = any(
                 access is Access.MANY and _slides_over(root, operation)
                 for root, access in roots.items()

@@ -13,7 +13,7 @@ from ..abi.elements import Element, element_by_name
 from ..abi.shards import MAX_DEVICES
 from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
-from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
+from ..host.exchanges import COLLECTIVE, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
 from ..host.size_rules import KnownSizes, Size, SizeRules, Word
 from .fields import DamagedFile, Fields
@@ -197,8 +197,8 @@ def read_exchange(data: Fields) -> Exchange:
 
 def _read_step(data: Fields, rank: int) -> ExchangeStep:
     kind, action = data.items(2)
-    name = kind.choice(MEET, SEND, RECEIVE)
-    found = _read_collective(action) if name == MEET else _read_signature(action)
+    name = kind.choice(COLLECTIVE, SEND, RECEIVE)
+    found = _read_collective(action) if name == COLLECTIVE else _read_signature(action)
     signature = found.signature if isinstance(found, Collective) else found
     if len(signature.sizes) != rank:
         raise DamagedFile(f"has {len(signature.sizes)} sizes in {data.path}, expected {rank}")

@@ -61,7 +61,7 @@ def test_streamed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Large results go past the caches, in whole lines."""
-    monkeypatch.setattr(kernels, "STREAMED", 0)
+    monkeypatch.setattr(kernels, "MIN_STREAMED_BYTES", 0)
     check(transpose(shape, permutation, element))
 
 
