@@ -34,6 +34,7 @@ from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .index_ranges import unproven
+from .mmt4d import MMT4D
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
@@ -434,8 +435,8 @@ class _Planner:
         """Return whether a kernel reads a tensor only at the element that it writes next."""
         if self._is_pointwise(root) or root.name == "scf.for":
             return max(accesses) <= Access.SAME
-        # A packed product adds each sum to its initial value just before it stores the element.
-        view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+        # An mmt4d adds each sum to its initial value just before it stores the element.
+        view = structured_view(root) if root.name in MMT4D else None
         return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
@@ -445,9 +446,6 @@ def _may_divide_by_zero(operation: Operation) -> bool:
         return False
     attribute = constant_attribute(operation.operands[1])
     return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
-
-
-PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:
