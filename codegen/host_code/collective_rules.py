@@ -81,7 +81,7 @@ def _meet(
             raise OperationError(op, f"has no dimension {each}: its rank is {len(call.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
     result = _elements(op, reduces=row.reduces)[1]
-    call.meet(
+    call.collective(
         row.name,
         group,
         _elements(op, reduces=row.reduces),
@@ -120,7 +120,7 @@ def _shift(call: CollectiveCall, op: Operation) -> None:
 
     signature = collective_signature(op, group.processes, call.shape)
     there = {"sender": at(-offset), "receiver": at(offset)}
-    call.meet(PERMUTE, group, _elements(op), signature, **there)
+    call.collective(PERMUTE, group, _elements(op), signature, **there)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:
@@ -146,7 +146,7 @@ def _update_halo(call: CollectiveCall, op: Operation) -> None:
         signature = collective_signature(
             op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
-        call.meet(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
+        call.collective(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

@@ -29,7 +29,7 @@ from .expressions import expand_indices, slice_geometry
 from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
 
-LARGEST_SLICE = 1 << 16
+MAX_SLICE_ELEMENTS = 1 << 16
 """The elements of a slice beyond which each iteration should be shared by threads instead."""
 
 SLICE_OPERATIONS = frozenset(("tensor.empty", "tensor.extract_slice", "tensor.insert_slice"))
@@ -45,7 +45,7 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
     return (
         all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
         and len({shape_of(new) for new in turn.sources(yielded)}) == 1
-        and all(prod(shape_of(new)) <= LARGEST_SLICE for new in turn.sources(yielded))
+        and all(prod(shape_of(new)) <= MAX_SLICE_ELEMENTS for new in turn.sources(yielded))
         and all(map(turn.is_part_of_update, block.ops))
     )
 
