@@ -61,8 +61,8 @@ class ConvertToStreamPass(ModulePass):
 def uses_tensors(function: Operation) -> bool:
     """Return whether a function has tensors, or channels, which are converted with them."""
     type_ = function.properties.get("function_type")
-    passed = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
-    return any(isinstance(each, CONVERTED) for each in passed) or any(
+    types = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
+    return any(isinstance(each, CONVERTED) for each in types) or any(
         isinstance(value.type, CONVERTED)
         for operation in function.walk()
         for value in (*operation.operands, *operation.results)
@@ -91,8 +91,8 @@ def _transfer(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.barrier")
 def _barrier(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
-    there = Site(site.builder, operation.properties["target"])
-    resource = there.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
+    target = Site(site.builder, operation.properties["target"])
+    resource = target.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
     host.store(operation.results[0], replace(stored, resource=resource))
 
 
@@ -153,8 +153,8 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    stored, affinity_of = host.stored(source, operation), host.affinity_of(source)
-    reachable = transfer(stored, affinity_of, None, site.builder, STAGING)
+    stored = host.stored(source, operation)
+    reachable = transfer(stored, host.affinity_of(source), None, site.builder, STAGING)
     load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
 
 
