@@ -25,12 +25,13 @@ from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
+from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, control_flow, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
-from .conversion.host import CONVERTED, Host, conversion, dynamic_count, operands_of
+from .conversion.host import CONVERTED, Host, conversion, operands_of
 from .conversion.outside import convert_declarations
 from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
 
@@ -164,13 +165,10 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
-    size = tensor.get_shape()[index]
-    known = (
-        host.stored(source, operation).dims[dynamic_count(tensor, index)]
-        if size < 0
-        else constant_index(size, site.builder)
-    )
-    operation.results[0].replace_all_uses_with(known)
+    size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
+    if isinstance(size, int):
+        size = constant_index(size, site.builder)
+    operation.results[0].replace_all_uses_with(size)
 
 
 @conversion("util.global.load")
