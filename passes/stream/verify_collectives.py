@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import PER_PROCESS_GRID
 from ...ir.diagnostics import Note, OperationError
-from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
+from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS, GLOBAL_LOAD
 from ...ir.symbols import root_symbol, symbols_in
 from ..dispatch.fusion.groups import is_collective
 from .kernels.exports import entry_points
@@ -68,7 +68,7 @@ class CollectiveUses:
         value = switch.operands[0]
         return (
             isinstance(value, OpResult)
-            and value.op.name == "util.global.load"
+            and value.op.name == GLOBAL_LOAD
             and root_symbol(value.op, "global") in self._kinds
         )
 
