@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.flow.collectives import COLLECTIVES
 from ....dialects.stream.functions import AsyncFuncOp
 from ....dialects.stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS, CollectiveAttr
 from ....ir.attribute_access import integer
@@ -54,13 +55,7 @@ def _of_channel(host: Host, operation: Operation, site: Site) -> None:
     operation.results[0].replace_all_uses_with(site.builder.insert(converted).results[0])
 
 
-@conversion(
-    "flow.collective.all_gather",
-    "flow.collective.all_reduce",
-    "flow.collective.all_to_all",
-    "flow.collective.reduce_scatter",
-    "flow.collective.send_recv",
-)
+@conversion(*COLLECTIVES)
 def _collective(host: Host, operation: Operation, site: Site) -> None:
     """Emit a collective on all bytes of both tensors that writes to the target in place."""
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
