@@ -37,8 +37,8 @@ from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.functions import FunctionsByName
 from .runtime.host.timeline import Timeline
 from .sharding.grid import Grid
-from .tools.diagnostics import describe_place
 from .tools.driver import new_context
+from .tools.print_diagnostics import describe_position
 from .tools.run.parameter_files import mapped_arrays
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
                 texts,
                 self.functions,
                 self.grid,
-                describe_place,
+                describe_position,
                 with_ir,
             )
 

@@ -48,7 +48,7 @@ from ..runtime.host.timeline import Timeline
 from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
-from .host_code.entry_cache import HostCode
+from .host_code.entry_cache import EntryCache
 from .host_code.lowering import HostEntry
 from .kernels.kernel_text import FIRST_FAILURE, Failure
 
@@ -125,7 +125,7 @@ class CompiledProgram:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
-        self._host_code = HostCode(self._program, devices)
+        self._host_code = EntryCache(self._program, devices)
         self._module = module
         self._machines = DeviceMachines(
             workers,

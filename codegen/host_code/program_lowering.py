@@ -40,7 +40,7 @@ from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
 from .overlap import overlapped
 from .scalars import has_instructions
-from .values import AlwaysRefused, NotLowered
+from .values import AlwaysFails, NotLowered
 
 ON_HOST = frozenset(("tensor.insert",))
 """Operations that have a kernel, but take only a few instructions of host code."""
@@ -155,12 +155,12 @@ class ProgramLowering:
     def device(self, op: Operation, affinity: Attribute | None = None) -> int:
         """Return the number of the device that an operation runs on, or that an affinity names.
 
-        Raises AlwaysRefused for a device that the process does not have.
+        Raises AlwaysFails for a device that the process does not have.
         """
         try:
             return self.device_named(device_of(op, self.frame, affinity))
         except OperationError as error:
-            raise AlwaysRefused(error.operation, error.message, error.notes) from error
+            raise AlwaysFails(error.operation, error.message, error.notes) from error
 
     def device_named(self, name: str | None) -> int:
         """Return the number of a device; `None`, for no device, has number 0."""

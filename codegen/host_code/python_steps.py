@@ -32,7 +32,16 @@ from ...runtime.host.virtual_machine import VirtualMachine
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
 from .rules import lowers
-from .values import HostObject, HostTensor, HostValue, NotLowered, element_dtype, type_shape
+from .values import (
+    HostObject,
+    HostTensor,
+    HostValue,
+    NotLowered,
+    dynamic_words,
+    element_dtype,
+    filled_words,
+    type_shape,
+)
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 """Prefixes of operations that have a rule of their own or cannot be lowered."""
@@ -104,7 +113,7 @@ WITHOUT_EFFECT = frozenset(("shard.grid", "sdy.mesh"))
 def _registers_of(content: HostValue) -> list[Register]:
     """Return the registers of a value: its address, if it is a tensor, and unknown numbers."""
     if isinstance(content, HostTensor):
-        return [content.address, *(each for each in content.shape if isinstance(each, Register))]
+        return [content.address, *dynamic_words(content.shape)]
     return [content] if isinstance(content, Register) else []
 
 
@@ -140,7 +149,7 @@ def _value(value: SSAValue, content: HostValue, rest: Any) -> Value:
         return content.value
     if isinstance(content, HostTensor):
         address = next(rest)
-        shape = tuple(each if isinstance(each, int) else next(rest) for each in content.shape)
+        shape = filled_words(content.shape, rest)
         data = view(address, prod(shape) * content.dtype.itemsize)
         return data.view(content.dtype).reshape(shape)
     word = content if isinstance(content, int) else next(rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,11 +20,22 @@ from ...runtime.host.program import Register
 Shape = tuple[IndexOrInt, ...]
 
 
+def dynamic_words(words: Iterable[IndexOrInt]) -> tuple[Register, ...]:
+    """Return those words that are in registers."""
+    return tuple(word for word in words if isinstance(word, Register))
+
+
+def filled_words(words: Iterable[IndexOrInt], numbers: Iterable[int]) -> tuple[int, ...]:
+    """Return words with their registers replaced by numbers, the values of `dynamic_words`."""
+    rest = iter(numbers)
+    return tuple(word if isinstance(word, int) else next(rest) for word in words)
+
+
 class NotLowered(OperationError):
     """An operation that has no host code."""
 
 
-class AlwaysRefused(OperationError):
+class AlwaysFails(OperationError):
     """An operation that fails in every run that reaches it."""
 
 
