@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from xdsl.ir import Operation
 
 from ...interpreter.collective_signatures import (
@@ -15,8 +14,14 @@ from ...interpreter.collective_signatures import (
     message_signature,
     reduction_kind,
 )
-from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
-from ...ir.attribute_access import flag, integer
+from ...interpreter.shard import (
+    axes_on,
+    halo_exchanges,
+    place_in_group,
+    resolve_grid,
+    shift_neighbour,
+)
+from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
 from ...runtime.collectives import HALO, PERMUTE, Group, group_of
@@ -102,25 +107,9 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
 
 def _shift(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
-    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
-    if axis not in axes:
-        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
-    extents = [grid.shape[each] or 0 for each in axes]
-    place = axes.index(axis)
-    here = [int(each) for each in np.unravel_index(group.index, extents)]
-
-    def at(distance: int) -> int | None:
-        there = list(here)
-        there[place] += distance
-        if rotate:
-            there[place] %= extents[place]
-        if not 0 <= there[place] < extents[place]:
-            return None
-        return int(np.ravel_multi_index(there, extents))
-
+    sender, receiver = (shift_neighbour(op, grid, axes, group.index, sign) for sign in (-1, 1))
     signature = collective_signature(op, group.processes, call.shape)
-    there = {"sender": at(-offset), "receiver": at(offset)}
-    call.meet(PERMUTE, group, _elements(op), signature, **there)
+    call.meet(PERMUTE, group, _elements(op), signature, sender=sender, receiver=receiver)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:
