@@ -361,11 +361,13 @@ def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
 # Neighbours
 
 
-def shift_neighbour(op: Operation, grid: Grid, axes: Axes, position: int, sign: int) -> int | None:
-    """Return the position to which a shift sends (sign 1) or from which it receives (-1).
+def shift_neighbour(
+    op: Operation, grid: Grid, axes: Axes, position: int, distance: int
+) -> int | None:
+    """Return the position in a group that is `distance` places further along the axis of a shift.
 
-    `position` is that of a process in its group. Returns `None` if there is no process there.
-    Raises OperationError if the operation shifts along none of the axes.
+    Returns `None` if there is no process. Raises OperationError if the shift is along none of the
+    group's axes.
     """
     axis = integer(op, "shift_axis")
     if axis not in axes:
@@ -373,7 +375,7 @@ def shift_neighbour(op: Operation, grid: Grid, axes: Axes, position: int, sign: 
     extents = [grid.shape[each] or 0 for each in axes]
     place = axes.index(axis)
     there = [int(number) for number in np.unravel_index(position, extents)]
-    there[place] += sign * integer(op, "offset")
+    there[place] += distance
     if flag(op, "rotate"):
         there[place] %= extents[place]
     if not 0 <= there[place] < extents[place]:
@@ -384,9 +386,11 @@ def shift_neighbour(op: Operation, grid: Grid, axes: Axes, position: int, sign: 
 @impl_with_regions("shard.shift")
 def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     grid, axes, group = _group(op, frame)
+    offset = integer(op, "offset")
 
     def combine(arrays: Sequence[Value]) -> list[Value]:
-        sources = [shift_neighbour(op, grid, axes, position, -1) for position in range(len(group))]
+        at = partial(shift_neighbour, op, grid, axes)
+        sources = [at(position, -offset) for position in range(len(group))]
         return [
             undefined(np.shape(own), op.results[0].type) if source is None else arrays[source]
             for own, source in zip(arrays, sources, strict=True)

@@ -6,6 +6,7 @@ A rule adds the steps that one process performs in a call of the collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.ir import Operation
 
@@ -107,9 +108,11 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
 
 def _shift(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
-    sender, receiver = (shift_neighbour(op, grid, axes, group.index, sign) for sign in (-1, 1))
+    offset, at = integer(op, "offset"), partial(shift_neighbour, op, grid, axes, group.index)
+
     signature = collective_signature(op, group.processes, call.shape)
-    call.meet(PERMUTE, group, _elements(op), signature, sender=sender, receiver=receiver)
+    there = {"sender": at(-offset), "receiver": at(offset)}
+    call.meet(PERMUTE, group, _elements(op), signature, **there)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:

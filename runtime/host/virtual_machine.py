@@ -40,6 +40,7 @@ STACK_WORDS = 4096
 MOST_STACK_WORDS = 1 << 27
 """The largest size of the stack in words: a gigabyte."""
 
+
 MOST_CALLS = 20_000
 """The default limit of nested calls."""
 
@@ -131,33 +132,27 @@ class VirtualMachine:
         self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
         self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._cached: dict[int, _LoadedExchange] = {}
-        self._globals: Words = linked.globals.copy()
+        self._state[machine_state.EXCHANGES] = self._exchanges.ctypes.data
+        self._state[machine_state.CALLS] = self._calls.ctypes.data
         self._state[machine_state.MOST_CALLS] = most_calls
+        self._state[machine_state.CANCEL] = self._cancel.ctypes.data
+        self._state[machine_state.POOL] = self.pool.words.ctypes.data
+        self._state[machine_state.FUNCTIONS] = linked.functions.ctypes.data
+        self._state[machine_state.KERNELS] = linked.kernels.ctypes.data
+        self._state[machine_state.CHECKS] = self._checks.ctypes.data
         self._state[machine_state.PROCESS] = process
         self._state[machine_state.GUARDED] = int(guard)
-        if trace is not None or timeline is not None:
-            self._state[machine_state.STEPPING] = machine_state.STEP
-        self._set_addresses()
+        self._state[machine_state.STEPPING] = (
+            machine_state.STEP if trace is not None or timeline is not None else 0
+        )
+        self._globals: Words = linked.globals.copy()
+        self._state[machine_state.GLOBALS] = self._globals.ctypes.data
         self._share_kernels(team)
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for self._number, call in enumerate(linked.program.python):
             call.prepare(self)
-
-    def _set_addresses(self) -> None:
-        tables = {
-            machine_state.CALLS: self._calls,
-            machine_state.CANCEL: self._cancel,
-            machine_state.CHECKS: self._checks,
-            machine_state.EXCHANGES: self._exchanges,
-            machine_state.FUNCTIONS: self.linked.functions,
-            machine_state.GLOBALS: self._globals,
-            machine_state.KERNELS: self.linked.kernels,
-            machine_state.POOL: self.pool.words,
-        }
-        for word, table in tables.items():
-            self._state[word] = table.ctypes.data
 
     def _share_kernels(self, team: WorkerTeam | None) -> None:
         self._team = team
