@@ -150,6 +150,16 @@ func.func @main() {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<2x6xf32>, tensor<2x0xf32>, tensor<f32>) -> tensor<2x6xf32>
   check.expect_eq_const %e11, dense<1.0> : tensor<2x6xf32>
+  %e13 = "stablehlo.select_and_scatter"(%z, %z, %z) <{window_dimensions = array<i64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %e13, dense<2.0> : tensor<f32>
   %two = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
   %e12 = stablehlo.dynamic_pad %e, %z, %two, %two, %two : (tensor<0x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
   check.expect_eq_const %e12, dense<1.0> : tensor<4x3xf32>
