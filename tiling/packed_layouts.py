@@ -70,19 +70,19 @@ class Swizzle:
     def widened(self, group: int, factor: SwizzleDimension) -> Swizzle:
         """Return the swizzle with one more factor: outermost in its dimension and in memory."""
         groups = list(self.expand_shape)
-        place = sum(map(len, groups[:group]))
+        new = sum(map(len, groups[:group]))
         groups[group] = (factor, *groups[group])
-        moved = (index + (index >= place) for index in self.permutation)
-        return Swizzle(tuple(groups), (place, *moved))
+        shifted = (index + (index >= new) for index in self.permutation)
+        return Swizzle(tuple(groups), (new, *shifted))
 
     def restricted(self, kept: Sequence[bool]) -> Swizzle:
         """Return the swizzle of the kept dimensions; a tensor is broadcast along the others."""
         groups = self.expand_shape
-        stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
-        places = list(accumulate(stays, initial=0))
+        is_kept = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
+        new_indices = list(accumulate(is_kept, initial=0))
         return Swizzle(
             tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
-            tuple(places[index] for index in self.permutation if stays[index]),
+            tuple(new_indices[index] for index in self.permutation if is_kept[index]),
         )
 
 
@@ -92,8 +92,8 @@ class PackedLayout:
 
     `outer_permutation[i]` is the tensor dimension that becomes outer dimension `i`; empty means
     that the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's vector
-    scale; empty means that none is. `asked_of` distinguishes tiles chosen at run time while a
-    kernel is lowered: it is the index of the contraction operand that the tiles belong to.
+    scale; empty means that none is. `queried_operand` distinguishes tiles chosen at run time, while
+    a kernel is lowered: it is the index of the contraction operand that the tiles belong to.
 
     Raises LayoutError, a ValueError, for lists that contradict each other.
     """
@@ -103,7 +103,7 @@ class PackedLayout:
     outer_permutation: tuple[int, ...] = ()
     scalable: tuple[bool, ...] = ()
     swizzle: Swizzle | None = None
-    asked_of: int | None = None
+    queried_operand: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.inner_positions) != len(self.inner_tiles):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,17 +12,24 @@ from xdsl.ir.affine import AffineDimExpr
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
-from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
-from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
+from ..kernels.kernel_text import (
+    Bound,
+    Constant,
+    FailedValue,
+    IndexConstant,
+    KernelText,
+    SectionConstant,
+)
+from ..kernels.panel_products import SMALLEST_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
-from .products import run_product
+from .panel_product_steps import run_product
 from .rules import lowers
 from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
 
-FREE_SUMS = ("sumf_", "productf_", "termf_")
-"""Name prefixes of primitives that LLVM may reassociate or contract."""
+LARGE_WORK = 1 << 20
+"""An estimate of work for kernels that all workers of a device share."""
 
 Memory = HostTensor | Register
 """What a kernel is bound to: a tensor, or a scalar in a register."""
@@ -58,7 +64,7 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
         return register
     shape, dtype = lowering.shape(value), element_dtype(value.type, op)
     if lowering.fresh or lowering.tied:
-        stored = lowering.destination(lowering, value, shape, step)
+        stored = lowering.result_binding(lowering, value, shape, step)
         if stored is not None:
             if step.kernel is not None and not _reads(lowering, step.kernel, stored):
                 for operand, old in _alike(lowering, step, shape, dtype):
@@ -98,7 +104,7 @@ def _product(
     lowering: FunctionLowering,
     step: Step,
     kernel: KernelText,
-    product: PackedProduct,
+    product: PanelProduct,
     bound: dict[Bound, Memory],
 ) -> None:
     """Run a product by packed panels if it is large, otherwise by its loop kernel."""
@@ -107,8 +113,8 @@ def _product(
     work = builder.product(sizes)
 
     def by_panels() -> None:
-        def run(text: KernelText, portions: Mapping[Portion, IndexOrInt]) -> None:
-            dispatch(lowering, text, bound, step.operation, portions, work)
+        def run(text: KernelText, sections: Mapping[SectionConstant, IndexOrInt]) -> None:
+            dispatch(lowering, text, bound, step.operation, sections, work)
 
         panels = run_product(lowering, product, sizes, bound, run)
         for each in panels:
@@ -132,7 +138,7 @@ def _product(
     builder.bind_label(end)
 
 
-def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:
+def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[IndexOrInt]:
     """Return the trip counts of a product's loops."""
     view = product.contraction.view
     sizes: list[IndexOrInt] = [0] * len(view.iterators)
@@ -150,7 +156,7 @@ def dispatch(
     kernel: KernelText,
     bound: Mapping[Bound, Memory],
     op: Operation,
-    portions: Mapping[Portion, IndexOrInt] | None = None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None = None,
     products: IndexOrInt = 0,
 ) -> None:
     """Run a kernel on values of the program; `bound` maps other buffers and results to memory.
@@ -159,7 +165,7 @@ def dispatch(
     """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
-    constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    constants = [_constant(lowering, each, bound, sections) for each in kernel.constants]
     if write_small_kernel(builder, kernel, bindings):
         return
     work = _work(lowering, kernel, bound)
@@ -168,26 +174,23 @@ def dispatch(
         lowering.program.kernel(kernel, op),
         0,
         builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
-        builder.hold(_told_work(builder, kernel, builder.add(work, products))),
+        builder.hold(_reported_work(builder, kernel, builder.add(work, products))),
         tuple(bindings),
         builder.hold_all(constants),
     )
 
 
-def _told_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
+def _reported_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
     """Return the estimate of work that the `run` instruction carries.
 
     Below UNDIVIDED_WORK one call runs all tiles. LLVM may then order a reassociable sum
     differently, so that kernels with such sums get an estimate that keeps their tiles in calls of
     their own.
     """
-    if isinstance(work, int) and work >= UNDIVIDED_WORK:
-        return work
-    names = (each.id for each in ast.walk(kernel.function) if isinstance(each, ast.Name))
-    if not any(name.startswith(FREE_SUMS) for name in names):
+    if not kernel.has_free_sums:
         return work
     if isinstance(work, int):
-        return UNDIVIDED_WORK
+        return max(work, UNDIVIDED_WORK)
     return builder.compute("maxsi_i64", work, builder.constant(UNDIVIDED_WORK))
 
 
@@ -204,8 +207,8 @@ def run_kernel(
         "run",
         lowering.program.kernel(kernel, op),
         0,
-        builder.hold(_tiles(lowering, kernel, constants)),
-        builder.constant(1 << 20),
+        builder.hold(kernel.tiles.evaluate(builder, constants)),
+        builder.constant(LARGE_WORK),
         tuple(bindings),
         builder.hold_all(constants),
     )
@@ -226,7 +229,7 @@ def _needed_tiles(
     for each in kernel.writes:
         found = bound.get(each)
         written.append(builder.size(found.shape) if isinstance(found, HostTensor) else 1)
-    tiles = _tiles(lowering, kernel, constants)
+    tiles = kernel.tiles.evaluate(builder, constants)
     if not any(written):
         return 0
     if any(isinstance(size, int) and size > 0 for size in written):
@@ -236,18 +239,6 @@ def _needed_tiles(
         total = builder.add(total, size)
     some = builder.hold(builder.compare("ne", total, 0))
     return builder.compute("select_i64", some, builder.hold(tiles), builder.constant(0))
-
-
-def _tiles(
-    lowering: FunctionLowering, kernel: KernelText, constants: Sequence[IndexOrInt]
-) -> IndexOrInt:
-    """Return the number of tiles of a kernel."""
-    builder = lowering.builder
-    tiles: IndexOrInt = 1
-    for sizes, chunk in kernel.tiles.factors:
-        terms = [each if isinstance(each, int) else constants[int(each[1:])] for each in sizes]
-        tiles = builder.multiply(tiles, builder.ceiling_divide(builder.product(terms), chunk))
-    return tiles
 
 
 def _address(lowering: FunctionLowering, each: Bound, bound: Mapping[Bound, Memory]) -> Register:
@@ -267,13 +258,13 @@ def _constant(
     lowering: FunctionLowering,
     each: Constant,
     bound: Mapping[Bound, Memory],
-    portions: Mapping[Portion, IndexOrInt] | None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None,
 ) -> IndexOrInt:
-    if isinstance(each, Portion):
-        return (portions or {})[each]
-    if isinstance(each, Found):
+    if isinstance(each, SectionConstant):
+        return (sections or {})[each]
+    if isinstance(each, FailedValue):
         return 0
-    if isinstance(each, Number):
+    if isinstance(each, IndexConstant):
         return lowering.number(each.value)
     found = bound.get(each.tensor)
     if isinstance(found, HostTensor):

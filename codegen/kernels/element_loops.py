@@ -101,13 +101,13 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
     inserts = [each for each in block.ops if each.name == "tensor.insert_slice"]
     if inserts:
         # Elements of tensors that an iteration computes are written where they are read.
-        is_outer = writer.is_inline
-        writer.is_inline = lambda value: is_outer(value) or _is_made_in(block, value)
+        is_outer = writer.is_fused
+        writer.is_fused = lambda value: is_outer(value) or _is_made_in(block, value)
     with code.loop("first", "last"):
         for initial, result in zip(operation.operands[3:], operation.results, strict=True):
             _copy(writer, initial, result)
         for tensor, result in zip(carried, operation.results, strict=True):
-            writer.places[tensor] = result
+            writer.updated_in_place[tensor] = result
         with code.loop(low, high, step) as turn:
             writer.body(block, (turn,))
             if inserts:
@@ -121,7 +121,7 @@ def _is_made_in(block: Block, value: SSAValue) -> bool:
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:
     code, shape = writer.code, writer.shape(result)
-    if writer.is_inline(initial) or constant_attribute(initial) is not None:
+    if writer.is_fused(initial) or constant_attribute(initial) is not None:
         with code.loops(shape) as indices:
             element = writer.element(initial, indices)
             writer.store(result, code.linear(indices, shape), element)

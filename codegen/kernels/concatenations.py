@@ -23,7 +23,7 @@ MOST_PIECES = 16
 """The most pieces of a concatenation that get loops of their own."""
 
 
-def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
+def in_range(writer: KernelWriter, index: Term, size: Term) -> Term:
     """Return the condition `0 <= index < size`."""
     code = writer.code
     return code.both(code.compare("sge", index, 0), code.compare("slt", index, size))
@@ -36,7 +36,7 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
         operation = value.owner
         if not isinstance(operation, Operation):
             continue
-        if value not in writer.results and not writer.is_inline(value):
+        if value not in writer.results and not writer.is_fused(value):
             continue
         if operation.name == "tensor.concat":
             sizes = [shape_of(operand)[-1] for operand in operation.operands]
@@ -44,11 +44,11 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
             if is_last and min(sizes) >= 0 and len(sizes) <= MOST_PIECES:
                 found.update(accumulate(sizes[:-1]))
         else:
-            found |= concatenation_breaks(writer, _at_same_indices(operation))
+            found |= concatenation_breaks(writer, read_at_result_indices(operation))
     return found
 
 
-def _at_same_indices(operation: Operation) -> list[SSAValue]:
+def read_at_result_indices(operation: Operation) -> list[SSAValue]:
     """Return the tensors that an elementwise operation reads at the result's indices."""
     if is_scalar_operation(operation.name):
         return [each for each in operation.operands if isinstance(each.type, TensorType)]
