@@ -133,7 +133,7 @@ def _is_unit_reshape(operation: Operation) -> bool:
 
 def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""
-    if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
+    if not operation.results:
         return False
     if operation.name == "scf.for":
         body = operation.regions[0].blocks.first
@@ -143,6 +143,8 @@ def is_kernel(operation: Operation) -> bool:
             and body is not None
             and _is_known_turn(body)
         )
+    if not isinstance(operation.results[0].type, TensorType | AnyFloat):
+        return False
     known = (
         operation.name in KERNEL_ONLY
         or has_tosa_kernel(operation)
