@@ -10,10 +10,10 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
-from ...runtime.abi.values import integer_width
 from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
 from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
 from ..kernels.schedule import Step

@@ -13,7 +13,10 @@ by element, are written alike (`slice_loops`). Scalars that a loop carries are v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -24,17 +27,19 @@ from .ast_builder import Term
 from .index_ranges import unproven
 from .kernel_text import TileCount
 from .slice_loops import updates_slices, write_slices
+from .small_tensors import updates_small_tensors
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
-MOST_TURNS = 1 << 24
-"""The most iterations of a loop of scalars: a kernel cannot be interrupted."""
+MOST_STEPS = 1 << 28
+"""The most scalar operations of a loop over numbers and whole tensors: it cannot be interrupted."""
 
 
-def is_element_loop(operation: Operation) -> bool:
+def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
     """Return whether a loop computes scalars, and sets elements or slices, all surely in bounds.
 
-    The caller must check that kernels support its other operations.
+    `is_pointwise` tells whether elements of an operation's results can be computed alone. The
+    caller must check that kernels support the loop's other operations.
     """
     if operation.name != "scf.for" or flag(operation, "unsignedCmp"):
         return False
@@ -53,20 +58,24 @@ def is_element_loop(operation: Operation) -> bool:
     if any(len({value.type for value in values}) > 1 for values in quads):
         return False
     tensors = [each for each in quads if isinstance(each[1].type, TensorType)]
-    if len(tensors) < len(quads) and not _computes_scalars(block, bounds):
+    if len(tensors) < len(quads) and any(each.name in INTEGER_DIVISIONS for each in block.walk()):
         return False
     carried, yielded = [each[1] for each in tensors], [each[2] for each in tensors]
+    whole = [new for _, _, new, _ in quads if not _is_inserted(new)]
+    if whole and _steps(block, bounds, whole) > MOST_STEPS:
+        return False
     return (
-        _sets_elements(block, carried, yielded) or updates_slices(block, carried, yielded)
+        _sets_elements(block, carried, yielded)
+        or updates_slices(block, carried, yielded)
+        or updates_small_tensors(block, carried, yielded, is_pointwise)
     ) and not unproven(operation)
 
 
-def _computes_scalars(block: Block, bounds: Sequence[int | None]) -> bool:
-    """Return whether a body computes scalars without failing, in a loop of not too many turns."""
+def _steps(block: Block, bounds: Sequence[int | None], whole: Sequence[SSAValue]) -> int:
+    """Return how many scalar operations a loop takes that computes some values as a whole."""
     low, high, step = (each or 0 for each in bounds)
-    return (high - low) // step <= MOST_TURNS and not any(
-        inner.name in INTEGER_DIVISIONS for inner in block.walk()
-    )
+    sizes = [prod(shape_of(each)) for each in whole if isinstance(each.type, TensorType)]
+    return max(0, high - low) // max(1, step) * sum(1 for _ in block.walk()) * max(1, *sizes, 1)
 
 
 def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
@@ -117,43 +126,93 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
     """
     code, block = writer.code, operation.regions[0].block
     low, high, step = (writer.number(each) for each in operation.operands[:3])
-    carried, end = block.args[1:], block.last_op
-    assert end is not None
-    updates = [
-        (tensor, new)
-        for tensor, new in zip(carried, end.operands, strict=True)
-        if isinstance(new.type, TensorType) and not _is_set(new)
-    ]
+    updates = _updates(block)
+    is_sliced = updates_slices(block, [each for each, _ in updates], [new for _, new in updates])
+    small = frozenset[SSAValue]() if is_sliced else frozenset(each for each, _ in updates)
     if updates:
         # Elements of tensors that an iteration computes are written where they are read.
         is_outer = writer.is_inline
-        writer.is_inline = lambda value: is_outer(value) or _is_made_in(block, value)
+        writer.is_inline = lambda value: (
+            is_outer(value) or value in small or _is_made_in(block, value)
+        )
     with code.loop("first", "last"):
-        terms: list[Term] = []
-        for initial, result in zip(operation.operands[3:], operation.results, strict=True):
-            if isinstance(initial.type, TensorType):
-                _copy(writer, initial, result)
-                terms.append("")
+        variables: list[_Variable] = []
+        for index, result in enumerate(operation.results):
+            tensor, initial = block.args[1 + index], operation.operands[3 + index]
+            if not isinstance(tensor.type, TensorType) or tensor in small:
+                variables += _variables(writer, index, initial)
             else:
-                terms.append(code.copy(writer.scalar(initial)))
-        for tensor, result in zip(carried, operation.results, strict=True):
-            if isinstance(tensor.type, TensorType):
+                _copy(writer, initial, result)
                 writer.places[tensor] = result
         with code.loop(low, high, step) as turn:
-            found = writer.body(block, (turn, *terms))
-            new = [code.copy(each) if name else "" for name, each in zip(terms, found, strict=True)]
-            write_slices(writer, updates)
-            for name, each in zip(terms, new, strict=True):
-                if isinstance(name, str) and name:
-                    code.set(name, each)
-        for name, result in zip(terms, operation.results, strict=True):
-            if name:
-                writer.store(result, 0, name)
+            _write_turn(writer, block, turn, variables)
+            if is_sliced:
+                write_slices(writer, updates)
+            for each in variables:
+                code.set(each.name, each.following)
+        for each in variables:
+            result = operation.results[each.index]
+            position = code.linear(each.indices, shape_of(result)) if each.indices else 0
+            writer.store(result, position, each.name)
     return TileCount()
+
+
+@dataclass
+class _Variable:
+    """A scalar that a loop carries, or an element of a small tensor.
+
+    - `name`: the variable that holds it;
+    - `index`: its position, or its tensor's, among the carried values;
+    - `following`: its value after the iteration that is being written.
+    """
+
+    name: str
+    index: int
+    indices: tuple[int, ...]
+    following: Term = 0
+
+
+def _updates(block: Block) -> list[tuple[SSAValue, SSAValue]]:
+    """Return the carried tensors of which not only an element is set, with their new values."""
+    assert block.last_op is not None
+    return [
+        (tensor, new)
+        for tensor, new in zip(block.args[1:], block.last_op.operands, strict=True)
+        if isinstance(new.type, TensorType) and not _is_set(new)
+    ]
+
+
+def _variables(writer: KernelWriter, index: int, initial: SSAValue) -> list[_Variable]:
+    """Return variables for a carried value, which hold its initial elements."""
+    shape = shape_of(initial) if isinstance(initial.type, TensorType) else ()
+    return [
+        _Variable(writer.code.copy(writer.element(initial, indices)), index, indices)
+        for indices in product(*map(range, shape))
+    ]
+
+
+def _write_turn(
+    writer: KernelWriter, block: Block, turn: Term, variables: Sequence[_Variable]
+) -> None:
+    """Write the scalars of an iteration, and what its variables are afterwards."""
+    code = writer.code
+    assert block.last_op is not None
+    for each in variables:
+        carried = block.args[1 + each.index]
+        is_tensor = isinstance(carried.type, TensorType)
+        code.remember((carried, each.indices) if is_tensor else carried, each.name)
+    writer.body(block, (turn,))
+    for each in variables:
+        new = block.last_op.operands[each.index]
+        each.following = code.copy(writer.element(new, each.indices))
 
 
 def _is_set(new: SSAValue) -> bool:
     return isinstance(new.owner, Operation) and new.owner.name == "tensor.insert"
+
+
+def _is_inserted(new: SSAValue) -> bool:
+    return isinstance(new.owner, Operation) and new.owner.name.startswith("tensor.insert")
 
 
 def _is_made_in(block: Block, value: SSAValue) -> bool:

@@ -138,7 +138,7 @@ def is_kernel(operation: Operation) -> bool:
     if operation.name == "scf.for":
         body = operation.regions[0].blocks.first
         return (
-            is_element_loop(operation)
+            is_element_loop(operation, is_pointwise)
             and _has_known_elements(operation)
             and body is not None
             and _is_known_turn(body)
@@ -199,9 +199,7 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 def _is_known_turn(block: Block) -> bool:
     """Return whether kernels support the body of a loop, which updates elements or slices."""
     structured = {each.name for each in block.ops if structured_view(each) is not None}
-    return _is_known_body(
-        block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | {"tensor.insert"}
-    )
+    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
 
 
 def _is_free(operation: Operation) -> bool:

@@ -9,8 +9,8 @@
     }
 
 An element of a carried tensor is read only to compute the element that replaces it, so that
-iterations update the tensor in place. A whole tensor that is computed element by element is a slice,
-too.
+iterations update the tensor in place. A whole tensor that is computed element by element is a
+slice, too.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
     shapes = {shape_of(source_of(new)) for new in yielded}
     is_slice = any(source_of(new) is not new for new in yielded)
     return (
-        all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
+        bool(carried)
+        and all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
         and len(shapes) == 1
         and all(prod(shape) <= (LARGEST_SLICE if is_slice else LARGEST_TENSOR) for shape in shapes)
         and all(map(turn.is_part_of_update, block.ops))
@@ -60,8 +61,9 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
 def source_of(new: SSAValue) -> SSAValue:
     """Return the tensor that an update writes: the slice that is inserted, or the whole tensor."""
     insert = new.owner
-    is_slice = isinstance(insert, Operation) and insert.name == "tensor.insert_slice"
-    return insert.operands[0] if is_slice else new
+    if isinstance(insert, Operation) and insert.name == "tensor.insert_slice":
+        return insert.operands[0]
+    return new
 
 
 class _Turn:
@@ -201,8 +203,6 @@ def write_slices(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAValu
 
     `updates` are the carried tensors, each with its new value.
     """
-    if not updates:
-        return
     code = writer.code
     with code.loops(shape_of(source_of(updates[0][1]))) as indices:
         elements = [writer.element(source_of(new), indices) for _, new in updates]

@@ -279,7 +279,7 @@ class KernelWriter:
         """Return an element at computed indices; the kernel fails if they are out of bounds."""
         code = self.code
         tensor, *operands = operation.operands
-        indices = tuple(self.scalar(operand) for operand in operands)
+        indices = tuple(self.number(operand) for operand in operands)
         if self._is_proven(operation):
             return self.element(tensor, indices)
         shape = self.shape(tensor)
@@ -298,7 +298,7 @@ class KernelWriter:
     def _insert(self, operation: Operation) -> None:
         """Store an element, at proven indices, to the result that a tensor shares memory with."""
         element, tensor, *operands = operation.operands
-        indices = [self.scalar(operand) for operand in operands]
+        indices = [self.number(operand) for operand in operands]
         position = self.code.linear(indices, self.shape(tensor))
         self.store(self.places[tensor], position, self.scalar(element))
 

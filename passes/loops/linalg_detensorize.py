@@ -85,10 +85,9 @@ def _is_rank_0(value: SSAValue) -> bool:
     if not isinstance(tensor.encoding, NoneAttr):
         return False
     if isinstance(element, IntegerType):
-        return element.signedness.data == Signedness.SIGNLESS and element.width.data in WIDTHS
-    return isinstance(
-        element, BFloat16Type | Float16Type | Float32Type | Float64Type | IndexType
-    )
+        integer = cast("IntegerType[Any, Any]", element)
+        return integer.signedness.data == Signedness.SIGNLESS and integer.width.data in WIDTHS
+    return isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type | IndexType)
 
 
 class _Scalars:
@@ -112,7 +111,7 @@ class _Scalars:
                 self._demand(operation.operands[0])
 
     def _computable(self) -> frozenset[SSAValue]:
-        """Assume that all forwarded tensors are scalars, and remove the wrong ones until none is."""
+        """Assume that all forwarded tensors are scalars; remove wrong ones until none is left."""
         found = {value for value in self._sources if _is_rank_0(value)}
         while True:
             known: dict[SSAValue, bool] = dict.fromkeys(found, True)
@@ -346,5 +345,6 @@ def _scalar_constant(tensor: SSAValue) -> Operation | None:
     elements = cast("DenseIntOrFPElementsAttr[Any]", value)
     number, kind = elements.get_values()[0], cast(Attribute, elements.get_element_type())
     if isinstance(kind, IntegerType | IndexType):
-        return ConstantOp(IntegerAttr(int(number), kind))
+        integer = cast("IntegerType[Any, Any] | IndexType", kind)
+        return ConstantOp(IntegerAttr(int(number), integer))
     return ConstantOp(FloatAttr(float(number), cast("Any", kind)))

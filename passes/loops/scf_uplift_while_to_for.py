@@ -16,17 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import (
-    AddiOp,
-    ConstantOp,
-    IndexCastOp,
-    MaxSIOp,
-    MuliOp,
-    SubiOp,
-)
+from xdsl.dialects.arith import AddiOp, ConstantOp, IndexCastOp, MaxSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -95,23 +89,24 @@ class _Counting:
         initial = [each for i, each in enumerate(loop.operands) if i != counter]
         block = Block(arg_types=[IndexType(), *(each.type for each in initial)])
         inner = located_builder(InsertPoint.at_end(block), loop)
-        index, *carried = block.args
-        carried.insert(counter, _cast(inner, index, low.type))  # pyright: ignore
+        index, *arguments = block.args
+        carried: list[SSAValue] = [*arguments]
+        carried.insert(counter, _cast(inner, index, low.type))
         old = loop.regions[1].block
         values = [carried[position] for position in self.passed]
         for argument, value in zip(old.args, values, strict=True):
-            if isinstance(value, BlockArgument) and value.name_hint is None:
+            if value.name_hint is None:
                 value.name_hint = argument.name_hint
             argument.replace_all_uses_with(value)
         last = old.last_op
         assert last is not None
-        del_position(last, counter)
+        _drop_operand(last, counter)
         for operation in tuple(old.ops):
             operation.detach()
             block.add_op(operation)
-        bounds = [_cast(builder, each, IndexType()) for each in (low, self.high)]
-        step = builder.insert(ConstantOp(IntegerAttr(self.step, IndexType()))).result
-        made = ForOp(*bounds, step, initial, Region(block))
+        first, end = (_cast(builder, each, IndexType()) for each in (low, self.high))
+        step = _constant(builder, self.step, IndexType())
+        made = ForOp(first, end, step, initial, Region(block))
         builder.insert(made)
         results = list[SSAValue](made.results)
         is_read = any(
@@ -203,8 +198,14 @@ def _stays_in_range(
         return False
     if step == 1:
         return True
-    width = kind.width.data if isinstance(kind, IntegerType) else 64
-    return low is not None and high is not None and high - 1 + step < 1 << (width - 1)
+    most = 1 << (_width(kind) - 1)
+    return low is not None and high is not None and high - 1 + step < most
+
+
+def _width(kind: Attribute) -> int:
+    if isinstance(kind, IntegerType):
+        return cast("IntegerType[Any, Any]", kind).width.data
+    return 64
 
 
 def _without_invariants(loop: Operation) -> Operation:
@@ -324,7 +325,7 @@ def _without(loop: Operation, position: int) -> Operation:
     block = loop.regions[0].block
     end = block.last_op
     assert end is not None
-    del_position(end, position)
+    _drop_operand(end, position)
     block.erase_arg(block.args[1 + position])
     operands = [each for i, each in enumerate(loop.operands) if i != 3 + position]
     types = [each.type for i, each in enumerate(loop.results) if i != position]
@@ -336,7 +337,7 @@ def _without(loop: Operation, position: int) -> Operation:
     return made
 
 
-def del_position(end: Operation, position: int) -> None:
+def _drop_operand(end: Operation, position: int) -> None:
     """Remove an operand of a terminator."""
     end.operands = [each for i, each in enumerate(end.operands) if i != position]
 
@@ -349,14 +350,14 @@ def _cast(builder: Builder, value: SSAValue, kind: Attribute) -> SSAValue:
     if number is not None:
         return _constant(builder, number, kind)
     between = IndexType()
-    if value.type != between and kind != between:
+    if between not in (value.type, kind):
         value = builder.insert(IndexCastOp(value, between)).result
     return builder.insert(IndexCastOp(value, kind)).result
 
 
 def _constant(builder: Builder, number: int, kind: Attribute) -> SSAValue:
-    assert isinstance(kind, IntegerType | IndexType)
-    if isinstance(kind, IntegerType):
-        width = kind.width.data
-        number = (number + (1 << (width - 1))) % (1 << width) - (1 << (width - 1))
-    return builder.insert(ConstantOp(IntegerAttr(number, kind))).result
+    """Return a constant, wrapped to its type."""
+    half = 1 << (_width(kind) - 1)
+    number = (number + half) % (2 * half) - half
+    attribute = IntegerAttr(number, cast("IntegerType[Any, Any] | IndexType", kind))
+    return builder.insert(ConstantOp(attribute)).result
