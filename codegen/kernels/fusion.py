@@ -213,6 +213,29 @@ def _is_free(operation: Operation) -> bool:
     return body.first_op is body.last_op
 
 
+LONG = frozenset(
+    f"math.{name}"
+    for name in (
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "erfc", "powf"),
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+        *("asinh", "acosh", "atanh"),
+    )
+)
+"""Functions that take long unless several elements fill vectors."""
+
+
+def _is_long(operation: Operation) -> bool:
+    view = structured_view(operation)
+    names = [operation.name] if view is None else [each.name for each in view.body.ops]
+    return not LONG.isdisjoint(names)
+
+
+def _reduces_jointly(root: Operation) -> bool:
+    """Return whether a kernel reduces to several results, as argmax does: no vectors are filled."""
+    view = structured_view(root)
+    return view is not None and len(view.outputs) > 1 and bool(view.reduction_loops)
+
+
 def _slides_over(root: Operation, operation: Operation) -> bool:
     """Return whether a convolution reads elements so often that they should be stored in order."""
     view = structured_view(root)
@@ -407,6 +430,8 @@ class _Planner:
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
+        if _is_long(operation) and _reduces_jointly(root):
+            return None
         if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)

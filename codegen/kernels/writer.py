@@ -230,17 +230,27 @@ class KernelWriter:
         primitives of operations whose order is free. Raises OperationError for an operation that
         kernels do not support.
         """
+        self.steps(block, arguments, loops, reduction_forms)
+        last = block.last_op
+        return () if last is None else tuple(self.scalar(operand) for operand in last.operands)
+
+    def steps(
+        self,
+        block: Block,
+        arguments: Sequence[Term],
+        loops: Indices = (),
+        reduction_forms: dict[Operation, str] | None = None,
+    ) -> None:
+        """Write the code of a block as `body` does, without what it yields."""
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
-        last = block.last_op
         for operation in block.ops:
-            if operation is last:
-                return tuple(self.scalar(operand) for operand in operation.operands)
+            if operation is block.last_op:
+                break
             form = reduction_forms.get(operation) if reduction_forms else None
             results = self._body_operation(operation, loops, form)
             for result, term in zip(operation.results, results, strict=True):
                 self.code.remember(result, term)
-        return ()
 
     def _body_operation(
         self, operation: Operation, loops: Indices, form: str | None

@@ -198,7 +198,7 @@ def _stays_in_range(
         return False
     if step == 1:
         return True
-    most = 1 << (_width(kind) - 1)
+    most = 1 << (_width(cast(Attribute, kind)) - 1)
     return low is not None and high is not None and high - 1 + step < most
 
 

@@ -207,3 +207,27 @@ def test_computed_index(written: list[str]) -> None:
     )
     check(whole("5xf32", body))
     assert not written
+
+
+def test_exchanged_tensors(written: list[str]) -> None:
+    """Carried tensors and constants take the place of others."""
+    kind = "tensor<3xf32>"
+    text = function(
+        [kind, kind, "tensor<f32>", "tensor<f32>"],
+        f"{kind}, {kind}, {kind}, tensor<f32>, tensor<f32>",
+        f"""{HEAD.format(low=0, high=3, step=1)}
+  %k = arith.constant dense<[1.5, -2.0, 0.25]> : {kind}
+  %r:5 = scf.for %i = %low to %high step %step
+      iter_args(%v = %a0, %w = %a1, %u = %k, %x = %a2, %y = %a3)
+      -> ({kind}, {kind}, {kind}, tensor<f32>, tensor<f32>) {{
+    %e = tensor.extract %x[] : tensor<f32>
+    %s = tensor.splat %e : {kind}
+    %n = arith.addf %v, %s : {kind}
+    scf.yield %w, %n, %v, %y, %x : {kind}, {kind}, {kind}, tensor<f32>, tensor<f32>
+  }}
+  return %r#0, %r#1, %r#2, %r#3, %r#4
+    : {kind}, {kind}, {kind}, tensor<f32>, tensor<f32>""",
+    )
+    check(text)
+    check(text.replace("scf.yield %w", "scf.yield %k"))
+    assert written

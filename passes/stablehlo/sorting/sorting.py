@@ -1,12 +1,14 @@
 """Convert sorts with arbitrary comparators, and top-k.
 
-Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`).
+Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`), and
+long vectors of keys by digits (`radix_sort.py`).
 Comparators that compare one integer per element are replaced by keys (`sort_keys.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects import scf
@@ -30,6 +32,7 @@ from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
+from .radix_sort import sorted_by_digits
 from .rank_sort import Less, placed, ranks
 from .sort_keys import Keys, keys_of, places_of
 
@@ -37,6 +40,9 @@ Order = Less | Keys
 
 MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
+
+LEAST_SORTED_BY_DIGITS = 1024
+"""The least number of elements of a vector that is sorted by the digits of its keys."""
 
 MAX_SELECTED_K = 64
 """The maximum k of a top-k that selects its elements one by one instead of sorting."""
@@ -94,7 +100,12 @@ def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order)
         return operands
     keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
     if isinstance(order, Keys) and order.can_be_packed(dimension):
-        places = places_of(e, sorted_numbers(e, order.packed(e, dimension), dimension))
+        packed = order.packed(e, dimension)
+        count = shape(order.values)[dimension]
+        if count >= LEAST_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
+            places = places_of(e, sorted_by_digits(e, order, packed))
+        else:
+            places = places_of(e, sorted_numbers(e, packed, dimension))
     elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
         places = sorted_order(e, keys, dimension, less)
     else:
