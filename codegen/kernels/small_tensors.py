@@ -53,6 +53,11 @@ def _is_known(operation: Operation, is_pointwise: Callable[[Operation], bool]) -
     if operation.name in ("tensor.extract", "scf.if"):
         reads = (each for each in operation.walk() if each.name == "tensor.extract")
         return all(_is_constant(index) for each in reads for index in each.operands[1:])
+    values = (*operation.operands, *operation.results)
+    if any(
+        isinstance(each.type, TensorType) and min(shape_of(each), default=0) < 0 for each in values
+    ):
+        return False
     if not tensors or operation.name in ("arith.constant", "tensor.empty"):
         return True
     # The code of a body stores what is inserted.
