@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from .interpreter import run as interpreter
-from .interpreter.device_array import DeviceArray
 from .interpreter.parameters import Parameter, Parameters
 from .ir.text.source import Source
 from .passes.manager.pass_manager import Observer
@@ -33,12 +32,13 @@ from .programs.compiling import Stage, run_pipeline
 from .programs.function import Function, Signature, signature_of
 from .programs.runnable import BACKENDS, RunnableModule
 from .runtime.abi.arguments import InputError
+from .runtime.abi.device_array import DeviceArray
 from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.functions import FunctionsByName
 from .runtime.host.timeline import Timeline
 from .sharding.grid import Grid
-from .tools.diagnostics import describe_place
 from .tools.driver import new_context
+from .tools.print_diagnostics import describe_position
 from .tools.run.parameter_files import mapped_arrays
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
                 texts,
                 self.functions,
                 self.grid,
-                describe_place,
+                describe_position,
                 with_ir,
             )
 

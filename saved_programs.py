@@ -33,6 +33,7 @@ from .runtime.mpi.rank_calls import statistics_on_ranks
 from .runtime.saved.fields import DamagedFile, SavedFileError
 from .runtime.saved.program import SavedFunction, SavedProgram
 from .runtime.saved.tables import read_grid
+from .sharding.grid import Grid
 from .sharding.sharding import Sharding
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def load(
     return LoadedProgram(os.fspath(path), workers, verify, remark, backend, compile)
 
 
-class LoadedFunction(CallableFunction[DeviceArray]):
+class LoadedFunction(CallableFunction):
     """A function of a loaded program: call it with global NumPy arrays."""
 
     def __init__(self, program: LoadedProgram, function: SavedFunction) -> None:
@@ -104,13 +105,9 @@ class LoadedFunction(CallableFunction[DeviceArray]):
         kind = self.types.arguments[argument]
         return DeviceArray.put(array, kind, self.argument_sharding(argument, len(array.shape)))
 
-    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of an argument; `None` for a function on one device."""
-        return self._function.argument_sharding(argument, tensor_rank)
-
-    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of a result; `None` for a function on one device."""
-        return self._function.result_sharding(result, tensor_rank)
+    def _boundary_sharding(self, side: int, index: int, grid: Grid, tensor_rank: int) -> Sharding:
+        """Return the sharding of an argument (side 0) or a result (side 1) on a grid."""
+        return self._function.boundary_sharding(side, index, grid, tensor_rank)
 
     def rounding(self) -> list[np.dtype[Any] | None]:
         """Return the least precise float type that computes each result; `None` if it has none."""

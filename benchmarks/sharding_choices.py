@@ -32,13 +32,13 @@ from .contraction_work import contraction_work
 TOKENS = (64, 4096)
 HEAD = """# What the choices of shardings cost
 
-The programs of `benchmarks/jax_programs.py`, on a mesh of dp=2 x tp=4 and in f32. Each cell is
-what one device sends, in KiB by ring algorithms, and what it computes in products of tensors, in
-millions of multiplications and additions. Bold: fewer bytes than either of the two. Italic: more
-bytes than the better one, or more work than that one does. Results that nobody asked to be whole
-may end up split, with all three.
+The programs of `benchmarks/jax_programs.py`, on a mesh of dp=2 x tp=4 and in f32. Each cell has
+the KiB that one device sends (by ring algorithms) / the millions of multiplications and additions
+in its tensor products. Bold: fewer bytes than both others. Italic: more bytes than the better of
+the two, or more work than that one. With all three, results without an annotation may end up
+split.
 
-To write this file anew, name a Python that has JAX:
+To generate this file again, name a Python that has JAX:
 
     MESH_OPT_PEERS_PYTHON=... make choices
 """

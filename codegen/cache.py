@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 from ..runtime.abi.native_code import Native, load_object, target_platform
 from ..runtime.abi.private_cache import cache_folder, drop_oldest, read_private, write_private
 from .kernels.llvm_lowering import kernel_module
-from .side_by_side import compile_side_by_side
+from .parallel_compilation import compile_in_parallel
 
 RECENT = 256
 """The most recently used functions, which stay loaded without a reference.
@@ -88,7 +88,7 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
         texts = [
             partial(wanted[digest].write, name) for digest, name in zip(missing, names, strict=True)
         ]
-        codes = compile_side_by_side(texts) if texts else []
+        codes = compile_in_parallel(texts) if texts else []
         for digest, name, code in zip(missing, names, codes, strict=True):
             _keep(digest, name, code)
             natives[digest] = _loaded[digest] = load_object(name, code)

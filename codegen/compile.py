@@ -22,7 +22,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import func
-from ..interpreter.device_array import DeviceArray
+from ..interpreter.collective_signatures import mismatch_error
+from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program
 from ..interpreter.global_values import GlobalValues, plain_types
 from ..interpreter.run import (
@@ -33,10 +34,10 @@ from ..interpreter.run import (
     result_types,
     run_processes,
 )
-from ..interpreter.signatures import mismatch_error
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.arrays import Array
+from ..runtime.abi.device_array import DeviceArray
 from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
@@ -47,7 +48,7 @@ from ..runtime.host.timeline import Timeline
 from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
-from .host_code.entry_cache import HostCode
+from .host_code.entry_cache import EntryCache
 from .host_code.lowering import HostEntry
 from .kernels.kernel_text import FIRST_FAILURE, Failure
 
@@ -124,7 +125,7 @@ class CompiledProgram:
         self._requires_native = require_native
         self._devices = devices
         self._program = Program(module)
-        self._host_code = HostCode(self._program, devices)
+        self._host_code = EntryCache(self._program, devices)
         self._module = module
         self._machines = DeviceMachines(
             workers,
@@ -204,7 +205,7 @@ class CompiledProgram:
         if grid is None:
             results = self._run_alone(signature, inputs)
             return [
-                DeviceArray([result], result.shape, each, None)
+                IrDeviceArray([result], result.shape, each, None)
                 for result, each in zip(results, signature.result_types, strict=True)
             ]
         values = signature.values_on(grid)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import Operation
 
-from ..interpreter.entry_points import argument_types
+from ..interpreter.collective_signatures import mismatch_error
+from ..interpreter.function_signatures import argument_types
 from ..interpreter.global_values import GlobalValues, global_types, plain_types
 from ..interpreter.run import boundaries, find_function, run_processes
-from ..interpreter.signatures import mismatch_error
 from ..ir.attribute_access import symbol_name
 from ..ir.diagnostics import Note, OperationError
 from ..runtime.abi.arguments import InputError, checked_inputs

@@ -29,8 +29,8 @@ from xdsl.ir import Attribute, Operation
 
 from ..dialects.shard.boundary import Boundary
 from ..dialects.stream.types import NamedParameter, NamedParameterAttr
-from ..interpreter.entry_points import argument_types, result_types
 from ..interpreter.frames import Program
+from ..interpreter.function_signatures import argument_types, result_types
 from ..interpreter.global_values import boundary_sharding, global_types, plain_types
 from ..interpreter.rounding import roughest_types
 from ..interpreter.run import boundaries, find_function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from time import perf_counter
 from typing import Any
@@ -127,12 +127,21 @@ def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
     return None if fault is None else f"cannot lie so: {fault}"
 
 
+def checked_mesh(sizes: Iterable[tuple[str, int]]) -> Mesh:
+    """Return the mesh with axes of these names and sizes. Raises ValueError if it is invalid."""
+    mesh = Mesh(tuple(sizes))
+    fault = mesh.validation_error()
+    if fault is not None:
+        raise ValueError(f"the mesh cannot be used: {fault}")
+    return mesh
+
+
 def axes_phrase(mesh: Mesh) -> str:
     """Return the axes of a mesh as text: `"x" of size 2 and "y" of size 4`."""
     return " and ".join(f'"{name}" of size {size}' for name, size in mesh.axes) or "no axes"
 
 
-class EntryPoint:
+class EntryFunction:
     """The function that a front end calls: compiled, or loaded from the programs kept on disk.
 
     The first call keeps the program if compilation took at least `MIN_CACHED_COMPILE_SECONDS`.
@@ -216,13 +225,31 @@ class EntryPoint:
             cached.store(self._program)
         return results
 
-    def describe(self, name: str) -> str:
-        """Return a description; `name` is the name of the user's function or module."""
-        return f"<Compiled {name}: {self.function!r}>"
 
-    def html(self, name: str) -> str:
-        """Return the description as HTML, with all shardings, for notebooks."""
-        return f"<code>{escape(self.describe(name))}</code>{self.program.shardings.html()}"
+class CompiledEntry:
+    """What all front ends return of a compiled function: the program, and its description."""
+
+    def __init__(self, entry: EntryFunction, name: str) -> None:
+        """`name` is the name of the user's function or module."""
+        self._entry, self._name = entry, name
+
+    @property
+    def text(self) -> str:
+        """The program before all passes, with sharding annotations."""
+        return self._entry.text
+
+    @property
+    def program(self) -> Program:
+        """The compiled program, with the function `main`."""
+        return self._entry.program
+
+    def __repr__(self) -> str:
+        """Return the name with the types of arguments and results."""
+        return f"<Compiled {self._name}: {self._entry.function!r}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same with all shardings, for notebooks."""
+        return f"<code>{escape(repr(self))}</code>{self.program.shardings.html()}"
 
 
 def split_axes(program: Program, side: int) -> list[list[tuple[str, ...]]]:

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import api
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.garbage_collection import without_garbage_collection
 from ..ir.text.parser import parse_module
@@ -33,9 +32,11 @@ from ..tools.driver import new_context
 from .call_forms import CallForm, call_form
 from .entry_function import (
     MAIN,
-    EntryPoint,
+    CompiledEntry,
+    EntryFunction,
     OfRank,
     annotate,
+    checked_mesh,
     main_function,
     shape_and_type,
     split_axes,
@@ -100,36 +101,21 @@ def compile(
         results = _paths(jax, lowered.out_tree, of_results=True)
         given = _shardings(jax, out_shardings, lowered.out_tree, own, results, False)
         annotate(function, "res_attrs", given, results)
-    return Compiled(EntryPoint(module, pipeline, backend, names), lowered, tuple(kept))
+    return Compiled(EntryFunction(module, pipeline, backend, names), lowered, tuple(kept))
 
 
-class Compiled:
+class Compiled(CompiledEntry):
     """A compiled function. Call it with arguments of the tree that it was compiled for.
 
     Arguments may be given by position or by name, as for the original function. Static arguments
     are not passed again. Donated arguments are not overwritten.
     """
 
-    def __init__(self, entry: EntryPoint, lowered: _Lowered, kept: tuple[int, ...]) -> None:
-        self.text = entry.text
-        """The program before all passes: StableHLO with sharding annotations."""
-        self._entry = entry
+    def __init__(self, entry: EntryFunction, lowered: _Lowered, kept: tuple[int, ...]) -> None:
+        super().__init__(entry, lowered.name)
         self._lowered = lowered
         self._kept = kept
         self._types = entry.function.types.arguments
-
-    def __repr__(self) -> str:
-        """Return the function's name with the types of its arguments and results."""
-        return self._entry.describe(self._lowered.name)
-
-    def _repr_html_(self) -> str:
-        """Return the same with all shardings, for notebooks."""
-        return self._entry.html(self._lowered.name)
-
-    @property
-    def program(self) -> api.Program:
-        """The compiled program, with the function `main`."""
-        return self._entry.program
 
     @property
     def in_tree(self) -> Any:
@@ -408,12 +394,7 @@ def _mesh(jax: Any, mesh: Any) -> Mesh:
         raise TypeError(
             f"expected a mesh of JAX, or sizes as {{'x': 2, 'y': 4}}, got {type(mesh).__name__}"
         )
-    sizes = [(str(name), int(size)) for name, size in extents.items()]
-    found = Mesh(tuple(sizes))
-    fault = found.validation_error()
-    if fault is not None:
-        raise ValueError(f"the mesh cannot be used: {fault}")
-    return found
+    return checked_mesh((str(name), int(size)) for name, size in extents.items())
 
 
 def _shardings(

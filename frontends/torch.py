@@ -20,7 +20,8 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import Any, cast
 
-from .. import api
+from xdsl.dialects.func import FuncOp
+
 from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSharding
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
@@ -29,10 +30,12 @@ from ..runtime.abi.value_types import ValueType
 from ..tools.driver import new_context
 from .entry_function import (
     MAIN,
-    EntryPoint,
+    CompiledEntry,
+    EntryFunction,
     OfRank,
     annotate,
     axes_phrase,
+    checked_mesh,
     main_function,
     split_axes,
 )
@@ -95,15 +98,11 @@ def compile(
     aliases = [*_tied_names(module), *([name] for name in names)]
     names = [*weights, *names]
     if placements or results is not None:
-        placed = list(_placed(aliases, placements or {}, chosen := _mesh(mesh)))
+        axes = _mesh(mesh)
+        placed = list(_placed(aliases, placements or {}, axes))
         annotate(function, "arg_attrs", placed, names)
-        count = len(found.dtypes) - len(found.written)
-        # A written tensor keeps its sharding.
-        ends = [*(placed[at] for at in found.written), *_of_results(count, results, chosen)]
-        called = [names[at] for at in found.written]
-        called += [f"result {index}" for index in range(count)]
-        annotate(function, "res_attrs", ends, called)
-    entry = EntryPoint(program, pipeline, backend, names)
+        _annotate_results(function, found, names, placed, results, axes)
+    entry = EntryFunction(program, pipeline, backend, names)
     return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, found)
 
 
@@ -136,12 +135,17 @@ def _with_examples(
     return module, examples, keywords, names
 
 
-class Compiled:
-    """A compiled module. Call it with tensors like those that it was compiled for."""
+class Compiled(CompiledEntry):
+    """A compiled module. Call it with tensors like those that it was compiled for.
+
+    Its `text` is StableHLO, or linalg if sizes are dynamic or torch-mlir converts the module only
+    to linalg. The first results of the program are the new values of tensors that the module writes
+    in place.
+    """
 
     def __init__(
         self,
-        entry: EntryPoint,
+        entry: EntryFunction,
         module: Any,
         positional: int,
         keywords: tuple[str, ...],
@@ -149,30 +153,13 @@ class Compiled:
         results: Tree,
         imported: Imported,
     ) -> None:
-        self.text = entry.text
-        """The program before all passes, with sharding annotations: StableHLO, or linalg if sizes
-        are dynamic or torch-mlir converts the module only to linalg. Its first results are the new
-        values of tensors that the module writes in place."""
-        self._entry = entry
+        super().__init__(entry, type(module).__name__)
         self._module = module
         self._keywords = keywords
         self._count = positional
         self._inputs, self._outputs = inputs, results
         self._dtypes, self._written = imported.dtypes, imported.written
         self._placed: dict[int, Any] = {}
-
-    def __repr__(self) -> str:
-        """Return the module's name with the types of its weights, inputs and results."""
-        return self._entry.describe(type(self._module).__name__)
-
-    def _repr_html_(self) -> str:
-        """Return the same with all shardings, for notebooks."""
-        return self._entry.html(type(self._module).__name__)
-
-    @property
-    def program(self) -> api.Program:
-        """The compiled program, with the function `main`."""
-        return self._entry.program
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         """Run on the devices of the mesh, with global tensors as inputs and results.
@@ -376,11 +363,7 @@ def _mesh(mesh: Any) -> Mesh:
     except (TypeError, ValueError) as problem:
         raise TypeError(f"expected the sizes of a mesh, as (2, 2), got {mesh!r}") from problem
     names = names or [f"axis_{index}" for index in range(len(listed))]
-    found = Mesh(tuple(zip(map(str, names), listed, strict=True)))
-    fault = found.validation_error()
-    if fault is not None:
-        raise ValueError(f"the mesh cannot be used: {fault}")
-    return found
+    return checked_mesh(zip(map(str, names), listed, strict=True))
 
 
 def _placed(
@@ -422,6 +405,25 @@ def _of_results(count: int, results: Any, mesh: Mesh) -> list[OfRank | None]:
     if len(wanted) != count:
         raise ValueError(f"{len(wanted)} placements for {count} results")
     return [_of_rank(each, mesh, f"result {index}") for index, each in enumerate(wanted)]
+
+
+def _annotate_results(
+    function: FuncOp,
+    imported: Imported,
+    names: Sequence[str],
+    placed: Sequence[OfRank | None],
+    results: Any,
+    mesh: Mesh,
+) -> None:
+    """Annotate the results; a written tensor, one of the first, keeps the sharding of its argument.
+
+    `names` and `placed` are those of the arguments. Raises TypeError, ValueError.
+    """
+    written = imported.written
+    count = len(imported.dtypes) - len(written)
+    shardings = [*(placed[at] for at in written), *_of_results(count, results, mesh)]
+    called = [*(names[at] for at in written), *(f"result {index}" for index in range(count))]
+    annotate(function, "res_attrs", shardings, called)
 
 
 def _of_rank(placement: Any, mesh: Mesh, name: str) -> OfRank | None:

@@ -15,7 +15,7 @@ from ..ir.attribute_access import integer, integers, mixed, operand_groups, requ
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from .frames import Exit, Frame
-from .loops import check_indices, evaluate
+from .loops import check_indices, evaluate_map
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 
 terminates("affine.yield")
@@ -33,13 +33,8 @@ def _images(op: Operation, affine_map: AffineMap, operands: Sequence[Value]) -> 
     arrays = [np.asarray(operand) for operand in operands]
     if len(arrays) != count + affine_map.num_symbols:
         raise OperationError(op, f"gives {len(arrays)} operands to {affine_map}")
-    try:
-        return [
-            np.asarray(evaluate(result, arrays[:count], arrays[count:]))
-            for result in affine_map.results
-        ]
-    except ValueError as error:
-        raise OperationError(op, str(error)) from error
+    images = evaluate_map(op, affine_map, arrays[:count], arrays[count:])
+    return [np.asarray(image) for image in images]
 
 
 @impl("affine.apply", pointwise=True)
@@ -117,12 +112,11 @@ def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     if not isinstance(condition, AffineSetAttr):
         raise OperationError(op, f"needs an integer set 'condition', got {condition}")
     constraints = condition.data
-    arrays = [np.asarray(operand) for operand in operands]
-    dimensions, symbols = arrays[: constraints.num_dims], arrays[constraints.num_dims :]
+    sides = (side for each in constraints.constraints for side in (each.lhs, each.rhs))
+    sides = AffineMap(constraints.num_dims, constraints.num_symbols, tuple(sides))
+    numbers = iter([int(image) for image in _images(op, sides, operands)])
     holds = True
-    for constraint in constraints.constraints:
-        left = int(evaluate(constraint.lhs, dimensions, symbols))
-        right = int(evaluate(constraint.rhs, dimensions, symbols))
+    for constraint, left, right in zip(constraints.constraints, numbers, numbers, strict=True):
         kind = cast(str, constraint.kind.value)
         holds = holds and {"==": left == right, ">=": left >= right, "<=": left <= right}[kind]
     exit_: Exit = yield frame.run_region(op.regions[0 if holds else 1], ())

@@ -202,19 +202,21 @@ def _compare_integers(op: Operation, operands: Sequence[Value], frame: Frame) ->
     return (np.asarray(compare(read(operands[0], width), read(operands[1], width))),)
 
 
-@impl("arith.extsi", "arith.extui", "arith.trunci", pointwise=True)
+_RESIZES = {
+    "arith.extsi": signed,
+    "arith.extui": unsigned,
+    "arith.index_cast": signed,
+    "arith.index_castui": unsigned,
+    "arith.trunci": signed,
+}
+"""For each conversion between integer types, how it reads its operand."""
+
+
+@impl(*_RESIZES, pointwise=True)
 def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    width = width_of(op, op.operands[0].type)
-    read = unsigned if operation_name(op) == "arith.extui" else signed
-    wide = read(operands[0], width).astype(np.int64)
+    read = _RESIZES[operation_name(op)]
+    wide = read(operands[0], width_of(op, op.operands[0].type)).astype(np.int64)
     return (wrapped(wide, op.results[0].type),)
-
-
-@impl("arith.index_cast", "arith.index_castui", pointwise=True)
-def _index_cast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    width = width_of(op, op.operands[0].type)
-    read = unsigned if operation_name(op) == "arith.index_castui" else signed
-    return (wrapped(read(operands[0], width).astype(np.int64), op.results[0].type),)
 
 
 # --------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ class ByteSlot(BoundTensor):
             return
         room = resource.size - self.offset
         part = write_tensor(op, array, self.tensor, room, resource.owner)
-        if part.tensor is not None:
+        if part.unresolved_tensor is not None:
             if self.offset:
                 raise OperationError(
                     op,
@@ -94,7 +94,7 @@ class ByteSlot(BoundTensor):
         used = stored_bytes(op, self.tensor, self.shape)
         contents = resource.contents.copy()
         contents[self.offset : self.offset + used] = part.contents[:used]
-        known = part.written_as if self.offset == 0 else None
+        known = part.written_type if self.offset == 0 else None
         self.binding.resource = Resource(contents, resource.owner, known)
 
 

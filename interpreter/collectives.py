@@ -147,7 +147,7 @@ def exchanged_halos(arrays: Sequence[Array], axis: int, low: int, high: int) -> 
                     f"the halo of {size} is wider than the {extent} elements of the neighbour"
                 )
             if neighbour < position:
-                part(result, 0, low)[...] = part(other, low + extent - low, low + extent)
+                part(result, 0, low)[...] = part(other, extent, low + extent)
             else:
                 part(result, low + own, low + own + high)[...] = part(other, low, low + high)
     return results

@@ -100,11 +100,11 @@ def contract(
     plan: Plan,
     reads: Sequence[Array],
     start: Array,
-    distinct: Sequence[int],
+    parallel: Sequence[int],
     extents: Extents,
     frame: Frame,
 ) -> Array | None:
-    """Evaluate a contraction over all loops; only the `distinct` loops remain.
+    """Evaluate a contraction over all loops; only the `parallel` loops remain.
 
     Returns `None` if a factor is too large.
     """
@@ -124,16 +124,16 @@ def contract(
     repeated = prod(
         extent
         for loop, extent in enumerate(extents)
-        if loop not in distinct and all(factor.shape[loop] == 1 for factor in factors)
+        if loop not in parallel and all(factor.shape[loop] == 1 for factor in factors)
     )
     width = integer_width(output_type)
     if width is not None:
-        total = _integer_sum(factors, distinct, repeated, extents).astype(np.int64)
+        total = _integer_sum(factors, parallel, repeated, extents).astype(np.int64)
         result = start.astype(np.int64) + total
         return wrap(result, width, to_unsigned=is_unsigned(output_type))
     compute = np.dtype(np.float32) if is_narrow_float(start.dtype) else start.dtype
     wide = [factor.astype(compute, copy=False) for factor in factors]
-    total = _dense_product(wide, distinct) * compute.type(repeated)
+    total = _dense_product(wide, parallel) * compute.type(repeated)
     return (start.astype(compute, copy=False) + total).astype(start.dtype)
 
 
@@ -151,30 +151,30 @@ def _size(
 
 
 def _integer_sum(
-    factors: Sequence[Array], distinct: Sequence[int], repeated: int, extents: Extents
+    factors: Sequence[Array], parallel: Sequence[int], repeated: int, extents: Extents
 ) -> Array:
     terms = prod(extents)
     bound = float(terms) * prod(_magnitude(factor) for factor in factors)
     if bound < 2.0**53:
         return (
-            _dense_product([factor.astype(np.float64) for factor in factors], distinct) * repeated
+            _dense_product([factor.astype(np.float64) for factor in factors], parallel) * repeated
         )
-    return _dense_product([factor.astype(np.int64) for factor in factors], distinct) * repeated
+    return _dense_product([factor.astype(np.int64) for factor in factors], parallel) * repeated
 
 
 def _magnitude(factor: Array) -> float:
     return max(abs(float(factor.max())), abs(float(factor.min())), 1.0)
 
 
-def _dense_product(factors: Sequence[Array], distinct: Sequence[int]) -> Array:
-    """Multiply arrays over loops, and sum over all loops except `distinct`."""
+def _dense_product(factors: Sequence[Array], parallel: Sequence[int]) -> Array:
+    """Multiply arrays over loops, and sum over all loops except `parallel`."""
     result = factors[0]
     for position, factor in enumerate(factors[1:], start=2):
         later = factors[position:]
         kept = {
             loop
             for loop in range(result.ndim)
-            if loop in distinct or any(other.shape[loop] != 1 for other in later)
+            if loop in parallel or any(other.shape[loop] != 1 for other in later)
         }
         result = _pair(result, factor, kept)
     return result

@@ -13,7 +13,7 @@ from ..sharding.sharding import Sharding
 from .scatter_gather import gather, scatter
 
 
-class DeviceArray(device_array.DeviceArray):
+class IrDeviceArray(device_array.DeviceArray):
     """A device array of any sharding, whose `value_type` is an attribute of the IR."""
 
     __slots__ = ()

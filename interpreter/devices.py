@@ -61,7 +61,7 @@ def device_globals(module: ModuleOp) -> dict[str, Operation]:
 
 
 @dataclass(slots=True)
-class Devices:
+class DeviceBindings:
     """The binding of device globals to available devices.
 
     `available` lists the kinds of the devices, such as `local-task`; `None` means that every device
@@ -85,7 +85,7 @@ class Devices:
         """
         return {name: self.bound(name, op) for name, op in self.globals.items()}
 
-    def of_process(self, grid: Operation, process: int) -> Devices:
+    def of_process(self, grid: Operation, process: int) -> DeviceBindings:
         """Return the devices that a process of a grid can use."""
         places = process_devices(grid) or ()
         if not places:
@@ -99,7 +99,7 @@ class Devices:
             if isinstance(attribute(self.globals[name], "initial_value"), TARGETS)
         }
         bound[own] = self.bound(own, grid)
-        return Devices(self.globals, self.available, own, others, bound, self._taken.copy())
+        return DeviceBindings(self.globals, self.available, own, others, bound, self._taken.copy())
 
     def bound(self, name: str, op: Operation) -> str:
         """Return the device that a global is bound to. Raises OperationError if there is none."""
@@ -179,18 +179,20 @@ def _ordinal(value: DeviceTargetAttr | DeviceAliasAttr) -> int | None:
     return None
 
 
-def provide(
+def initial_memory(
     module: ModuleOp,
     available: Sequence[str] | None,
     grid: Grid | None = None,
     process: int = 0,
-) -> dict[str, Devices]:
+) -> dict[str, DeviceBindings]:
     """Return the initial memory of an interpreter device: the module's devices, bound.
 
     A process of a grid that names devices can use only its own. Raises OperationError as
-    `Devices.bind_all` does.
+    `DeviceBindings.bind_all` does.
     """
-    devices = Devices(device_globals(module), None if available is None else tuple(available))
+    devices = DeviceBindings(
+        device_globals(module), None if available is None else tuple(available)
+    )
     if available is not None:
         devices.bind_all()
     definition = None if grid is None else grid_with_devices(module, grid)
@@ -212,14 +214,14 @@ def grid_with_devices(module: ModuleOp, grid: Grid) -> Operation | None:
     return None
 
 
-def _devices(frame: Frame) -> Devices:
-    memory = frame.device.memory
+def _bindings_of(frame: Frame) -> DeviceBindings:
+    memory = frame.process.memory
     if _MEMORY not in memory:
-        memory.update(provide(frame.device.program.module, None))
+        memory.update(initial_memory(frame.process.program.module, None))
     return memory[_MEMORY]
 
 
-def place(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str | None:
+def device_of(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str | None:
     """Return the device of an operation or of the given affinity; `None` if neither names one.
 
     Raises OperationError.
@@ -230,10 +232,10 @@ def place(op: Operation, frame: Frame, affinity: Attribute | None = None) -> str
     if not isinstance(affinity, AffinityAttribute):
         raise OperationError(op, f"has an affinity of an unknown kind: {affinity}")
     names = affinity.device_names()
-    return _devices(frame).bound(names[0], op) if names else None
+    return _bindings_of(frame).bound(names[0], op) if names else None
 
 
-def reach(op: Operation, resource: Resource, here: str | None) -> None:
+def check_access(op: Operation, resource: Resource, here: str | None) -> None:
     """Raise OperationError if a device touches a resource that another device owns."""
     if here is not None and resource.owner is not None and resource.owner != here:
         raise OperationError(

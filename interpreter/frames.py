@@ -20,7 +20,15 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import UnsupportedType, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape
 from ..sharding.grid import Grid
-from .registry import Driver, Executor, Results, Routine, find_brancher, find_entry, is_terminator
+from .registry import (
+    Implementation,
+    RegionRunner,
+    Results,
+    Routine,
+    find_entry,
+    find_successor,
+    is_terminator,
+)
 from .spmd import Rendezvous
 
 _ELEMENTWISE = ("arith.", "complex.", "math.")
@@ -45,12 +53,12 @@ class Step:
     operands: tuple[SSAValue, ...]
     results: tuple[SSAValue, ...]
     checks: tuple[ResultType | None, ...]
-    alike: tuple[int, ...]
+    same_shape: tuple[int, ...]
     """Indices of operands whose shapes must be equal: the tensors of an elementwise operation."""
     dead: tuple[SSAValue, ...]
     """Values whose last use is this operation."""
-    execute: Executor | None
-    drive: Driver | None
+    execute: Implementation | None
+    run_regions: RegionRunner | None
     pointwise: bool
 
 
@@ -122,7 +130,7 @@ class Program:
 
 
 @dataclass(slots=True)
-class Device:
+class Process:
     """One process of the grid, or the only process of a program that is not partitioned.
 
     `memory` holds the state of stateful operations, keyed by names such as `hal.devices`.
@@ -130,7 +138,7 @@ class Device:
 
     program: Program
     grid: Grid | None = None
-    process: int = 0
+    index: int = 0
     memory: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def run(self, routine: Routine) -> Generator[Rendezvous, Any, Any]:
@@ -159,10 +167,10 @@ class Frame:
     nests whose bodies run point by point.
     """
 
-    __slots__ = ("depth", "device", "points", "values")
+    __slots__ = ("depth", "points", "process", "values")
 
-    def __init__(self, device: Device, depth: int = 0) -> None:
-        self.device = device
+    def __init__(self, process: Process, depth: int = 0) -> None:
+        self.process = process
         self.depth = depth
         self.values: dict[SSAValue, Value] = {}
         self.points: list[tuple[int, ...]] = []
@@ -175,24 +183,24 @@ class Frame:
         while True:
             exit_ = yield self.run_block(block, arguments)
             terminator = exit_.operation
-            brancher = find_brancher(operation_name(terminator)) if terminator else None
-            if brancher is None or terminator is None:
+            successor = find_successor(operation_name(terminator)) if terminator else None
+            if successor is None or terminator is None:
                 return exit_
-            block, arguments = brancher(terminator, exit_.values)
+            block, arguments = successor(terminator, exit_.values)
 
     def run_block(self, block: Block, arguments: Sequence[Value]) -> Routine:
         """Run one block and return its `Exit`."""
         values = self.values
-        plan = self.device.program.plan(block)
+        plan = self.process.program.plan(block)
         values.update(zip(plan.arguments, arguments, strict=True))
         for step in plan.steps:
             operands = [values[operand] for operand in step.operands]
-            if step.alike:
-                check_alike(step.operation, [operands[i].shape for i in step.alike])
+            if step.same_shape:
+                check_equal_shapes(step.operation, [operands[i].shape for i in step.same_shape])
             if step.execute is not None:
-                results = executed(step.operation, step.execute, operands, self)
+                results = run_implementation(step.operation, step.execute, operands, self)
             else:
-                results = yield _driver(step)(step.operation, operands, self)
+                results = yield _region_runner(step)(step.operation, operands, self)
             if step.results:
                 _store(step, results, values)
             for value in step.dead:
@@ -203,7 +211,9 @@ class Frame:
         return Exit(end.operation, [values[operand] for operand in end.operands])
 
 
-def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame: Frame) -> Results:
+def run_implementation(
+    op: Operation, execute: Implementation, operands: Sequence[Value], frame: Frame
+) -> Results:
     """Return the results of an operation. Raises OperationError for values it is not defined on."""
     try:
         return execute(op, operands, frame)
@@ -213,7 +223,7 @@ def executed(op: Operation, execute: Executor, operands: Sequence[Value], frame:
         raise OperationError(op, f"is out of memory: {error}") from error
 
 
-def check_alike(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
+def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
     """Raise OperationError if the tensors of an elementwise operation differ in shape.
 
     NumPy would broadcast them; the elementwise operations of these dialects do not.
@@ -225,12 +235,12 @@ def check_alike(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
             )
 
 
-def _driver(step: Step) -> Driver:
-    if step.drive is None:
+def _region_runner(step: Step) -> RegionRunner:
+    if step.run_regions is None:
         raise OperationError(
             step.operation, "is unknown: the interpreter does not know what it means"
         )
-    return step.drive
+    return step.run_regions
 
 
 def _store(step: Step, results: Results, values: dict[SSAValue, Value]) -> None:
@@ -279,17 +289,17 @@ def _prepare(block: Block) -> Plan:
     for op in operations:
         name = operation_name(op)
         entry = find_entry(name)
-        ends = entry is None and (is_terminator(name) or find_brancher(name) is not None)
+        ends = entry is None and (is_terminator(name) or find_successor(name) is not None)
         step = Step(
             op,
             name,
             tuple(op.operands),
             tuple(op.results),
             tuple(result_check(result.type) for result in op.results),
-            _alike(op, name),
+            _same_shape_operands(op, name),
             tuple(dead_after.get(op, ())),
             entry.execute if entry else None,
-            entry.drive if entry else None,
+            entry.run_regions if entry else None,
             entry.pointwise if entry else False,
         )
         if ends and op is operations[-1]:
@@ -299,7 +309,7 @@ def _prepare(block: Block) -> Plan:
     return Plan(block, tuple(block.args), tuple(steps), terminator)
 
 
-def _alike(op: Operation, name: str) -> tuple[int, ...]:
+def _same_shape_operands(op: Operation, name: str) -> tuple[int, ...]:
     if not name.startswith(_ELEMENTWISE):
         return ()
     tensors = [i for i, each in enumerate(op.operands) if isinstance(each.type, ShapedType)]

@@ -1,4 +1,4 @@
-"""Execute the `func` dialect: direct, recursive and indirect calls."""
+"""Execute calls: direct, recursive and indirect ones of the `func` dialect, and `util.call`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAXIMAL_DEPTH = 20_000
 """Maximal number of nested calls. More count as endless recursion."""
 
 
-@impl_with_regions("func.call")
+@impl_with_regions("func.call", "util.call")
 def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     return (yield call(op, symbol(op, "callee"), operands, frame))
 
@@ -35,7 +35,7 @@ def _call_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Ro
 
 def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> Routine:
     """Run a function by name in a new frame and return its results. Raises OperationError."""
-    callee = frame.device.program.lookup(op, name)
+    callee = frame.process.program.lookup(op, name)
     if callee is None:
         raise OperationError(op, f"calls @{name}, which is not defined")
     if not callee.regions or not callee.regions[0].blocks:
@@ -48,7 +48,7 @@ def call(op: Operation, name: str, arguments: Sequence[Value], frame: Frame) -> 
             op, f"passes {len(arguments)} arguments to @{name}, which takes {count}"
         )
     check_depth(op, name, frame.depth)
-    inner = Frame(frame.device, frame.depth + 1)
+    inner = Frame(frame.process, frame.depth + 1)
     return (yield run_function(callee, arguments, inner))
 
 

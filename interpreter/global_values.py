@@ -11,14 +11,14 @@ from ..dialects.shard.boundary import Boundary
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.arrays import Array
-from ..runtime.abi.device_array import DeviceArray as Placed
+from ..runtime.abi.device_array import DeviceArray
 from ..runtime.abi.shards import MAXIMAL_DEVICES
 from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
-from .device_array import DeviceArray
-from .entry_points import argument_types, result_types
+from .device_array import IrDeviceArray
+from .function_signatures import argument_types, result_types
 from .scatter_gather import gather, scatter, whole_shape
 
 
@@ -71,14 +71,14 @@ class GlobalValues:
         self._arguments = [_Place(function, each, grid) for each in arguments]
         self._results = [_Place(function, each, grid) for each in results]
 
-    def scattered(self, inputs: Sequence[Array | Placed]) -> list[list[Array]]:
+    def scattered(self, inputs: Sequence[Array | DeviceArray]) -> list[list[Array]]:
         """Scatter global inputs to the local inputs of every device. Raises InputError."""
         local: list[list[Array]] = [[] for _ in range(self._count)]
         whole = self._inputs.checked_for_devices(inputs)
         for index, (array, place) in enumerate(zip(whole, self._arguments, strict=True)):
             sharding = place.sharding(array.ndim)
             try:
-                if isinstance(array, Placed):
+                if isinstance(array, DeviceArray):
                     parts = array.shards_by(sharding)
                 else:
                     parts = scatter(array, sharding, self._taken[index])
@@ -112,7 +112,7 @@ class GlobalValues:
             parts = [local[index] for local in outputs]
             sharding = place.sharding(parts[0].ndim)
             shape = whole_shape(parts, sharding, self._shapes[index] or ())
-            found.append(DeviceArray(parts, shape, value_type, sharding))
+            found.append(IrDeviceArray(parts, shape, value_type, sharding))
         return found
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ..ir.attribute_access import integer, operand_groups, required, text
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, shape_fits, shape_phrase, shape_text
+from ..runtime.abi.arrays import Array, Value, shape_phrase, shape_text
 from ..runtime.abi.values import element_type
 from .frames import Frame
 from .registry import Results, impl
@@ -29,17 +29,26 @@ class BufferView:
 @impl("hal.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (view,), dims, *_ = operand_groups(op, operands)
+    tensor = required(op, "target_encoding")
+    array = imported_array(op, view, tensor, dims)
+    if element_code(view.element) != element_code(element_type(tensor)):
+        raise OperationError(op, f"imports elements of type {view.element} as {tensor}")
+    return (array,)
+
+
+def imported_array(op: Operation, view: Value, tensor: Attribute, dims: Sequence[Value]) -> Array:
+    """Return the array of a buffer view that is imported as a tensor of a type.
+
+    Raises OperationError if it is no buffer view, or has another shape.
+    """
     if not isinstance(view, BufferView):
         raise OperationError(op, "imports what is no buffer view")
-    tensor = required(op, "target_encoding")
     shape = filled_shape(op, tensor, dims)
-    if not shape_fits(view.array.shape, shape):
+    if view.array.shape != shape:
         raise OperationError(
             op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
         )
-    if element_code(view.element) != element_code(element_type(tensor)):
-        raise OperationError(op, f"imports elements of type {view.element} as {tensor}")
-    return (view.array,)
+    return view.array
 
 
 @impl("hal.tensor.export")

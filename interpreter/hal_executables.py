@@ -17,7 +17,7 @@ from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
 from .frames import Frame
 from .hal_commands import CommandBuffer, Table, named
-from .hal_interface import Dispatch
+from .hal_dispatch import Dispatch
 from .registry import Results, Routine, impl
 
 _KERNELS = "hal.kernels"
@@ -56,11 +56,11 @@ def _function(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     entry = required(op, "entry_point")
     assert isinstance(entry, SymbolRefAttr)
     names = [entry.root_reference.data, *(name.data for name in entry.nested_references)]
-    program = frame.device.program
+    program = frame.process.program
     export = program.lookup(op, "::".join(names))
     if not isinstance(export, ExecutableExportOp):
         raise OperationError(op, f"asks for the function @{'::'.join(names)}, which is not defined")
-    known: list[Operation] = frame.device.memory.setdefault(_KERNELS, [])
+    known: list[Operation] = frame.process.memory.setdefault(_KERNELS, [])
     if export not in known:
         known.append(export)
     return (np.int64(known.index(export)),)
@@ -72,7 +72,7 @@ def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         op, operands
     )
     commands: CommandBuffer = recorded
-    export = frame.device.memory[_KERNELS][int(entry)]
+    export = frame.process.memory[_KERNELS][int(entry)]
     groups = tuple(int(count) for (count,) in counts)
     ranges = list(zip(buffers, offsets, lengths, strict=True))
 

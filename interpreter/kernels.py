@@ -6,7 +6,7 @@ runs once for each workgroup; otherwise it runs once, on whole tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import cast
@@ -29,7 +29,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
-from .devices import place, reach
+from .devices import check_access, device_of
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
@@ -116,11 +116,11 @@ def _dispatch(
     sizes: Sequence[Value],
     frame: Frame,
 ) -> Routine:
-    here = place(op, frame)
+    here = device_of(op, frame)
     given: list[Value] = []
     for value in values:
         if isinstance(value, Resource):
-            reach(op, value, here)
+            check_access(op, value, here)
         given.append(Binding(value) if isinstance(value, Resource) else value)
     results: list[Binding] = []
     for index, size in zip(range(len(op.results)), sizes, strict=True):
@@ -152,7 +152,7 @@ def entry_export(op: Operation, frame: Frame) -> Operation | None:
 
     Raises OperationError if the dispatch names none.
     """
-    return frame.device.program.lookup(op, _entry_name(op))
+    return frame.process.program.lookup(op, _entry_name(op))
 
 
 def _entry_name(op: Operation) -> str:
@@ -176,24 +176,27 @@ def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | 
 
     Raises OperationError if one is not defined.
     """
-    program, export = frame.device.program, entry_export(op, frame)
+    export = entry_export(op, frame)
     if export is None or operation_name(export) not in EXPORTS:
         raise OperationError(op, f"dispatches @{_entry_name(op)}, which is not defined")
     target = symbol(export, "function_ref")
-    for inner in _siblings(export):
-        for region in inner.regions:
-            first = region.blocks[0].first_op if region.blocks else None
-            found = program.lookup(first, target) if first is not None else None
-            if found is not None and found.regions and found is not export:
-                return found, export.regions[0] if export.regions else None
-    raise OperationError(export, f"exports @{target}, which is not defined")
+    found = exported_function(export, target, frame)
+    if found is None:
+        raise OperationError(export, f"exports @{target}, which is not defined")
+    return found, export.regions[0] if export.regions else None
 
 
-def _siblings(export: Operation) -> Iterator[Operation]:
+def exported_function(export: Operation, name: str, frame: Frame) -> Operation | None:
+    """Return the function of a name in the modules beside an export; `None` if undefined."""
     block = export.parent
-    for op in block.ops if block is not None else ():
-        if operation_name(op) == "builtin.module":
-            yield op
+    for inner in block.ops if block is not None else ():
+        if operation_name(inner) != "builtin.module":
+            continue
+        first = inner.regions[0].block.first_op
+        found = frame.process.program.lookup(first, name) if first is not None else None
+        if found is not None and found.regions and found is not export:
+            return found
+    return None
 
 
 def run_kernel(
@@ -213,11 +216,17 @@ def run_kernel(
         raise OperationError(
             op, f"gives its kernel {len(arguments)} values, but it takes {len(entry.args)}"
         )
-    groups = (1, 1, 1)
-    if count is not None and count.blocks and asks_for_workgroup(body):
-        exit_: Exit = yield Frame(frame.device).run_region(count, workload)
-        groups = tuple(int(number) for number in exit_.values)
+    count = count if asks_for_workgroup(body) else None
+    groups = yield workgroup_count(count, workload, frame)
     yield run_workgroups(body, groups, arguments, frame)
+
+
+def workgroup_count(count: Region | None, workload: Sequence[Value], frame: Frame) -> Routine:
+    """Return the counts along x, y and z that a region computes; one workgroup without a region."""
+    if count is None or not count.blocks:
+        return (1, 1, 1)
+    exit_: Exit = yield Frame(frame.process).run_region(count, workload)
+    return tuple(int(number) for number in exit_.values)
 
 
 def run_workgroups(
@@ -225,8 +234,8 @@ def run_workgroups(
 ) -> Routine:
     """Run a kernel once for each workgroup; `groups` are the counts along x, y and z."""
     for group in product(*(range(number) for number in reversed(groups))):
-        inner = Frame(frame.device, frame.depth + 1)
-        frame.device.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
+        inner = Frame(frame.process, frame.depth + 1)
+        frame.process.memory[WORKGROUP] = {"id": group[::-1], "count": groups, "size": (1, 1, 1)}
         yield inner.run_region(body, arguments)
 
 
@@ -338,4 +347,4 @@ def _count_from_slice(op: Operation, operands: Sequence[Value], frame: Frame) ->
 )
 def _workgroup_number(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     which = operation_name(op).rpartition(".")[2]
-    return (np.int64(frame.device.memory[WORKGROUP][which][integer(op, "dimension")]),)
+    return (np.int64(frame.process.memory[WORKGROUP][which][integer(op, "dimension")]),)

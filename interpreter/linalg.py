@@ -14,7 +14,7 @@ from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text
-from .frames import Frame, check_alike
+from .frames import Frame, check_equal_shapes
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
 from .tensor import check_countable
@@ -62,7 +62,7 @@ def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source = np.asarray(operands[0])
     dimension = integer(op, "dimension")
-    check_alike(op, [source.shape, np.shape(operands[1])])
+    check_equal_shapes(op, [source.shape, np.shape(operands[1])])
     wide = source.astype(np.float32) if is_narrow_float(source.dtype) else source
     if wide.shape[dimension] == 0:
         return (np.array(operands[1]),)

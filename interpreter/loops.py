@@ -116,6 +116,16 @@ def evaluate(
             return -(-left // right)
 
 
+def evaluate_map(
+    op: Operation, affine_map: AffineMap, dimensions: Sequence[Array], symbols: Sequence[Array] = ()
+) -> list[Array]:
+    """Evaluate all results of an affine map. Raises OperationError where `evaluate` fails."""
+    try:
+        return [evaluate(result, dimensions, symbols) for result in affine_map.results]
+    except ValueError as error:
+        raise OperationError(op, str(error)) from error
+
+
 def loop_index(loop: int, extents: Extents) -> Array:
     """Return the index of a loop at every point, with extent 1 along the other loops."""
     shape = [1] * len(extents)
@@ -192,7 +202,7 @@ def check_linear(
             )
 
 
-def at_point(array: Array, point: tuple[slice, ...]) -> Array:
+def slice_over_loops(array: Array, point: tuple[slice, ...]) -> Array:
     """Slice an array over loops. Dimensions of extent 1, which do not depend on a loop, stay."""
     parts = (
         slice(None) if extent == 1 else part
@@ -204,10 +214,7 @@ def at_point(array: Array, point: tuple[slice, ...]) -> Array:
 
 def _gathered(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
     points = [loop_index(loop, extents) for loop in range(len(extents))]
-    try:
-        indices = [evaluate(result, points) for result in indexing_map.results]
-    except ValueError as error:
-        raise OperationError(op, str(error)) from error
+    indices = evaluate_map(op, indexing_map, points)
     check_indices(op, indices, array.shape)
     return np.asarray(array[tuple(np.broadcast_arrays(*indices))])
 

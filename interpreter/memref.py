@@ -47,7 +47,7 @@ def _alloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("memref.dealloc")
 def _dealloc(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     root = _root(operands[0])
-    freed: dict[int, Array] = frame.device.memory.setdefault(_FREED, {})
+    freed: dict[int, Array] = frame.process.memory.setdefault(_FREED, {})
     _check_alive(op, operands[0], frame)
     # Keep the array alive, so that no other array gets its id.
     freed[id(root)] = root
@@ -62,7 +62,7 @@ def _root(array: Array) -> Array:
 
 
 def _check_alive(op: Operation, array: Array, frame: Frame) -> None:
-    if id(_root(array)) in frame.device.memory.get(_FREED, {}):
+    if id(_root(array)) in frame.process.memory.get(_FREED, {}):
         raise OperationError(op, "uses memory that has been freed")
 
 
@@ -144,9 +144,9 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 @impl("memref.get_global")
 def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name = symbol(op, "name")
-    known: dict[str, Array] = frame.device.memory.setdefault(_GLOBALS, {})
+    known: dict[str, Array] = frame.process.memory.setdefault(_GLOBALS, {})
     if name not in known:
-        definition = frame.device.program.lookup(op, name)
+        definition = frame.process.program.lookup(op, name)
         if definition is None:
             raise OperationError(op, f"names the global @{name}, which is not defined")
         value = attribute(definition, "initial_value")

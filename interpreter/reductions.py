@@ -11,7 +11,7 @@ import numpy as np
 from ..runtime.abi.arrays import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
 from .frames import Frame, Plan, Step
-from .loops import Extents, at_point, loop_index, run_body
+from .loops import Extents, loop_index, run_body, slice_over_loops
 
 ASSOCIATIVE = frozenset(
     {
@@ -95,10 +95,10 @@ def reduce_by_halves(
             slice(begin, end) if loop == longest else slice(None) for loop in range(len(extents))
         )
         shape = tuple(end - begin if loop == longest else n for loop, n in enumerate(extents))
-        arguments = [at_point(read, span) for read in reads] + list(starts)
+        arguments = [slice_over_loops(read, span) for read in reads] + list(starts)
 
         def index(loop: int, span: tuple[slice, ...] = span) -> Array:
-            return at_point(indices[loop], span)
+            return slice_over_loops(indices[loop], span)
 
         for position, reduction in enumerate(reductions):
             (term,) = run_body(reduction.term, arguments, frame, index)

@@ -28,22 +28,22 @@ from ..runtime.abi.arrays import Value
 
 Results = Sequence[Value]
 Routine = Generator[Any, Any, Any]
-"""A suspended computation of one device. `frames.Device.run` runs it to its next rendezvous."""
+"""A suspended computation of one device. `frames.Process.run` runs it to its next rendezvous."""
 
-Executor = Callable[[Operation, Sequence[Value], Any], Results]
-Driver = Callable[[Operation, Sequence[Value], Any], Routine]
+Implementation = Callable[[Operation, Sequence[Value], Any], Results]
+RegionRunner = Callable[[Operation, Sequence[Value], Any], Routine]
 # A registered function may annotate more specific classes of operations and values.
-AnyExecutor = TypeVar("AnyExecutor", bound=Callable[[Any, Any, Any], Results])
-AnyDriver = TypeVar("AnyDriver", bound=Callable[[Any, Any, Any], Routine])
-Brancher = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
+AnyImplementation = TypeVar("AnyImplementation", bound=Callable[[Any, Any, Any], Results])
+AnyRegionRunner = TypeVar("AnyRegionRunner", bound=Callable[[Any, Any, Any], Routine])
+SuccessorFunction = Callable[[Operation, Sequence[Value]], tuple[Block, Sequence[Value]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The implementation of an operation: exactly one of `execute` and `drive` is set."""
+    """The implementation of an operation: exactly one of `execute` and `run_regions` is set."""
 
-    execute: Executor | None = None
-    drive: Driver | None = None
+    execute: Implementation | None = None
+    run_regions: RegionRunner | None = None
     pointwise: bool = False
 
 
@@ -51,11 +51,11 @@ KIND = "interpreter function"
 """What error messages call the functions that are registered here."""
 
 _entries: dict[str, Entry] = {}
-_branchers: dict[str, Brancher] = {}
+_successor_functions: dict[str, SuccessorFunction] = {}
 _terminators: set[str] = set()
 
 
-def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExecutor]:
+def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], AnyImplementation]:
     """Register a function that computes operations of these names.
 
     It replaces an earlier registration.
@@ -64,7 +64,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExe
     for values on which the operation is not defined; these become errors at the operation.
     """
 
-    def register(function: AnyExecutor) -> AnyExecutor:
+    def register(function: AnyImplementation) -> AnyImplementation:
         for name in names:
             _entries[name] = Entry(execute=wrap_foreign(KIND, function), pointwise=pointwise)
         return function
@@ -72,7 +72,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyExecutor], AnyExe
     return register
 
 
-def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
+def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunner]:
     """Register a generator function that runs operations of these names.
 
     It replaces an earlier registration.
@@ -80,15 +80,15 @@ def impl_with_regions(*names: str) -> Callable[[AnyDriver], AnyDriver]:
     The function raises OperationError for operations that it cannot execute.
     """
 
-    def register(function: AnyDriver) -> AnyDriver:
+    def register(function: AnyRegionRunner) -> AnyRegionRunner:
         for name in names:
-            _entries[name] = Entry(drive=wrap_foreign(KIND, function))
+            _entries[name] = Entry(run_regions=wrap_foreign(KIND, function))
         return function
 
     return register
 
 
-def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
+def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]:
     """Register a function that chooses the successor of a terminator.
 
     It replaces an earlier registration.
@@ -96,9 +96,9 @@ def impl_branch(*names: str) -> Callable[[Brancher], Brancher]:
     The function raises OperationError if there is no successor.
     """
 
-    def register(function: Brancher) -> Brancher:
+    def register(function: SuccessorFunction) -> SuccessorFunction:
         for name in names:
-            _branchers[name] = wrap_foreign(KIND, function)
+            _successor_functions[name] = wrap_foreign(KIND, function)
         return function
 
     return register
@@ -114,9 +114,9 @@ def find_entry(name: str) -> Entry | None:
     return _entries.get(name)
 
 
-def find_brancher(name: str) -> Brancher | None:
+def find_successor(name: str) -> SuccessorFunction | None:
     """Return the function that chooses the successor of a terminator; `None` if there is none."""
-    return _branchers.get(name)
+    return _successor_functions.get(name)
 
 
 def is_terminator(name: str) -> bool:
@@ -131,12 +131,12 @@ _MODULES = (
     "cf",
     "check",
     "complex_numbers",
-    "encodings",
+    "flow_tensors",
     "func",
     "hal_buffers",
     "hal_commands",
+    "hal_dispatch",
     "hal_executables",
-    "hal_interface",
     "inner_tiled",
     "kernels",
     "linalg",

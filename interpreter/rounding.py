@@ -19,8 +19,8 @@ from ..ir.regions import walk
 from ..runtime.abi.arrays import UnsupportedType
 from ..runtime.abi.compare import tolerance
 from ..runtime.abi.values import scalar_dtype
-from .entry_points import result_types
 from .frames import Program
+from .function_signatures import result_types
 from .run import called
 
 Float = np.dtype[Any]

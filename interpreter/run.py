@@ -26,17 +26,17 @@ from ..ir.regions import walk
 from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.arrays import Array, Value, is_number
+from ..runtime.abi.device_array import DeviceArray
 from ..sharding.collectives import COLLECTIVES
 from ..sharding.grid import Grid
-from .device_array import DeviceArray
-from .devices import provide
-from .entry_points import argument_types, passed, result_types
-from .frames import Device, Frame, Program
+from .devices import initial_memory
+from .frames import Frame, Process, Program
 from .func import run_function
+from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
 from .registry import load_own_dialects
-from .spmd import Process, run_lockstep
+from .spmd import ProcessRoutine, run_lockstep
 
 load_own_dialects()
 
@@ -125,13 +125,14 @@ def run_processes(
     devices: Sequence[str] | None,
 ) -> list[list[Array]]:
     """Run a function on checked inputs: on each device of a grid, or on one if `grid` is `None`."""
-    processes: list[Process] = []
-    for process, arguments in enumerate(inputs):
-        memory = provide(program.module, devices, grid, process)
-        device = Device(program, grid, process, memory=memory)
-        processes.append(device.run(run_function(target, passed(target, arguments), Frame(device))))
+    routines: list[ProcessRoutine] = []
+    for index, arguments in enumerate(inputs):
+        memory = initial_memory(program.module, devices, grid, index)
+        process = Process(program, grid, index, memory)
+        wrapped = wrap_buffer_views(target, arguments)
+        routines.append(process.run(run_function(target, wrapped, Frame(process))))
     with np.errstate(all="ignore"):
-        results = run_lockstep(processes, target)
+        results = run_lockstep(routines, target)
     return [[as_result(result) for result in local] for local in results]
 
 

@@ -36,10 +36,12 @@ from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
 from . import collectives
-from .frames import Device, Frame
+from .collective_signatures import collective_signature, message_signature, reduction_kind
+from .frames import Frame, Process
 from .registry import Results, Routine, impl, impl_with_regions
-from .signatures import collective_signature, message_signature, reduction_kind
 from .spmd import Combine, Receive, Rendezvous, Send
+
+NO_GRID = "needs the devices of a grid, but the program runs on one device alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,17 @@ class ShardingValue:
 # The grid and the process
 
 
-def resolve_grid(op: Operation, device: Device) -> Grid:
+def resolve_grid(op: Operation, process: Process) -> Grid:
     """Return the grid of an operation, with dynamic extents taken from the running grid.
 
     Raises OperationError if the grid is not defined or does not fit the running grid.
     """
     name = symbol(op, "grid")
-    found = device.program.lookup(op, name)
+    found = process.program.lookup(op, name)
     if found is None:
         raise OperationError(op, f"names the grid @{name}, which is not defined")
     extents = integers(found, "shape")
-    running = device.grid
+    running = process.grid
     shape = tuple(None if extent < 0 else extent for extent in extents)
     if running is None:
         return Grid(name, shape)
@@ -95,11 +97,9 @@ def resolve_grid(op: Operation, device: Device) -> Grid:
 
 
 def _running_grid(op: Operation, frame: Frame) -> Grid:
-    if frame.device.grid is None:
-        raise OperationError(
-            op, "needs the devices of a grid, but the program runs on one device alone"
-        )
-    return resolve_grid(op, frame.device)
+    if frame.process.grid is None:
+        raise OperationError(op, NO_GRID)
+    return resolve_grid(op, frame.process)
 
 
 def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
@@ -112,7 +112,7 @@ def axes_on(op: Operation, grid: Grid, name: str) -> Axes:
 
 @impl("shard.grid_shape")
 def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    grid = resolve_grid(op, frame.device)
+    grid = resolve_grid(op, frame.process)
     axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     extents = [grid.shape[axis] for axis in axes]
     if None in extents:
@@ -123,7 +123,7 @@ def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 @impl("shard.process_multi_index")
 def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     grid = _running_grid(op, frame)
-    coordinates = grid.coordinates(frame.device.process)
+    coordinates = grid.coordinates(frame.process.index)
     axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     return [np.int64(coordinates[axis]) for axis in axes]
 
@@ -131,12 +131,12 @@ def _process_multi_index(op: Operation, operands: Sequence[Value], frame: Frame)
 @impl("shard.process_linear_index")
 def _process_linear_index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _running_grid(op, frame)
-    return (np.int64(frame.device.process),)
+    return (np.int64(frame.process.index),)
 
 
 @impl("shard.neighbors_linear_indices")
 def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    grid = resolve_grid(op, frame.device)
+    grid = resolve_grid(op, frame.process)
     coordinates = [int(operand) for operand in operands]
     if len(coordinates) != grid.rank:
         raise OperationError(
@@ -174,7 +174,7 @@ def _sharding(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     offsets, halos = operand_groups(op, operands)
     return (
         ShardingValue(
-            resolve_grid(op, frame.device),
+            resolve_grid(op, frame.process),
             integer_lists(op, "split_axes"),
             mixed(op, "static_halo_sizes", halos),
             mixed(op, "static_sharded_dims_offsets", offsets),
@@ -225,7 +225,7 @@ _MEETINGS = tuple(
 def _group(op: Operation, frame: Frame) -> tuple[Grid, Axes, tuple[int, ...]]:
     grid = _running_grid(op, frame)
     axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, frame.device.process, axes).processes
+    return grid, axes, group_of(grid, frame.process.index, axes).processes
 
 
 def _meet(
@@ -298,11 +298,8 @@ def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
 @impl("shard.all_slice")
 def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, group = _group(op, frame)
-    try:
-        parts = collectives.pieces(np.asarray(operands[0]), integer(op, "slice_axis"), len(group))
-    except ValueError as error:
-        raise OperationError(op, str(error)) from error
-    return (parts[group.index(frame.device.process)],)
+    parts = _located(op, partial(_received, op, 0))([operands[0]] * len(group))
+    return (parts[group.index(frame.process.index)],)
 
 
 # --------------------------------------------------------------------------------------------
@@ -412,7 +409,7 @@ def _update_halo(op: Operation, operands: Sequence[Value], frame: Frame) -> Rout
     grid = _running_grid(op, frame)
     result = np.array(target)
     for dimension, axes, halos in halo_exchanges(op, dynamic):
-        group = group_of(grid, frame.device.process, axes).processes
+        group = group_of(grid, frame.process.index, axes).processes
         signature = collective_signature(
             op, group, result.shape, dimension=(dimension,), halo_sizes=halos
         )

@@ -21,7 +21,7 @@ from ..sharding.collective_matching import (
     CollectiveSignature,
     DeviceState,
 )
-from .signatures import mismatch_error
+from .collective_signatures import mismatch_error
 
 Combine = Callable[[Sequence[Value]], Sequence[Value]]
 """Maps the contributions of a group's devices, in group order, to the results of each."""
@@ -55,7 +55,7 @@ class Receive(Rendezvous):
     """A device that waits for a message from any device of the group."""
 
 
-Process = Generator[Rendezvous, Any, Any]
+ProcessRoutine = Generator[Rendezvous, Any, Any]
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Board:
     )
 
 
-def run_lockstep(processes: Sequence[Process], function: Operation) -> list[Any]:
+def run_lockstep(processes: Sequence[ProcessRoutine], function: Operation) -> list[Any]:
     """Run a function to its end on all devices and return the results of each.
 
     Raises OperationError if devices do not match in a collective or a message.
@@ -81,7 +81,7 @@ def run_lockstep(processes: Sequence[Process], function: Operation) -> list[Any]
         raise mismatch_error(mismatch, function) from mismatch
 
 
-def _run(board: _Board, processes: Sequence[Process]) -> list[Any]:
+def _run(board: _Board, processes: Sequence[ProcessRoutine]) -> list[Any]:
     ready: deque[tuple[int, Any]] = deque((device, None) for device in range(len(processes)))
     while True:
         while ready:
@@ -101,7 +101,7 @@ def _run(board: _Board, processes: Sequence[Process]) -> list[Any]:
     return [board.results[device] for device in range(len(processes))]
 
 
-def _advance(board: _Board, process: Process, device: int, value: Any) -> None:
+def _advance(board: _Board, process: ProcessRoutine, device: int, value: Any) -> None:
     """Run one device until it waits or ends; sends do not stop it."""
     while True:
         try:

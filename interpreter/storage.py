@@ -43,16 +43,17 @@ PLAIN = IdentityAttr()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """Bytes on a device. If the layout of the tensor is unresolved, `tensor` holds it instead.
+    """Bytes on a device.
 
+    If the layout of the tensor is not resolved, `unresolved_tensor` holds it instead.
     `owner` is the device that may access them, `None` for all devices (constants, staging buffers).
-    `written_as` is the tensor type that all bytes were written as, if known.
+    `written_type` is the tensor type that all bytes were written as, if known.
     """
 
     contents: Bytes
     owner: str | None = None
-    written_as: Tensor | None = None
-    tensor: Array | None = None
+    written_type: Tensor | None = None
+    unresolved_tensor: Array | None = None
 
     @property
     def size(self) -> int:
@@ -117,7 +118,7 @@ def write_tensor(
     tensor = ranked(op, type_)
     layout = resolved_layout(op, tensor)
     if layout is None:
-        return replace(fresh(size, owner), tensor=array, written_as=tensor)
+        return replace(fresh(size, owner), unresolved_tensor=array, written_type=tensor)
     data = _encoded(op, array, tensor, layout, padding)
     check_room(op, data.size, size, tensor)
     contents = np.full(size, FRESH_BYTE, np.uint8)
@@ -136,11 +137,11 @@ def read_tensor(
     shape = filled_shape(op, tensor, dims)
     layout = resolved_layout(op, tensor)
     if layout is None:
-        return _open_tensor(op, resource, tensor, shape)
-    if resource.tensor is not None:
+        return _read_unresolved(op, resource, tensor, shape)
+    if resource.unresolved_tensor is not None:
         raise OperationError(
             op,
-            f"reads {tensor} from a resource that holds {resource.written_as}, whose layout is"
+            f"reads {tensor} from a resource that holds {resource.written_type}, whose layout is"
             " not resolved",
         )
     if offset == 0:
@@ -243,7 +244,7 @@ def _check_layout(
     shape: tuple[int, ...],
 ) -> None:
     """Raise OperationError if a tensor was written in another layout than it is read in."""
-    written = resource.written_as
+    written = resource.written_type
     if written is None or written.element_type != tensor.element_type:
         return
     if len(written.get_shape()) != len(shape):
@@ -256,23 +257,23 @@ def _check_layout(
     raise OperationError(op, f"reads {tensor} from a resource that was written as {written}")
 
 
-def _open_tensor(
+def _read_unresolved(
     op: Operation, resource: Resource, tensor: Tensor, shape: tuple[int, ...]
 ) -> Array:
-    if resource.tensor is None:
+    if resource.unresolved_tensor is None:
         raise OperationError(
             op, f"reads {tensor}, whose layout is not resolved, from a resource of mere bytes"
         )
-    written = resource.written_as
+    written = resource.written_type
     if written is not None and written.encoding != tensor.encoding:
         raise OperationError(
             op,
             f"reads {tensor} from a resource that holds {with_encoding(tensor, written.encoding)}",
         )
-    if resource.tensor.shape != shape:
+    if resource.unresolved_tensor.shape != shape:
         raise OperationError(
             op,
             f"reads a tensor of {shape_text(shape)} from a resource that holds one of"
-            f" {shape_text(resource.tensor.shape)}",
+            f" {shape_text(resource.unresolved_tensor.shape)}",
         )
-    return resource.tensor
+    return resource.unresolved_tensor

@@ -18,7 +18,7 @@ from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of, element_type
 from ..tiling.packed_arrays import Bytes, from_bytes, to_bytes
 from .constants import constant_array
-from .devices import place, reach
+from .devices import check_access, device_of
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
@@ -28,7 +28,7 @@ terminates("stream.yield")
 
 @impl("stream.async.alloca")
 def _alloca(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (fresh(resource_size(op, operands[0]), place(op, frame)),)
+    return (fresh(resource_size(op, operands[0]), device_of(op, frame)),)
 
 
 @impl("stream.async.constant")
@@ -39,14 +39,14 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 @impl("stream.async.splat")
 def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     pattern, size = pattern_bytes(op, 0, operands[0]), resource_size(op, operands[1])
-    return (Resource(repeated(op, pattern, size), place(op, frame)),)
+    return (Resource(repeated(op, pattern, size), device_of(op, frame)),)
 
 
 @impl("stream.async.clone", "stream.async.cast")
 def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, size = operands
-    here = place(op, frame)
-    reach(op, source, here)
+    here = device_of(op, frame)
+    check_access(op, source, here)
     expect_size(op, source.size, size)
     return (source if here is None else source.owned_by(here),)
 
@@ -54,8 +54,8 @@ def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 @impl("stream.async.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, start, end, size = operands
-    here = place(op, frame)
-    reach(op, source, here)
+    here = device_of(op, frame)
+    check_access(op, source, here)
     part = byte_range(op, source, start, end)
     if part.size != int(size):
         raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)}")
@@ -65,7 +65,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, length, value = operands
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     result, part = _writable(op, target, start, end)
     check_filled(op, part.size, int(length))
     part[:] = repeated(op, pattern_bytes(op, 5, value), part.size)
@@ -75,9 +75,9 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, update, _ = operands
-    here = place(op, frame)
-    reach(op, target, here)
-    reach(op, update, here)
+    here = device_of(op, frame)
+    check_access(op, target, here)
+    check_access(op, update, here)
     result, part = _writable(op, target, start, end)
     part[:] = byte_range(op, update, 0, part.size)
     return (result,)
@@ -86,9 +86,9 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, source, _, source_start, source_end, length = operands
-    here = place(op, frame)
-    reach(op, target, here)
-    reach(op, source, here)
+    here = device_of(op, frame)
+    check_access(op, target, here)
+    check_access(op, source, here)
     result, part = _writable(op, target, start, end)
     taken = byte_range(op, source, source_start, source_end)
     if not part.size == taken.size == int(length):
@@ -102,7 +102,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     source, _, size = operands
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
-        reach(op, source, place(op, frame, sender))
+        check_access(op, source, device_of(op, frame, sender))
     expect_size(op, source.size, size)
     if receiver is None:
         # Without a target, a transfer makes a resource accessible to the host (staging), or only
@@ -113,7 +113,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         if region is None or not region.name.startswith("stream.async."):
             return (source,)
     # In an execution region the default target is the device of the region.
-    return (source.owned_by(place(op, frame, receiver)),)
+    return (source.owned_by(device_of(op, frame, receiver)),)
 
 
 @impl("stream.async.load", "stream.resource.load")
@@ -187,7 +187,7 @@ def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame
         raise OperationError(op, f"keeps {data.size} bytes in a resource of {room} bytes")
     contents = np.full(room, FRESH_BYTE, np.uint8)
     contents[: data.size] = data
-    return Resource(contents, place(op, frame))
+    return Resource(contents, device_of(op, frame))
 
 
 def check_filled(op: Operation, size: int, length: int) -> None:
@@ -204,9 +204,9 @@ def expect_size(op: Operation, found: int, size: Value) -> None:
 
 def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
     """Return bytes `start` to `end`. Raises OperationError if out of bounds or not laid out."""
-    if resource.tensor is not None:
+    if resource.unresolved_tensor is not None:
         raise OperationError(
-            op, f"touches bytes of {resource.written_as}, whose layout is not resolved"
+            op, f"touches bytes of {resource.written_type}, whose layout is not resolved"
         )
     return bytes_between(op, resource.contents, int(start), int(end))
 

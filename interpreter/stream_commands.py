@@ -22,9 +22,9 @@ from ..ir.slice_packing import pack_slices
 from ..runtime.abi.arrays import Value
 from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
-from .devices import place, reach
+from .devices import check_access, device_of
 from .frames import Frame
-from .hal_interface import Dispatch, write_back
+from .hal_dispatch import Dispatch, write_back
 from .kernels import dispatched_kernel, entry_export, run_kernel
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
@@ -40,7 +40,7 @@ def _allocate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     affinity = affinity_of(op)
     shared = isinstance(affinity, AffinityAttribute) and len(affinity.device_names()) > 1
     shared = shared or "staging" in str(op.results[0].type)
-    resource = fresh(resource_size(op, operands[0]), None if shared else place(op, frame))
+    resource = fresh(resource_size(op, operands[0]), None if shared else device_of(op, frame))
     return (resource, None)[: len(op.results)]
 
 
@@ -87,7 +87,7 @@ def _map(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Map host memory, which every device can read."""
     source, offset, size = operands
     contents = host_bytes(op, source, offset, size)
-    return (np.bool_(True), Resource(contents, place(op, frame)))
+    return (np.bool_(True), Resource(contents, device_of(op, frame)))
 
 
 @impl("stream.file.constant")
@@ -99,7 +99,7 @@ def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.file.read")
 def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, start, target, _, offset, length = operands[:6]
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     part = byte_range(op, target, offset, int(offset) + int(length))
     part[:] = host_bytes(op, source, start, length)
     return (None,)
@@ -108,14 +108,14 @@ def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 @impl("stream.cmd.parameter.load")
 def _load_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, offsets, sizes, _ = operand_groups(op, operands)
-    here = place(op, frame)
+    here = device_of(op, frame)
     return (*(Resource(part, here) for part in contents_read(op, offsets, sizes)), None)
 
 
 @impl("stream.cmd.parameter.gather", "stream.cmd.parameter.read")
 def _read_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, offsets, (target,), _, starts, lengths, _ = operand_groups(op, operands)
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     parts = contents_read(op, offsets, lengths)
     for start, part in zip(starts, parts, strict=True):
         byte_range(op, target, start, int(start) + part.size)[:] = part
@@ -149,7 +149,7 @@ def _group(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 @impl("stream.cmd.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, length, value = operands
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     part = byte_range(op, target, offset, int(offset) + int(length))
     part[:] = repeated(op, pattern_bytes(op, 4, value), part.size)
     return ()
@@ -159,7 +159,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Copy bytes. The source may belong to another device: this is how transfers are lowered."""
     source, _, source_offset, target, _, target_offset, length = operands
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     taken = byte_range(op, source, source_offset, int(source_offset) + int(length))
     byte_range(op, target, target_offset, int(target_offset) + int(length))[:] = taken
     return ()
@@ -168,10 +168,10 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl_with_regions("stream.cmd.dispatch")
 def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, uniform, resources, _, offsets, lengths = operand_groups(op, operands)
-    here = place(op, frame)
+    here = device_of(op, frame)
     parts: list[Bytes] = []
     for resource, offset, length in zip(resources, offsets, lengths, strict=True):
-        reach(op, resource, here)
+        check_access(op, resource, here)
         parts.append(byte_range(op, resource, offset, int(offset) + int(length)))
     export = entry_export(op, frame)
     if isinstance(export, ExecutableExportOp):

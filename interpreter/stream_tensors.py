@@ -13,9 +13,9 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import dtype_of
 from .constants import constant_array
-from .devices import place, reach
+from .devices import check_access, device_of
 from .frames import Frame
-from .hal_buffers import BufferView
+from .hal_buffers import BufferView, imported_array
 from .loops import check_indices
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
@@ -25,21 +25,15 @@ from .tensor import filled_shape
 @impl("stream.tensor.import")
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     view, *dims, size = operands
-    if not isinstance(view, BufferView):
-        raise OperationError(op, "imports what is no buffer view")
     type_ = required(op, "result_encoding")
-    shape = filled_shape(op, type_, dims)
-    if view.array.shape != shape:
-        raise OperationError(
-            op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
-        )
-    return (write_tensor(op, view.array, type_, int(size), place(op, frame)),)
+    array = imported_array(op, view, type_, dims)
+    return (write_tensor(op, array, type_, int(size), device_of(op, frame)),)
 
 
 @impl("stream.tensor.export")
 def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     resource, *dims, _ = operands
-    reach(op, resource, place(op, frame))
+    check_access(op, resource, device_of(op, frame))
     tensor = ranked(op, required(op, "source_encoding"))
     return (BufferView(read_tensor(op, resource, tensor, dims), tensor.element_type),)
 
@@ -56,7 +50,7 @@ def _empty(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     type_ = required(op, "result_encoding")
     shape = filled_shape(op, type_, dims)
     blank = np.zeros(shape, dtype_of(type_))
-    return (write_tensor(op, blank, type_, int(size), place(op, frame)),)
+    return (write_tensor(op, blank, type_, int(size), device_of(op, frame)),)
 
 
 @impl("stream.tensor.constant")
@@ -64,7 +58,7 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     tensor = ranked(op, required(op, "result_encoding"))
     array = constant_array(op, required(op, "value"))
     size = stored_bytes(op, tensor, array.shape)
-    return (write_tensor(op, array, tensor, size, place(op, frame)),)
+    return (write_tensor(op, array, tensor, size, device_of(op, frame)),)
 
 
 @impl("stream.tensor.splat")
@@ -72,27 +66,27 @@ def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, *dims, size = operands
     type_ = required(op, "result_encoding")
     array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
-    return (write_tensor(op, array, type_, int(size), place(op, frame), padding=value),)
+    return (write_tensor(op, array, type_, int(size), device_of(op, frame), padding=value),)
 
 
 @impl("stream.tensor.clone", "stream.tensor.encode")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, _, (size,) = operand_groups(op, operands)
-    here = place(op, frame)
-    reach(op, source, here)
+    here = device_of(op, frame)
+    check_access(op, source, here)
     source_type, result_type = required(op, "source_encoding"), required(op, "result_encoding")
     array = read_tensor(op, source, source_type, dims)
     if op.name == "stream.tensor.clone" and source_type != result_type:
         stored = write_tensor(op, array, source_type, int(size), here)
-        return (replace(stored, written_as=None),)
+        return (replace(stored, written_type=None),)
     return (write_tensor(op, array, result_type, int(size), here),)
 
 
 @impl("stream.tensor.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, starts, lengths, result_dims, (size,) = operand_groups(op, operands)
-    here = place(op, frame)
-    reach(op, source, here)
+    here = device_of(op, frame)
+    check_access(op, source, here)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
     part = array[_range(op, array, starts, lengths)]
     result_type = required(op, "result_encoding")
@@ -103,7 +97,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, lengths, (value,) = operand_groups(op, operands)
-    reach(op, target, place(op, frame))
+    check_access(op, target, device_of(op, frame))
     type_ = required(op, "target_encoding")
     if not lengths:
         array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
@@ -116,9 +110,9 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, (update,), update_dims, _ = operand_groups(op, operands)
-    here = place(op, frame)
-    reach(op, target, here)
-    reach(op, update, here)
+    here = device_of(op, frame)
+    check_access(op, target, here)
+    check_access(op, update, here)
     type_ = required(op, "target_encoding")
     array = np.array(read_tensor(op, target, type_, dims))
     part = read_tensor(op, update, required(op, "update_encoding"), update_dims)

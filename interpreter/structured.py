@@ -26,7 +26,16 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, find_contraction
 from .frames import Exit, Frame, Plan
-from .loops import Extents, at_point, is_pointwise, linear, loop_extents, loop_index, run_body, view
+from .loops import (
+    Extents,
+    is_pointwise,
+    linear,
+    loop_extents,
+    loop_index,
+    run_body,
+    slice_over_loops,
+    view,
+)
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
 
@@ -48,19 +57,19 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
         _output_view(op, array, indexing_map, extents)
         for array, indexing_map in zip(results, nest.output_maps, strict=True)
     ]
-    plan = frame.device.program.plan(nest.body)
+    plan = frame.process.program.plan(nest.body)
     if not is_pointwise(plan):
         yield _run_each_point(plan, reads, writes, extents, frame)
         return results
-    distinct = distinct_loops(nest.output_maps, len(extents))
-    if len(distinct) == len(extents) or not _run_reduction(
-        plan, reads, writes, distinct, extents, frame
+    parallel = parallel_loops(nest.output_maps, len(extents))
+    if len(parallel) == len(extents) or not _run_reduction(
+        plan, reads, writes, parallel, extents, frame
     ):
-        _run_sequentially(plan, reads, writes, distinct, extents, frame)
+        _run_sequentially(plan, reads, writes, parallel, extents, frame)
     return results
 
 
-def distinct_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, ...]:
+def parallel_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, ...]:
     """Return the loops along which no two points share an element of any output."""
     kept = set(range(loops))
     for output_map in output_maps:
@@ -84,17 +93,17 @@ def _run_reduction(
     plan: Plan,
     reads: Sequence[Array],
     writes: Sequence[Array],
-    distinct: Sequence[int],
+    parallel: Sequence[int],
     extents: Extents,
     frame: Frame,
 ) -> bool:
     """Evaluate a contraction or another known reduction; return False for other bodies."""
-    sequential = [loop for loop in range(len(extents)) if loop not in distinct]
+    sequential = [loop for loop in range(len(extents)) if loop not in parallel]
     if any(write.shape[loop] != 1 for write in writes for loop in sequential):
         return False
     contraction = find_contraction(plan, len(reads))
     if contraction is not None:
-        total = contract(contraction, plan, reads, writes[0], distinct, extents, frame)
+        total = contract(contraction, plan, reads, writes[0], parallel, extents, frame)
         if total is not None:
             writes[0][...] = total
             return True
@@ -111,22 +120,22 @@ def _run_sequentially(
     plan: Plan,
     reads: Sequence[Array],
     writes: Sequence[Array],
-    distinct: Sequence[int],
+    parallel: Sequence[int],
     extents: Extents,
     frame: Frame,
 ) -> None:
-    """Run the body on whole arrays, once for each point of the loops that are not distinct."""
+    """Run the body on whole arrays, once for each point of the loops that are not parallel."""
     indices = [loop_index(loop, extents) for loop in range(len(extents))]
     spans = [
-        [slice(None)] if loop in distinct else [slice(i, i + 1) for i in range(extent)]
+        [slice(None)] if loop in parallel else [slice(i, i + 1) for i in range(extent)]
         for loop, extent in enumerate(extents)
     ]
     for point in product(*spans):
-        targets = [at_point(write, point) for write in writes]
-        arguments = [at_point(read, point) for read in reads] + targets
+        targets = [slice_over_loops(write, point) for write in writes]
+        arguments = [slice_over_loops(read, point) for read in reads] + targets
 
         def index(loop: int, point: tuple[slice, ...] = point) -> Array:
-            return at_point(indices[loop], point)
+            return slice_over_loops(indices[loop], point)
 
         values = run_body(plan, arguments, frame, index)
         if len(targets) > 1:
@@ -148,8 +157,8 @@ def _run_each_point(
         raise ValueError("a body without a block cannot be run point by point")
     for point in product(*(range(extent) for extent in extents)):
         here = tuple(slice(i, i + 1) for i in point)
-        targets = [at_point(write, here) for write in writes]
-        sources = [at_point(read, here) for read in reads] + targets
+        targets = [slice_over_loops(write, here) for write in writes]
+        sources = [slice_over_loops(read, here) for read in reads] + targets
         arguments = [source.reshape(())[()] for source in sources]
         frame.points.append(point)
         exit_: Exit = yield frame.run_block(plan.block, arguments[: len(plan.arguments)])

@@ -327,7 +327,7 @@ def fill_by_body(op: Operation, shape: tuple[int, ...], frame: Frame) -> Routine
     """Return an array whose elements the operation's body computes from their indices."""
     result = np.empty(shape, dtype_of(op.results[0].type))
     block = op.regions[0].blocks[0]
-    plan = frame.device.program.plan(block)
+    plan = frame.process.program.plan(block)
     if is_pointwise(plan) and 0 not in shape:
         indices = [loop_index(axis, shape) for axis in range(len(shape))]
         result[...] = run_body(plan, indices, frame, indices.__getitem__)[0]

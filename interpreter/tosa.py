@@ -135,7 +135,7 @@ def _binary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         function = _FLOAT_BINARY.get(name)
         if function is None:
             raise OperationError(op, "is not defined on floats")
-        if _ignores_nan(op):
+        if ignores_nan(op):
             function = _FLOAT_BINARY_WITHOUT_NAN.get(name, function)
         return (apply_float(function, *operands),)
     left, right = (signed(operand, width) for operand in operands)
@@ -160,7 +160,7 @@ def _logical_right_shift(op: Operation, operands: Sequence[Value], frame: Frame)
     return (wrapped(left >> right, op.results[0].type),)
 
 
-def _ignores_nan(op: Operation) -> bool:
+def ignores_nan(op: Operation) -> bool:
     """Return whether minima and maxima ignore NaN."""
     return "IGNORE" in text(op, "nan_mode").upper()
 
@@ -254,7 +254,7 @@ def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         return (np.clip(value, low.astype(value.dtype), high.astype(value.dtype)),)
     low, high = rounded(low, value.dtype), rounded(high, value.dtype)
     # NaN is passed on by default; in the `ignore` mode it becomes the lower bound.
-    if _ignores_nan(op):
+    if ignores_nan(op):
         return (np.minimum(np.fmax(value, low), high),)
     return (np.minimum(np.maximum(value, low), high),)
 
@@ -367,7 +367,7 @@ def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
     reduced_shape(op, value.shape)
-    ignore_nan = _ignores_nan(op) and name in _REDUCTIONS_WITHOUT_NAN
+    ignore_nan = ignores_nan(op) and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
     if name in ("reduce_sum", "reduce_prod", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
@@ -400,7 +400,7 @@ def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute)
 def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, axis = np.asarray(operands[0]), integer(op, "axis")
     value = value.astype(compute_dtype(value.dtype), copy=False)
-    if _ignores_nan(op) and value.shape[axis]:
+    if ignores_nan(op) and value.shape[axis]:
         # The first index of the largest number; 0 if all are NaN.
         value = value == np.fmax.reduce(value, axis=axis, keepdims=True)
     return (np.argmax(value, axis=axis).astype(dtype_of(op.results[0].type)),)

@@ -17,7 +17,7 @@ from ..runtime.abi.values import integer_width, signed
 from .arith import width_of
 from .frames import Frame
 from .registry import Results, impl
-from .tosa import centred, narrowed, saturated
+from .tosa import centred, ignores_nan, narrowed, saturated
 from .tosa_data import numbers
 
 
@@ -88,7 +88,7 @@ def _max_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     width = integer_width(op.operands[0].type)
     lowest = -np.inf if width is None else float(-(1 << (width - 1)))
     views, _ = _windows(op, wide, integers(op, "kernel"), lowest)
-    largest = np.fmax if "IGNORE" in text(op, "nan_mode").upper() else np.maximum
+    largest = np.fmax if ignores_nan(op) else np.maximum
     return (largest.reduce(views, axis=(4, 5)).astype(value.dtype),)
 
 

@@ -20,18 +20,12 @@ from ..runtime.abi.values import dtype_of, holds_numbers, static_shape, undefine
 from ..tiling.packed_arrays import Bytes
 from .constants import constant_array
 from .frames import Frame
-from .func import call
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .stream_async import constant_bytes
 
 terminates("util.return")
 
 _GLOBALS = "util.globals"
-
-
-@impl_with_regions("util.call")
-def _call(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    return (yield call(op, symbol(op, "callee"), operands, frame))
 
 
 @impl("util.buffer.constant")
@@ -68,11 +62,7 @@ def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl_with_regions("util.global.load")
 def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    values: dict[Operation, Value] = yield _initialized(frame)
-    definition = _global(op, symbol(op, "global"), frame)
-    if definition not in values:
-        values[definition] = _initial_value(definition)
-    return (values[definition],)
+    return (yield _load_value(_global(op, symbol(op, "global"), frame), frame))
 
 
 @impl_with_regions("util.global.store")
@@ -89,11 +79,7 @@ def _address(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 @impl_with_regions("util.global.load.indirect")
 def _load_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    values: dict[Operation, Value] = yield _initialized(frame)
-    definition: Operation = operands[0]
-    if definition not in values:
-        values[definition] = _initial_value(definition)
-    return (values[definition],)
+    return (yield _load_value(operands[0], frame))
 
 
 @impl_with_regions("util.global.store.indirect")
@@ -103,8 +89,15 @@ def _store_indirect(op: Operation, operands: Sequence[Value], frame: Frame) -> R
     return ()
 
 
+def _load_value(definition: Operation, frame: Frame) -> Routine:
+    values: dict[Operation, Value] = yield _initialized(frame)
+    if definition not in values:
+        values[definition] = _initial_value(definition)
+    return (values[definition],)
+
+
 def _global(op: Operation, name: str, frame: Frame) -> Operation:
-    found = frame.device.program.lookup(op, name)
+    found = frame.process.program.lookup(op, name)
     if found is None or operation_name(found) != "util.global":
         raise OperationError(op, f"names the global @{name}, which is not defined")
     return found
@@ -124,10 +117,10 @@ def _initial_value(definition: Operation) -> Value:
 
 def _initialized(frame: Frame) -> Routine:
     """Run all initializers at the first access, and return this device's global values."""
-    memory = frame.device.memory
+    memory = frame.process.memory
     if _GLOBALS not in memory:
         memory[_GLOBALS] = {}
-        for op in frame.device.program.module.walk():
+        for op in frame.process.program.module.walk():
             if operation_name(op) == "util.initializer":
-                yield Frame(frame.device).run_region(op.regions[0], ())
+                yield Frame(frame.process).run_region(op.regions[0], ())
     return memory[_GLOBALS]

@@ -22,6 +22,9 @@ EXECUTABLES = frozenset({"flow.executable", "hal.executable", "stream.executable
 KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 DISPATCH_REGION = "flow.dispatch.region"
 
+CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
+LOOPS = frozenset({"scf.for", "scf.while"})
+
 ABI_AFFINITY = "iree.abi.affinity"
 """On arguments and results of public functions: the device that holds the value."""
 

@@ -103,6 +103,13 @@ def rebuilt(
     )
 
 
+def erase_if_unused(*operations: Operation) -> None:
+    """Erase each operation whose results nobody reads, in the order given."""
+    for operation in operations:
+        if not any(result.first_use for result in operation.results):
+            Rewriter.erase_op(operation)
+
+
 def replace_by(operation: Operation, made: Operation) -> None:
     """Replace an operation by another one with the same number of results, and set its location."""
     locate(made, operation)

@@ -38,15 +38,15 @@ from ..passes.manager.pass_manager import (
 from ..passes.manager.pipeline_text import PipelineError, parse_pipeline
 from ..passes.registry import all_passes
 from ..runtime.abi.errors import CompilationError
-from ..tools.diagnostics import (
+from ..tools.plugins import PassLookup
+from ..tools.print_diagnostics import (
     Diagnostic,
     error,
     from_operation_error,
     from_parse_error,
-    place_of,
+    position_of,
     render,
 )
-from ..tools.plugins import PassLookup
 from ..tools.quiet_observer import QuietObserver
 
 
@@ -191,9 +191,9 @@ def _located(texts: Sequence[Source]) -> Generator[None]:
         raise _compilation_error(from_operation_error(failure), texts) from failure
     except PassFailure as failure:
         message = f"pass '{failure.failed.name}' failed: {failure.message}"
-        raise _compilation_error(error(message, place_of(failure.operation)), texts) from failure
+        raise _compilation_error(error(message, position_of(failure.operation)), texts) from failure
     except InternalFault as fault:
-        diagnostic = error(fault.describe(), place_of(fault.operation))
+        diagnostic = error(fault.describe(), position_of(fault.operation))
         raise _compilation_error(diagnostic, texts) from fault
 
 

@@ -13,13 +13,14 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import global_values
 from ..interpreter import run as interpreter
-from ..interpreter.device_array import DeviceArray
+from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program as _Symbols
 from ..interpreter.rounding import roughest_types
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.compare import Difference, compare
+from ..runtime.abi.device_array import DeviceArray
 from ..runtime.abi.value_types import FunctionTypes
 from ..runtime.functions import CallableFunction
 from ..sharding.grid import Grid
@@ -41,7 +42,8 @@ class Signature:
     results: list[Attribute]
     inputs: InputTypes
     types: FunctionTypes
-    boundaries: Sequence[Boundary | None]
+    boundaries: tuple[Sequence[Boundary | None], Sequence[Boundary | None]]
+    """Those of the arguments and those of the results."""
 
 
 def signature_of(program: RunnableModule, name: str) -> Signature:
@@ -59,10 +61,10 @@ def signature_of(program: RunnableModule, name: str) -> Signature:
     plain = (tuple(global_values.plain_types(each)) for each in (taken, given))
     types = FunctionTypes(*plain)
     inputs = InputTypes(types.arguments)
-    return Signature(operation, grid, taken, given, inputs, types, arguments)
+    return Signature(operation, grid, taken, given, inputs, types, (arguments, results))
 
 
-class Function(CallableFunction[DeviceArray]):
+class Function(CallableFunction):
     """A function of a compiled program, called with global NumPy arrays.
 
     It keeps its program alive, as a bound method keeps its object.
@@ -110,27 +112,16 @@ class Function(CallableFunction[DeviceArray]):
         Each device reads its own shard only.
         """
         sharding = self.argument_sharding(argument, len(array.shape))
-        return DeviceArray.put(array, self.argument_types[argument], sharding)
+        return IrDeviceArray.put(array, self.argument_types[argument], sharding)
 
-    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of an argument; `None` for a function on one device."""
-        return self._boundary_sharding(self._boundaries, argument, tensor_rank)
+    def _boundary_sharding(self, side: int, index: int, grid: Grid, tensor_rank: int) -> Sharding:
+        """Return the sharding of an argument (side 0) or a result (side 1) on a grid.
 
-    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of a result; `None` for a function on one device."""
-        return self._boundary_sharding(
-            interpreter.boundaries(self.operation)[1], result, tensor_rank
-        )
-
-    def _boundary_sharding(
-        self, shards: Sequence[Boundary | None], index: int, tensor_rank: int
-    ) -> Sharding | None:
-        if self.grid is None:
-            return None
+        Raises ExecutionError if its `shard.boundary` does not fit.
+        """
+        boundary = self._boundaries[side][index]
         with self.program.located():
-            return global_values.boundary_sharding(
-                self.operation, shards[index], self.grid, tensor_rank
-            )
+            return global_values.boundary_sharding(self.operation, boundary, grid, tensor_rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function as native code and leave all results on the devices that compute them.

@@ -19,7 +19,7 @@ from ..runtime.abi.arrays import Array
 from ..runtime.abi.errors import ExecutionError
 from ..runtime.host.timeline import Timeline
 from ..sharding.grid import Grid
-from ..tools.diagnostics import from_operation_error, render
+from ..tools.print_diagnostics import from_operation_error, render
 from .backends import NATIVE, backend_name
 
 if TYPE_CHECKING:

@@ -23,10 +23,8 @@ from .abi.value_types import FunctionTypes
 from .checkpoints import Checkpoints
 from .stepping import run_repeatedly
 
-Placed = TypeVar("Placed", bound=DeviceArray)
 
-
-class CallableFunction(ABC, Generic[Placed]):
+class CallableFunction(ABC):
     """A function of a program, called with global NumPy arrays."""
 
     def __init__(
@@ -93,29 +91,35 @@ class CallableFunction(ABC, Generic[Placed]):
         """Run the function and return all results."""
 
     @abstractmethod
-    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[Placed]:
+    def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function and leave all results on the devices that compute them."""
 
     @abstractmethod
-    def place(self, argument: int, array: Any) -> Placed:
+    def place(self, argument: int, array: Any) -> DeviceArray:
         """Scatter an array-like that supports `shape` and slicing, such as a file, for an argument.
 
         Each device reads its own shard only.
         """
 
     @abstractmethod
+    def _boundary_sharding(self, side: int, index: int, grid: Grid, tensor_rank: int) -> Sharding:
+        """Return the sharding of an argument (side 0) or a result (side 1) on a grid."""
+
     def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of an argument; `None` for a function on one device."""
+        grid = self.grid
+        return None if grid is None else self._boundary_sharding(0, argument, grid, tensor_rank)
 
-    @abstractmethod
     def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
         """Return the sharding of a result; `None` for a function on one device."""
+        grid = self.grid
+        return None if grid is None else self._boundary_sharding(1, result, grid, tensor_rank)
 
     @abstractmethod
     def rounding(self) -> list[np.dtype[Any] | None]:
         """Return the least precise float type that computes each result; `None` if it has none."""
 
-    def put(self, value: npt.ArrayLike, argument: int | str) -> Placed:
+    def put(self, value: npt.ArrayLike, argument: int | str) -> DeviceArray:
         """Scatter an array to the devices for an argument, so that calls need not do it.
 
         `argument` is the number or the name of the argument. Raises InputError for an array that
@@ -135,7 +139,7 @@ class CallableFunction(ABC, Generic[Placed]):
         steps: int,
         checkpoint: str | os.PathLike[str] | None = None,
         every: int = 1,
-    ) -> list[Placed]:
+    ) -> list[DeviceArray]:
         """Run a function `steps` times, feeding the state in its results back to its arguments.
 
         See `runtime/stepping.py`. Every `every` steps the state is written to the folder

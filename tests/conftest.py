@@ -17,10 +17,10 @@ settings.load_profile("mesh-opt")
 @pytest.fixture(autouse=True, scope="session")
 def _no_other_compilers() -> Iterator[None]:
     """Tests run on all cores already: no process compiles beside one that tests."""
-    from mesh_opt.codegen import side_by_side
+    from mesh_opt.codegen import parallel_compilation
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(side_by_side, "LEAST_MODULES", sys.maxsize)
+        patch.setattr(parallel_compilation, "LEAST_MODULES", sys.maxsize)
         yield
 
 

@@ -92,8 +92,8 @@ class PackedLayout:
 
     `outer_permutation[i]` is the tensor dimension that becomes outer dimension `i`; empty means
     that the order is kept. `scalable[i]` says that tile `i` is multiplied by the machine's vector
-    scale; empty means that none is. `asked_of` distinguishes tiles chosen at run time while a
-    kernel is lowered: it is the index of the contraction operand that the tiles belong to.
+    scale; empty means that none is. `queried_operand` distinguishes tiles chosen at run time, while
+    a kernel is lowered: it is the index of the contraction operand that the tiles belong to.
 
     Raises LayoutError, a ValueError, for lists that contradict each other.
     """
@@ -103,7 +103,7 @@ class PackedLayout:
     outer_permutation: tuple[int, ...] = ()
     scalable: tuple[bool, ...] = ()
     swizzle: Swizzle | None = None
-    asked_of: int | None = None
+    queried_operand: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.inner_positions) != len(self.inner_tiles):

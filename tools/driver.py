@@ -29,20 +29,20 @@ from ..passes.manager.pass_manager import (
     describe_steps,
     run_steps,
 )
-from .diagnostics import (
-    Diagnostic,
-    Place,
-    describe_place,
-    error,
-    from_parse_error,
-    place_of,
-    render,
-)
 from .opt.iree_options import IGNORED
 from .opt.options import Options
 from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
+from .print_diagnostics import (
+    Diagnostic,
+    SourcePosition,
+    describe_position,
+    error,
+    from_parse_error,
+    position_of,
+    render,
+)
 from .remarks import remark_sink, wants, yaml_sink
 
 if TYPE_CHECKING:
@@ -91,7 +91,9 @@ class Driver:
             with self._run_context():
                 return self._process(source)
         except RecursionError:
-            self._report(error("the program is nested too deeply", Place(source.name, 1, 1)))
+            self._report(
+                error("the program is nested too deeply", SourcePosition(source.name, 1, 1))
+            )
             self._show_traceback()
         return None
 
@@ -179,7 +181,7 @@ class Driver:
         texts = [(source.name, source.content)]
         program = CompiledProgram(module)
         try:
-            save_program(path, program, before, texts, names, None, describe_place)
+            save_program(path, program, before, texts, names, None, describe_position)
         except OSError as problem:
             raise UsageError(f"cannot write '{path}': {problem.strerror}") from problem
 
@@ -226,7 +228,7 @@ class Driver:
                 self._stderr.write(render(diagnostic, [Source(text, f"<{form} form>")]))
                 return False
             if not module.is_structurally_equivalent(again):
-                self._report(error(f"the {form} form reads as different IR", place_of(module)))
+                self._report(error(f"the {form} form reads as different IR", position_of(module)))
                 return False
         return True
 
@@ -251,7 +253,7 @@ class Driver:
             return False
         except PassFailure as failure:
             message = f"pass '{failure.failed.name}' failed: {failure.message}"
-            diagnostic = error(message, place_of(failure.operation))
+            diagnostic = error(message, position_of(failure.operation))
             self._reporter.error_at(failure.operation, diagnostic, failure)
             self._after_failure(source)
             return False
@@ -281,7 +283,7 @@ class Driver:
         return Watchers(self._options, self._stderr)
 
     def _report_fault(self, fault: InternalFault, source: Source) -> None:
-        self._report(error(fault.describe(), place_of(fault.operation)))
+        self._report(error(fault.describe(), position_of(fault.operation)))
         self._show_traceback()
         self._write_reproducer(source, self._options.mlir_pass_pipeline_crash_reproducer)
 

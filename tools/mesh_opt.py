@@ -20,11 +20,11 @@ from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_optio
 from ..passes.registry import all_passes
 from .command_line import option_hint
 from .console import fault_text, is_for_console, run_console
-from .diagnostics import Place, error, render
 from .driver import Driver, new_context
 from .opt.options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
 from .plugins import PassLookup, load_dialects, loaded_passes
+from .print_diagnostics import SourcePosition, error, render
 from .shared_options import information_text
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"
@@ -51,9 +51,9 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     except PipelineError as problem:
         source = Source(problem.text, "pass-pipeline")
         line, column = source.line_and_column(problem.offset)
-        place = Place(source.name, line, column)
+        position = SourcePosition(source.name, line, column)
         message = problem.message + option_hint(problem.unknown_pass, Options)
-        stderr.write(render(error(message, place), [source]))
+        stderr.write(render(error(message, position), [source]))
     except MemoryError:
         stderr.write("mesh-opt: the program needs more memory than there is\n")
     except Exception as fault:

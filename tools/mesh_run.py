@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
     from ..saved_programs import LoadedFunction, LoadedProgram
-    from .diagnostics import Diagnostic
     from .observers import Watchers
+    from .print_diagnostics import Diagnostic
     from .run.program_cache import CachedProgram
 
     AnyFunction = Function | LoadedFunction
@@ -160,7 +160,7 @@ class _Run:
                     return self._run_loaded(loaded)
             return self._run_source(source, cached)
         from ..ir.diagnostics import remarks_to
-        from .diagnostics import render
+        from .print_diagnostics import render
         from .remarks import remark_sink
 
         def report(diagnostic: Diagnostic) -> None:

@@ -21,8 +21,8 @@ from ..ir.regions import enclosing, outermost
 from ..ir.text.printer import print_operation
 from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import describe_steps
-from .diagnostics import place_of
 from .output_files import open_output
+from .print_diagnostics import position_of
 from .quiet_observer import QuietObserver
 
 HEAVY_LINE = "===" + "-" * 73 + "===\n"
@@ -156,8 +156,8 @@ class ActionLog(QuietObserver):
             self._write(f"[thread {thread}] completed `pass-execution`\n")
 
     def _is_logged(self, operation: Operation) -> bool:
-        place = str(place_of(operation))
-        return not self._places or any(place.startswith(each) for each in self._places)
+        position = str(position_of(operation))
+        return not self._places or any(position.startswith(each) for each in self._places)
 
 
 class ActionProfile(QuietObserver):

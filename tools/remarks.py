@@ -11,7 +11,7 @@ from ..ir.usage_error import UsageError
 
 if TYPE_CHECKING:
     from ..ir.diagnostics import Remark
-    from .diagnostics import Diagnostic
+    from .print_diagnostics import Diagnostic
 
 REMARKS = ("sharding", "encoding", "dispatch", "backend", "all")
 """The categories of remarks."""
@@ -66,17 +66,17 @@ def _categories_of(kind: str) -> list[str]:
 def remark_text(remark: Remark) -> str:
     """Return a remark as YAML in the format of LLVM's remark tools."""
     from ..ir.attribute_access import operation_name
-    from .diagnostics import place_of
+    from .print_diagnostics import position_of
 
-    place = place_of(remark.operation)
+    position = position_of(remark.operation)
     lines = [
         f"--- !{'Missed' if remark.category in _MISSED else 'Passed'}",
         f"Pass:            {remark.category}",
         f"Name:            {operation_name(remark.operation)}",
     ]
-    if place is not None:
-        file = json.dumps(place.file)
-        where = f"File: {file}, Line: {place.line}, Column: {place.column}"
+    if position is not None:
+        file = json.dumps(position.file)
+        where = f"File: {file}, Line: {position.line}, Column: {position.column}"
         lines.append(f"DebugLoc:        {{ {where} }}")
     lines += ["Args:", f"  - Remark:        {json.dumps(remark.message)}"]
     lines += [f"  - Note:          {json.dumps(note.message)}" for note in remark.notes]
@@ -95,7 +95,7 @@ def remark_sink(
 
     A program may be analysed more than once, with the same remarks.
     """
-    from .diagnostics import from_remark
+    from .print_diagnostics import from_remark
 
     seen: set[Diagnostic] = set()
 

@@ -16,11 +16,11 @@ from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
 from ...runtime.host.program import RegisterValues
+from .bound_tensors import bind_tensor, in_place, read_tensor, write_tensor
 from .function_lowering import FunctionLowering
-from .resources import bind_tensor, in_place, read_tensor, write_tensor
 from .rules import lowers
 from .size_rules import same_sizes
-from .stream_steps import allocate, count, reach, replaced_unless, resource_of
+from .stream_steps import allocate, check_owner, count, replaced_unless, resource_of
 from .values import HostResource, HostView, NotLowered
 
 
@@ -86,7 +86,7 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
     there = given.bytes(lowering.builder)
     is_larger = isinstance(size, int) and isinstance(there, int) and size > there
     if in_place(op, bound) is not None and not is_larger:
-        lowering.take(op.operands[0])
+        lowering.acquire(op.operands[0])
         count(lowering, owner, INPUTS, there)
         if size != there:
             contents = _grown(lowering, contents, there)
@@ -115,13 +115,13 @@ def _grown(lowering: FunctionLowering, contents: HostResource, there: IndexOrInt
 @lowers("stream.tensor.export")
 def _export(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
-    reach(lowering, op, source, lowering.program.device(op))
+    check_owner(lowering, op, source, lowering.program.device(op))
     tensor = ranked(op, required(op, "source_encoding"))
     shape = mixed_list(static_shape(tensor) or (), [lowering.number(e) for e in op.operands[1:-1]])
     bound = bind_tensor(op, source, tensor, shape)
     found = read_tensor(lowering, op, bound)
     if found.block is not None and found.block == source.block:
         # The result shares the block of the resource.
-        lowering.take(op.operands[0])
+        lowering.acquire(op.operands[0])
         count(lowering, source.owner, RESULTS, found.bytes(lowering.builder))
     lowering.bind(op.results[0], HostView(found, tensor.element_type))

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.frames import Device, Frame
+from ...interpreter.frames import Frame, Process
 from ...interpreter.registry import find_entry
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value
@@ -16,8 +16,6 @@ from ...runtime.abi.elements import Element
 from ...runtime.collectives import Collective, Group, Shape
 from ...runtime.host.exchanges import MEET, RECEIVE, SEND, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature
-
-ALONE = "needs the devices of a grid, but the program runs on one device alone"
 
 COMPUTED = frozenset(("shard.process_linear_index", "shard.process_multi_index", "tensor.extract"))
 """Operations, beside `arith`, whose results depend only on the process and their operands."""
@@ -63,13 +61,13 @@ class KnownNumbers:
 class CollectiveCall:
     """The input and output of a rule for a collective."""
 
-    def __init__(self, device: Device, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
+    def __init__(self, process: Process, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
         """Prepare a call without steps.
 
         - `shape`: the local operand's shape, with `DYNAMIC_SIZE` where dynamic;
         - `numbers`: the values of index operands.
         """
-        self.device = device
+        self.process = process
         self.shape = shape
         self.steps: list[ExchangeStep] = []
         self._numbers = numbers

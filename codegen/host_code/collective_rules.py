@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from xdsl.ir import Operation
 
+from ...interpreter.collective_signatures import (
+    collective_signature,
+    message_signature,
+    reduction_kind,
+)
 from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
-from ...interpreter.signatures import collective_signature, message_signature, reduction_kind
 from ...ir.attribute_access import flag, integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
@@ -28,9 +32,9 @@ Rule = Callable[[CollectiveCall, Operation], None]
 
 
 def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
-    grid = resolve_grid(op, call.device)
+    grid = resolve_grid(op, call.process)
     axes = axes_on(op, grid, "grid_axes")
-    return grid, axes, group_of(grid, call.device.process, axes)
+    return grid, axes, group_of(grid, call.process.index, axes)
 
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
@@ -135,10 +139,10 @@ def _receive(call: CollectiveCall, op: Operation) -> None:
 
 
 def _update_halo(call: CollectiveCall, op: Operation) -> None:
-    grid = resolve_grid(op, call.device)
+    grid = resolve_grid(op, call.process)
     exchanges = halo_exchanges(op, [call.number(each) for each in op.operands[1:]])
     for dimension, axes, (low, high) in exchanges:
-        group = group_of(grid, call.device.process, axes)
+        group = group_of(grid, call.process.index, axes)
         signature = collective_signature(
             op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )

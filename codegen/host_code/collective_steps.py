@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.frames import Device, Frame
-from ...interpreter.shard import resolve_grid
+from ...interpreter.frames import Frame, Process
+from ...interpreter.shard import NO_GRID, resolve_grid
 from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
 from ...runtime.collectives import Shape
@@ -20,7 +20,7 @@ from ...runtime.host.exchanges import Exchange, ExchangeFailed
 from ...runtime.host.program import RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...sharding.collective_matching import DYNAMIC_SIZE
-from .collective_calls import ALONE, CollectiveCall, KnownNumbers
+from .collective_calls import CollectiveCall, KnownNumbers
 from .collective_rules import COLLECTIVE_RULES
 from .executable_steps import dispatched_tensor
 from .function_lowering import FunctionLowering
@@ -39,7 +39,7 @@ def _process(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("shard.process_multi_index")
 def _processes(lowering: FunctionLowering, op: Operation) -> None:
     _need_grid(lowering, op)
-    grid = resolve_grid(op, Device(lowering.program.symbols, lowering.program.grid))
+    grid = resolve_grid(op, Process(lowering.program.symbols, lowering.program.grid))
     builder = lowering.builder
     process = builder.compute("process")
     for axis, result in zip(
@@ -54,7 +54,7 @@ def _processes(lowering: FunctionLowering, op: Operation) -> None:
 
 def _need_grid(lowering: FunctionLowering, op: Operation) -> None:
     if lowering.program.grid is None:
-        lowering.fail(op, lambda _: ALONE)
+        lowering.fail(op, lambda _: NO_GRID)
 
 
 @lowers(*COLLECTIVE_RULES)
@@ -92,7 +92,7 @@ def _start_collective(
 def _contents(lowering: FunctionLowering, op: Operation) -> list[HostValue]:
     """Return the operands of a collective. Raises NotLowered if it has no host code."""
     if lowering.program.grid is None:
-        raise NotLowered(op, ALONE)
+        raise NotLowered(op, NO_GRID)
     contents = [lowering.value(operand) for operand in op.operands]
     if not isinstance(contents[0], HostTensor):
         raise NotLowered(op, "sends what is no tensor, which has no host code")
@@ -114,23 +114,23 @@ class _Collective:
     def call(self, machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         """Perform the exchange; return the words of the result."""
         if machine.communicator is None:
-            raise OperationError(self._op, ALONE)
+            raise OperationError(self._op, NO_GRID)
         open_sizes = sum(size == DYNAMIC_SIZE for size in self._shape)
         rest = iter(numbers[1 + open_sizes :])
         known = {
             operand: content if isinstance(content, int) else next(rest)
             for operand, content in self._indices
         }
-        exchange = self._exchange(self._device(machine.process), known)
+        exchange = self._exchange(self._process(machine.process), known)
         try:
             return exchange.perform(machine, numbers, self._op)
         except ExchangeFailed as problem:
             raise OperationError(self._op, str(problem)) from problem
 
-    def recorded(self, process: int) -> Exchange | None:
+    def recorded(self, index: int) -> Exchange | None:
         """Return the exchange of a process, `None` if it depends on values at run time."""
-        device = self._device(process)
-        numbers = KnownNumbers(Frame(device))
+        process = self._process(index)
+        numbers = KnownNumbers(Frame(process))
         known: dict[SSAValue, int] = {}
         for operand, content in self._indices:
             number = content if isinstance(content, int) else numbers.of(operand)
@@ -138,7 +138,7 @@ class _Collective:
                 return None
             known[operand] = int(number)
         try:
-            return self._exchange(device, known)
+            return self._exchange(process, known)
         except OperationError:
             return None
 
@@ -148,16 +148,16 @@ class _Collective:
         if exchange is not None:
             exchange.prepare(machine, self._op)
 
-    def _exchange(self, device: Device, numbers: Mapping[SSAValue, int]) -> Exchange:
-        call = CollectiveCall(device, self._shape, numbers)
+    def _exchange(self, process: Process, numbers: Mapping[SSAValue, int]) -> Exchange:
+        call = CollectiveCall(process, self._shape, numbers)
         COLLECTIVE_RULES[self._op.name](call, self._op)
         result = type_shape(self._op.results[0].type, self._op) or ()
         dynamic_results = tuple(each for each, size in enumerate(result) if size < 0)
         item = self._tensor.dtype.itemsize
         return Exchange(self._shape, item, tuple(call.steps), dynamic_results, self._is_static)
 
-    def _device(self, process: int) -> Device:
-        return Device(self._symbols, self._grid, process)
+    def _process(self, index: int) -> Process:
+        return Process(self._symbols, self._grid, index)
 
     @property
     def _tensor(self) -> HostTensor:

@@ -7,13 +7,12 @@ from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...interpreter.entry_points import argument_types, result_types
+from ...interpreter.function_signatures import argument_types, result_types
 from ...ir.attribute_access import flag, integers, operand_groups, symbol, text
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Outgoing, Register
 from .function_lowering import BlockGraph, FunctionLowering
-from .products import counted_loop
 from .program_lowering import callee_of
 from .rules import lowers, lowers_branch
 from .tensor_steps import insertion_geometry, write_part
@@ -50,7 +49,7 @@ def taken_words(lowering: FunctionLowering, op: Operation, values: Values) -> li
     return [
         word
         for value in values
-        for word in flatten(lowering.take(value), passed_type(value, op), op)
+        for word in flatten(lowering.acquire(value), passed_type(value, op), op)
     ]
 
 
@@ -146,7 +145,7 @@ def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
 def _check_step(lowering: FunctionLowering, op: Operation, step: IndexOrInt) -> None:
     """Fail at run time if a step is not positive."""
     if isinstance(step, Register) or step <= 0:
-        wrong = lowering.failing(
+        wrong = lowering.failure_label(
             op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
         )
         lowering.builder.jump_unless(lowering.builder.compare("sgt", step, 0), wrong)
@@ -252,7 +251,7 @@ def _parallel(lowering: FunctionLowering, op: Operation) -> None:
 
     with lowering.branch(), ExitStack() as stack:
         indices = [
-            builder.hold(stack.enter_context(counted_loop(builder, low, high, step)))
+            builder.hold(stack.enter_context(builder.loop(low, high, step)))
             for low, high, step in ranges
         ]
         lowering.lower_region(op.regions[0], indices, reduce)
@@ -283,7 +282,7 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
         is_read = list(outputs).count(output) > 1 or any(
             use.operation.name != INSERTION or use.index != 1 for use in argument.uses
         )
-        results.append(lowering.copy(before) if is_read else lowering.own(output))
+        results.append(lowering.copy(before) if is_read else lowering.writable_tensor(output))
         # Iterations borrow the output.
         kept = HostTensor(before.address, None, before.shape, before.dtype)
         shared += flatten(kept, output.type, op)
@@ -301,9 +300,7 @@ def _forall(lowering: FunctionLowering, op: Operation) -> None:
             write_part(lowering, insertion, geometry, target)
 
     with lowering.branch(), ExitStack() as stack:
-        indices = [
-            builder.hold(stack.enter_context(counted_loop(builder, *each))) for each in ranges
-        ]
+        indices = [builder.hold(stack.enter_context(builder.loop(*each))) for each in ranges]
         lowering.lower_region(op.regions[0], [*indices, *shared], insert)
     for result, content in zip(op.results, results, strict=True):
         lowering.bind(result, content)
@@ -348,7 +345,7 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
 @lowers("cf.assert")
 def _assert(lowering: FunctionLowering, op: Operation) -> None:
     message = text(op, "msg")
-    wrong = lowering.failing(op, lambda _: f"does not hold: {message}")
+    wrong = lowering.failure_label(op, lambda _: f"does not hold: {message}")
     lowering.builder.jump_unless(lowering.number(op.operands[0]), wrong)
 
 

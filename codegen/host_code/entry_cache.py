@@ -18,47 +18,44 @@ from .lowering import HostEntry
 REQUIRED = "native code is required"
 
 
-class HostCode:
+class EntryCache:
     """The host code of a module's functions."""
 
     def __init__(self, symbols: Program, devices: Sequence[str] | None = None) -> None:
         """`devices` are the kinds of available devices; `None` if all named devices are."""
         self._symbols = symbols
         self._devices = devices
-        self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | None] = {}
-        self._errors: dict[tuple[Operation, Grid | None], OperationError] = {}
+        self._entries: dict[tuple[Operation, Grid | None], list[HostEntry] | OperationError] = {}
 
     def entry(
         self, target: Operation, grid: Grid | None = None, process: int = 0
     ) -> HostEntry | None:
         """Return a function's host code for a process, `None` if some process has none."""
-        key = target, grid
-        if key not in self._entries:
-            self._entries[key] = self._lowered(target, grid)
-        found = self._entries[key]
-        return None if found is None else found[process % len(found)]
+        found = self.entries(target, grid)
+        return None if isinstance(found, OperationError) else found[process % len(found)]
 
     def entries(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
         """Return a function's host code, or the error that says why it has none.
 
         Process `p` uses the entry at index `p` modulo the length of the list.
         """
-        self.entry(target, grid)
-        return self._entries[target, grid] or self._errors[target, grid]
+        found = self._entries.get((target, grid))
+        if found is None:
+            found = self._entries[target, grid] = self._lowered(target, grid)
+        return found
 
     def require(self, target: Operation, grid: Grid | None) -> None:
         """Raise OperationError if part of a function runs in the interpreter."""
-        self.entry(target, grid)
-        error = self._errors.get((target, grid))
-        if error is not None:
-            raise OperationError(error.operation, f"{error.message} ({REQUIRED})", error.notes)
-        for entry in self._entries[target, grid] or ():
+        found = self.entries(target, grid)
+        if isinstance(found, OperationError):
+            raise OperationError(found.operation, f"{found.message} ({REQUIRED})", found.notes)
+        for entry in found:
             for operation in entry.interpreted:
                 raise OperationError(
                     operation, f"has no kernel and runs in the interpreter ({REQUIRED})"
                 )
 
-    def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | None:
+    def _lowered(self, target: Operation, grid: Grid | None) -> list[HostEntry] | OperationError:
         """Lower a function: once for each process if the grid names devices, otherwise once."""
         count = 1
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
@@ -72,5 +69,4 @@ class HostCode:
         except ForeignFault:
             raise
         except OperationError as error:
-            self._errors[target, grid] = error
-            return None
+            return error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -25,9 +26,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
 from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
-from .function_lowering import FunctionLowering
-from .products import counted_loop
-from .resources import (
+from .bound_tensors import (
     STORES,
     Part,
     bind_tensor,
@@ -38,9 +37,10 @@ from .resources import (
     read_tensor,
     write_tensor,
 )
+from .function_lowering import FunctionLowering
 from .rules import lowers
 from .size_rules import same_sizes
-from .stream_steps import allocate, count, part_of, reach, resource_of, take_over
+from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
 from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
 
 
@@ -53,9 +53,9 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     for value in values:
         content = lowering.value(value)
         if isinstance(content, HostResource):
-            reach(lowering, op, content, here)
+            check_owner(lowering, op, content, here)
             start, end = (lowering.number(each) for each in next(ranges))
-            content = part_of(lowering, op, content, start, end)
+            content = byte_range(lowering, op, content, start, end)
         given.append(content)
     results: list[HostResource] = []
     written: set[int] = set()
@@ -67,7 +67,7 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
             written.add(len(given))
             given.append(results[-1])
             continue
-        results.append(take_over(lowering, op, len(workload) + tied))
+        results.append(writable_resource(lowering, op, len(workload) + tied))
         given[tied] = results[-1]
         taken.add(tied)
     function, counting = dispatched_kernel(op, lowering.program.frame)
@@ -90,8 +90,7 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     lowering.fresh, lowering.tied, lowering.program.current_device = outer
     lowering.builder.emit("device", lowering.program.current_device)
     for result, content in zip(op.results, results, strict=True):
-        owned = HostResource(content.address, content.block, content.size, here or content.owner)
-        lowering.bind(result, owned)
+        lowering.bind(result, replace(content, owner=here or content.owner))
 
 
 def dispatched_tensor(
@@ -133,10 +132,7 @@ def _run_workgroups(
     lowering.fresh = lowering.tied = frozenset()
     before = lowering.workgroup
     with lowering.branch(), ExitStack() as stack:
-        ids = [
-            stack.enter_context(counted_loop(lowering.builder, 0, each, 1))
-            for each in reversed(counts)
-        ]
+        ids = [stack.enter_context(lowering.builder.loop(0, each)) for each in reversed(counts)]
         lowering.workgroup = {"id": ids[::-1], "count": counts, "size": (1, 1, 1)}
         lowering.lower_region(body, given, lambda end, contents: None)
     lowering.workgroup = before
@@ -174,7 +170,7 @@ def _one_workgroup(lowering: FunctionLowering, op: Operation) -> None:
 def _borrowed(content: HostValue) -> HostValue:
     """Return a value without its reference; numbers are unchanged."""
     if isinstance(content, HostResource):
-        return HostResource(content.address, None, content.size, content.owner)
+        return replace(content, block=None)
     return content
 
 
@@ -197,7 +193,7 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
         raise NotLowered(op, f"binds {kind}: only tensors can be run")
     at_start = SizeRules(((Word(0), 0),), (Word(1),))
     lowering.check(op, [offset, binding.size], lambda found: check_offset(op, *found), at_start)
-    part = part_of(lowering, op, binding, offset, binding.size)
+    part = byte_range(lowering, op, binding, offset, binding.size)
     shape = mixed_list(tensor.get_shape(), dims)
     lowering.values[op.results[0]] = bind_tensor(op, part, tensor, shape)
 

@@ -21,7 +21,7 @@ from .program_lowering import ProgramLowering
 from .rules import ExitRule, lowers, lowers_branch
 from .value_lowering import ValueLowering
 from .values import (
-    AlwaysRefused,
+    AlwaysFails,
     HostTensor,
     HostValue,
     NotLowered,
@@ -37,7 +37,7 @@ class FunctionLowering(ValueLowering):
 
     def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
         super().__init__(program, function)
-        self.destination: Callable[..., HostTensor | None] = lambda *_: None
+        self.result_binding: Callable[..., HostTensor | None] = lambda *_: None
         """Returns the memory that a kernel's result will be stored to, `None` if unknown."""
         self.fresh: frozenset[SSAValue] = frozenset()
         """Arguments of an executable's function that are new buffers, not accessed elsewhere."""
@@ -150,7 +150,7 @@ class FunctionLowering(ValueLowering):
             self.dying = frozenset(dead).difference(captured(step.operation))
             try:
                 self._lower_step(step)
-            except AlwaysRefused as error:
+            except AlwaysFails as error:
                 number = self.program.failure(lambda _, error=error: error)
                 self.builder.emit("fail", number, ())
                 return
@@ -166,7 +166,7 @@ class FunctionLowering(ValueLowering):
             branch(self, end, graph)
             return
         self.dying = frozenset(self.owned).difference(captured(end))
-        values = [self.take(operand) for operand in end.operands]
+        values = [self.acquire(operand) for operand in end.operands]
         if end.regions:
             # The regions of the terminator read values of the block.
             leave(end, values)
@@ -235,7 +235,7 @@ class BlockGraph:
             words = [
                 word
                 for value in arguments
-                for word in flatten(lowering.take(value), value.type, op)
+                for word in flatten(lowering.acquire(value), value.type, op)
             ]
             lowering.release_all(alive)
             lowering.builder.move_all(self.registers[block], words)

@@ -52,7 +52,7 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
     first = _place(lowering, op, kind)
     if first is None:
         raise NotLowered(op, "stores to a global that no function stores to")
-    words = flatten(lowering.take(op.operands[0]), kind, op)
+    words = flatten(lowering.acquire(op.operands[0]), kind, op)
     addresses = _addresses(lowering, first, len(words))
     if _has_block(kind, op):
         builder.emit("release", builder.compute("load_i64", addresses[BLOCK]))

@@ -14,12 +14,19 @@ from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
-from ..kernels.contractions import SMALLEST_PRODUCT, PackedProduct
-from ..kernels.kernel_text import Bound, Constant, Found, KernelText, Number, Portion
+from ..kernels.kernel_text import (
+    Bound,
+    Constant,
+    FailedValue,
+    IndexConstant,
+    KernelText,
+    SectionConstant,
+)
+from ..kernels.panel_products import SMALLEST_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .elements import load_element
 from .function_lowering import FunctionLowering
-from .products import run_product
+from .panel_product_steps import run_product
 from .rules import lowers
 from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
@@ -67,7 +74,7 @@ def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
         return register
     shape, dtype = lowering.shape(value), element_dtype(value.type, op)
     if lowering.fresh or lowering.tied:
-        stored = lowering.destination(lowering, value, shape, step)
+        stored = lowering.result_binding(lowering, value, shape, step)
         if stored is not None:
             if step.kernel is not None and not _reads(lowering, step.kernel, stored):
                 for operand, old in _alike(lowering, step, shape, dtype):
@@ -107,7 +114,7 @@ def _product(
     lowering: FunctionLowering,
     step: Step,
     kernel: KernelText,
-    product: PackedProduct,
+    product: PanelProduct,
     bound: dict[Bound, Memory],
 ) -> None:
     """Run a product by packed panels if it is large, otherwise by its loop kernel."""
@@ -116,8 +123,8 @@ def _product(
     work = builder.product(sizes)
 
     def by_panels() -> None:
-        def run(text: KernelText, portions: Mapping[Portion, IndexOrInt]) -> None:
-            dispatch(lowering, text, bound, step.operation, portions, work)
+        def run(text: KernelText, sections: Mapping[SectionConstant, IndexOrInt]) -> None:
+            dispatch(lowering, text, bound, step.operation, sections, work)
 
         panels = run_product(lowering, product, sizes, bound, run)
         for each in panels:
@@ -141,7 +148,7 @@ def _product(
     builder.bind_label(end)
 
 
-def _loop_sizes(lowering: FunctionLowering, product: PackedProduct) -> list[IndexOrInt]:
+def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[IndexOrInt]:
     """Return the trip counts of a product's loops."""
     view = product.contraction.view
     sizes: list[IndexOrInt] = [0] * len(view.iterators)
@@ -159,7 +166,7 @@ def dispatch(
     kernel: KernelText,
     bound: Mapping[Bound, Memory],
     op: Operation,
-    portions: Mapping[Portion, IndexOrInt] | None = None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None = None,
     products: IndexOrInt = 0,
 ) -> None:
     """Run a kernel on values of the program; `bound` maps other buffers and results to memory.
@@ -168,7 +175,7 @@ def dispatch(
     """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
-    constants = [_constant(lowering, each, bound, portions) for each in kernel.constants]
+    constants = [_constant(lowering, each, bound, sections) for each in kernel.constants]
     if write_small_kernel(builder, kernel, bindings):
         return
     work = _work(lowering, kernel, bound)
@@ -276,13 +283,13 @@ def _constant(
     lowering: FunctionLowering,
     each: Constant,
     bound: Mapping[Bound, Memory],
-    portions: Mapping[Portion, IndexOrInt] | None,
+    sections: Mapping[SectionConstant, IndexOrInt] | None,
 ) -> IndexOrInt:
-    if isinstance(each, Portion):
-        return (portions or {})[each]
-    if isinstance(each, Found):
+    if isinstance(each, SectionConstant):
+        return (sections or {})[each]
+    if isinstance(each, FailedValue):
         return 0
-    if isinstance(each, Number):
+    if isinstance(each, IndexConstant):
         return lowering.number(each.value)
     found = bound.get(each.tensor)
     if isinstance(found, HostTensor):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.regions import captured, successors
-from ..kernels.kernel_text import Found, KernelText, Number, Portion
+from ..kernels.kernel_text import FailedValue, IndexConstant, KernelText, SectionConstant
 from ..kernels.schedule import Schedule
 
 
@@ -95,8 +95,8 @@ def _step_reads(operation: Operation, kernel: KernelText | None) -> list[SSAValu
     if kernel is None:
         return [*operation.operands, *captured(operation)]
     constants = [
-        constant.value if isinstance(constant, Number) else constant.tensor
+        constant.value if isinstance(constant, IndexConstant) else constant.tensor
         for constant in kernel.constants
-        if not isinstance(constant, Portion | Found)
+        if not isinstance(constant, SectionConstant | FailedValue)
     ]
     return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...interpreter.entry_points import argument_types, result_types
 from ...interpreter.frames import Program
+from ...interpreter.function_signatures import argument_types, result_types
 from ...interpreter.run import functions, grid_of, public_functions
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
@@ -16,7 +16,7 @@ from ...runtime.host.entry import EntryPoint, PassedResult
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction
 from ...sharding.grid import Grid
-from . import resources
+from . import bound_tensors
 from .function_lowering import FunctionLowering
 from .program_lowering import ProgramLowering
 from .rules import load_rules
@@ -66,7 +66,7 @@ class HostEntry(EntryPoint):
 def _lower(program: ProgramLowering, target: Operation, function: HostFunction) -> None:
     arguments, results = argument_types(target), result_types(target)
     lowering = FunctionLowering(program, function)
-    lowering.destination = resources.destination
+    lowering.result_binding = bound_tensors.result_binding
     lowering.lower_function(target, arguments, results)
 
 

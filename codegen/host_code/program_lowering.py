@@ -11,10 +11,10 @@ import numpy as np
 from xdsl.ir import Attribute, Block, Operation
 
 from ...interpreter.constants import constant_array
-from ...interpreter.devices import place, provide
-from ...interpreter.frames import Device, Frame, Program
+from ...interpreter.devices import device_of, initial_memory
+from ...interpreter.frames import Frame, Process, Program
 from ...interpreter.kernels import dispatched_kernel
-from ...interpreter.registry import find_brancher, find_entry, is_terminator
+from ...interpreter.registry import find_entry, find_successor, is_terminator
 from ...interpreter.spmd import run_lockstep
 from ...interpreter.storage import Resource
 from ...ir.attribute_access import operation_name, symbol
@@ -40,7 +40,7 @@ from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
 from .overlap import overlapped
 from .scalars import has_instructions
-from .values import AlwaysRefused, NotLowered
+from .values import AlwaysFails, NotLowered
 
 ON_HOST = frozenset(("tensor.insert",))
 """Operations that have a kernel, but take only a few instructions of host code."""
@@ -58,8 +58,8 @@ class ProgramLowering:
         devices: Sequence[str] | None = None,
     ) -> None:
         """`lower` writes a function's host code; `devices` are the kinds of available devices."""
-        memory = provide(symbols.module, devices, grid, process)
-        self.frame = Frame(Device(symbols, grid, process, {**memory}))
+        memory = initial_memory(symbols.module, devices, grid, process)
+        self.frame = Frame(Process(symbols, grid, process, {**memory}))
         """The interpreter's frame, which holds devices and globals."""
         self.devices: list[str | None] = [None]
         """The devices that the program names; a resource's owner is an index into this list."""
@@ -155,12 +155,12 @@ class ProgramLowering:
     def device(self, op: Operation, affinity: Attribute | None = None) -> int:
         """Return the number of the device that an operation runs on, or that an affinity names.
 
-        Raises AlwaysRefused for a device that the process does not have.
+        Raises AlwaysFails for a device that the process does not have.
         """
         try:
-            return self.device_named(place(op, self.frame, affinity))
+            return self.device_named(device_of(op, self.frame, affinity))
         except OperationError as error:
-            raise AlwaysRefused(error.operation, error.message, error.notes) from error
+            raise AlwaysFails(error.operation, error.message, error.notes) from error
 
     def device_named(self, name: str | None) -> int:
         """Return the number of a device; `None`, for no device, has number 0."""
@@ -183,10 +183,10 @@ class ProgramLowering:
         Raises NotLowered if its load cannot be interpreted.
         """
         entry = find_entry("util.global.load")
-        if entry is None or entry.drive is None:
+        if entry is None or entry.run_regions is None:
             raise NotLowered(op, "loads a global, which has no host code")
-        routine = entry.drive(op, (), self.frame)
-        ((value,),) = run_lockstep([self.frame.device.run(routine)], op)
+        routine = entry.run_regions(op, (), self.frame)
+        ((value,),) = run_lockstep([self.frame.process.run(routine)], op)
         return value
 
     def place_global(self, op: Operation, words: Callable[[], Sequence[Constant]]) -> int | None:
@@ -253,7 +253,7 @@ def _is_initializing(op: Operation) -> bool:
 
 
 def _is_end(name: str) -> bool:
-    return is_terminator(name) or find_brancher(name) is not None
+    return is_terminator(name) or find_successor(name) is not None
 
 
 def _is_on_host(operation: Operation) -> bool:

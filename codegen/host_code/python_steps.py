@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...interpreter.frames import (
-    Device,
     Exit,
     Frame,
+    Process,
     ResultType,
     check_result,
-    executed,
     result_check,
+    run_implementation,
 )
 from ...interpreter.registry import find_entry
 from ...interpreter.spmd import run_lockstep
@@ -32,7 +32,16 @@ from ...runtime.host.virtual_machine import VirtualMachine
 from .control_flow import bind_results, registers_for
 from .function_lowering import FunctionLowering
 from .rules import lowers
-from .values import HostObject, HostTensor, HostValue, NotLowered, element_dtype, type_shape
+from .values import (
+    HostObject,
+    HostTensor,
+    HostValue,
+    NotLowered,
+    dynamic_words,
+    element_dtype,
+    filled_words,
+    type_shape,
+)
 
 NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 """Prefixes of operations that have a rule of their own or cannot be lowered."""
@@ -86,7 +95,7 @@ def _known_objects(
     contents: Sequence[HostValue],
 ) -> None:
     """Evaluate an operation without numeric results, such as a sharding, at compile time."""
-    frame = Frame(Device(lowering.program.symbols, lowering.program.grid))
+    frame = Frame(Process(lowering.program.symbols, lowering.program.grid))
     for value, content in zip(values, contents, strict=True):
         if isinstance(content, HostObject):
             frame.values[value] = content.value
@@ -104,7 +113,7 @@ WITHOUT_EFFECT = frozenset(("shard.grid", "sdy.mesh"))
 def _registers_of(content: HostValue) -> list[Register]:
     """Return the registers of a value: its address, if it is a tensor, and unknown numbers."""
     if isinstance(content, HostTensor):
-        return [content.address, *(each for each in content.shape if isinstance(each, Register))]
+        return [content.address, *dynamic_words(content.shape)]
     return [content] if isinstance(content, Register) else []
 
 
@@ -122,7 +131,7 @@ def _interpreted(
 
     def call(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         rest = iter(numbers)
-        frame = Frame(Device(symbols, grid, machine.process))
+        frame = Frame(Process(symbols, grid, machine.process))
         for value, content in zip(values, contents, strict=True):
             frame.values[value] = _value(value, content, rest)
         with np.errstate(all="ignore"):
@@ -140,7 +149,7 @@ def _value(value: SSAValue, content: HostValue, rest: Any) -> Value:
         return content.value
     if isinstance(content, HostTensor):
         address = next(rest)
-        shape = tuple(each if isinstance(each, int) else next(rest) for each in content.shape)
+        shape = filled_words(content.shape, rest)
         data = view(address, prod(shape) * content.dtype.itemsize)
         return data.view(content.dtype).reshape(shape)
     word = content if isinstance(content, int) else next(rest)
@@ -158,10 +167,10 @@ def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
     entry = find_entry(operation_name(op))
     operands = [frame.values[operand] for operand in op.operands]
     if entry is not None and entry.execute is not None:
-        return executed(op, entry.execute, operands, frame)
-    if entry is None or entry.drive is None:
-        raise OperationError(op, "cannot be executed")
-    (results,) = run_lockstep([frame.device.run(entry.drive(op, operands, frame))], op)
+        return run_implementation(op, entry.execute, operands, frame)
+    if entry is None or entry.run_regions is None:
+        raise OperationError(op, "cannot be run_implementation")
+    (results,) = run_lockstep([frame.process.run(entry.run_regions(op, operands, frame))], op)
     return results.values if isinstance(results, Exit) else results
 
 

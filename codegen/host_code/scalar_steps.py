@@ -52,7 +52,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
     builder = lowering.builder
     left, right = operands
     if not isinstance(right, int) or right == 0:
-        zero = lowering.failing(op, lambda _: "divides by zero")
+        zero = lowering.failure_label(op, lambda _: "divides by zero")
         builder.jump_unless(right, zero)
     width = integer_width(op.operands[0].type) or 64
     lowest = -(1 << (width - 1))
@@ -60,7 +60,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
         return
     if isinstance(left, int) and left != lowest:
         return
-    overflows = lowering.failing(op, lambda _: f"divides {lowest} by -1, which overflows")
+    overflows = lowering.failure_label(op, lambda _: f"divides {lowest} by -1, which overflows")
     is_lowest = builder.hold(builder.compare("eq", left, lowest))
     is_minus_one = builder.hold(builder.compare("eq", right, -1))
     builder.emit("jump_if", builder.compute("andi_i1", is_lowest, is_minus_one), overflows)

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
 from ...interpreter import tensor, tosa, tosa_data
-from ...interpreter.frames import check_alike, check_result, result_check
+from ...interpreter.frames import check_equal_shapes, check_result, result_check
 from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
 from ...interpreter.loops import check_indices
 from ...ir.attribute_access import integer, integers, mixed, operand_groups
@@ -85,7 +85,7 @@ class ShapeResolver:
         if is_scalar_operation(name):
             tensors = [each for each in operation.operands if isinstance(each.type, TensorType)]
             shapes = self.shapes(tensors) or [()]
-            check_alike(operation, shapes)
+            check_equal_shapes(operation, shapes)
             return [shapes[0]] * len(operation.results)
         raise OperationError(operation, "has a result whose shape the native backend cannot tell")
 
@@ -188,7 +188,7 @@ def _unpacked(shapes: ShapeResolver, op: Operation) -> Shape:
 
 def _softmax(shapes: ShapeResolver, op: Operation) -> Shape:
     given = shapes.shapes(op.operands)
-    check_alike(op, given)
+    check_equal_shapes(op, given)
     return given[0]
 
 

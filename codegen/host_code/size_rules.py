@@ -121,18 +121,18 @@ def fixed_sizes(shape: Sequence[int]) -> SizeRules:
     return SizeRules(tuple((Word(axis), size) for axis, size in enumerate(shape) if size >= 0))
 
 
-def given_sizes(rules: SizeRules, known: Sequence[int | None]) -> SizeRules:
-    """Substitute known words in rules, and renumber the unknown words."""
+def given_sizes(rules: SizeRules, words: Sequence[IndexOrInt]) -> SizeRules:
+    """Substitute known words in rules, and renumber the words that are in registers."""
     positions: dict[int, int] = {}
-    for position, value in enumerate(known):
-        if value is None:
+    for position, word in enumerate(words):
+        if isinstance(word, Register):
             positions[position] = len(positions)
 
     def given(size: Size) -> Size:
         if not isinstance(size, Word):
             return size
-        value = known[size.position]
-        return Word(positions[size.position]) if value is None else value
+        word = words[size.position]
+        return Word(positions[size.position]) if isinstance(word, Register) else word
 
     equal = tuple((given(left), given(right)) for left, right in rules.equal)
     total = None if rules.total is None else given(rules.total)

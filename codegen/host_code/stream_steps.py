@@ -7,6 +7,7 @@ the bytes of the operand if nothing else reads the operand.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,13 @@ from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules, Word
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
+from .bound_tensors import has_spare_bits
 from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
-from .resources import has_spare_bits
 from .rules import lowers
 from .size_rules import PART_OF_BYTES, same_sizes
-from .values import HostResource, NotLowered, element_dtype
+from .values import HostResource, NotLowered, dynamic_words, element_dtype, filled_words
 
 
 def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
@@ -43,7 +44,7 @@ def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> Hos
     raise NotLowered(op, "takes what is no resource")
 
 
-def reach(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
+def check_owner(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
     """Fail at run time if a device accesses a resource of another device."""
     if here == 0:
         return
@@ -80,7 +81,7 @@ def count(lowering: FunctionLowering, device: IndexOrInt, word: int, amount: Ind
         builder.emit("count", account(device, word), builder.hold(amount))
 
 
-def part_of(
+def byte_range(
     lowering: FunctionLowering,
     op: Operation,
     value: HostResource,
@@ -103,7 +104,7 @@ def part_of(
     return HostResource(address, value.block, builder.subtract(end, start), value.owner)
 
 
-def take_over(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
+def writable_resource(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
     """Return a writable copy of an operand, in place if nothing else reads the operand.
 
     Raises NotLowered if it is no resource.
@@ -132,12 +133,12 @@ def _alloca(lowering: FunctionLowering, op: Operation) -> None:
 @lowers("stream.async.constant", "stream.tensor.constant")
 def _constant(lowering: FunctionLowering, op: Operation) -> None:
     sizes = [lowering.number(each) for each in op.operands]
-    if any(isinstance(size, Register) for size in sizes):
+    if dynamic_words(sizes):
         raise NotLowered(op, "has a size that is not known")
     entry = find_entry(operation_name(op))
     if entry is None or entry.execute is None:
         raise NotLowered(op, "cannot be executed")
-    known = [np.int64(size) for size in sizes if isinstance(size, int)]
+    known = [np.int64(size) for size in filled_words(sizes, ())]
     (resource,) = entry.execute(op, known, lowering.program.frame)
     lowering.bind(op.results[0], resident(lowering, op, resource))
 
@@ -147,8 +148,8 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
 
     Raises NotLowered if its layout is not resolved.
     """
-    if resource.tensor is not None:
-        raise NotLowered(op, f"has {resource.written_as}, whose layout is not resolved")
+    if resource.unresolved_tensor is not None:
+        raise NotLowered(op, f"has {resource.written_type}, whose layout is not resolved")
     owner = lowering.program.device_named(resource.owner)
     address = lowering.program.resource(resource, owner)
     return HostResource(lowering.builder.constant(address), None, resource.size, owner)
@@ -157,7 +158,7 @@ def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> H
 @lowers("stream.async.cast", "stream.async.clone")
 def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
     source, here = resource_of(lowering, op, 0), lowering.program.device(op)
-    reach(lowering, op, source, here)
+    check_owner(lowering, op, source, here)
     size = lowering.number(op.operands[-1])
 
     def check(numbers: RegisterValues) -> None:
@@ -166,25 +167,22 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
 
     if size != source.size:
         lowering.check(op, [source.size, size], check, same_sizes(1))
-    lowering.take(op.operands[0])
-    owner = here or source.owner
-    lowering.bind(op.results[0], HostResource(source.address, source.block, source.size, owner))
+    lowering.bind_alias(op, replace(source, owner=here or source.owner))
 
 
 @lowers("stream.async.slice")
 def _slice(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
     start, end, size = (lowering.number(each) for each in op.operands[2:])
-    reach(lowering, op, source, lowering.program.device(op))
-    part = part_of(lowering, op, source, start, end)
+    check_owner(lowering, op, source, lowering.program.device(op))
+    part = byte_range(lowering, op, source, start, end)
 
     def check(numbers: RegisterValues) -> None:
         if numbers[0] != numbers[1]:
             raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
 
     lowering.check(op, [part.size, size], check, same_sizes(1))
-    lowering.take(op.operands[0])
-    lowering.bind(op.results[0], part)
+    lowering.bind_alias(op, part)
 
 
 @lowers("stream.async.splat")
@@ -197,10 +195,10 @@ def _splat(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("stream.async.fill")
 def _fill(lowering: FunctionLowering, op: Operation) -> None:
-    reach(lowering, op, resource_of(lowering, op, 0), lowering.program.device(op))
+    check_owner(lowering, op, resource_of(lowering, op, 0), lowering.program.device(op))
     start, end = (lowering.number(each) for each in op.operands[2:4])
-    result = take_over(lowering, op, 0)
-    _write_pattern(lowering, op, part_of(lowering, op, result, start, end), 5)
+    result = writable_resource(lowering, op, 0)
+    _write_pattern(lowering, op, byte_range(lowering, op, result, start, end), 5)
     lowering.bind(op.results[0], result)
 
 
@@ -265,11 +263,11 @@ def _copy_part(
 ) -> None:
     here = lowering.program.device(op)
     source = resource_of(lowering, op, 4)
-    reach(lowering, op, resource_of(lowering, op, 0), here)
-    reach(lowering, op, source, here)
-    part = part_of(lowering, op, source, *taken)
-    result = take_over(lowering, op, 0)
-    target = part_of(lowering, op, result, *into)
+    check_owner(lowering, op, resource_of(lowering, op, 0), here)
+    check_owner(lowering, op, source, here)
+    part = byte_range(lowering, op, source, *taken)
+    result = writable_resource(lowering, op, 0)
+    target = byte_range(lowering, op, result, *into)
     builder = lowering.builder
     builder.emit("copy", target.address, part.address, builder.hold(part.size))
     lowering.bind(op.results[0], result)
@@ -280,7 +278,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
     source = resource_of(lowering, op, 0)
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
-        reach(lowering, op, source, lowering.program.device(op, sender))
+        check_owner(lowering, op, source, lowering.program.device(op, sender))
     if receiver is None:
         owner = 0 if "staging" in str(op.results[0].type) else source.owner
     else:
@@ -289,9 +287,7 @@ def _transfer(lowering: FunctionLowering, op: Operation) -> None:
         if source.owner != owner and (source.owner != 0 or source.block is not None):
             lowering.bind(op.results[0], _moved(lowering, op, source, owner))
             return
-    lowering.take(op.operands[0])
-    moved = HostResource(source.address, source.block, source.size, owner)
-    lowering.bind(op.results[0], moved)
+    lowering.bind_alias(op, replace(source, owner=owner))
 
 
 def _moved(
@@ -308,7 +304,7 @@ def _moved(
 
     if isinstance(source.owner, int):
         return copy()
-    lowering.take(op.operands[0])
+    lowering.acquire(op.operands[0])
     is_there = builder.hold(builder.compare("eq", source.owner, owner))
     address, block = replaced_unless(lowering, source, is_there, copy)
     return HostResource(address, block, source.size, owner)
@@ -353,7 +349,7 @@ def _load(lowering: FunctionLowering, op: Operation) -> None:
     dtype = _stored_dtype(op, kind)
     offset = lowering.number(op.operands[2])
     end = lowering.builder.add(offset, dtype.itemsize)
-    part = part_of(lowering, op, resource_of(lowering, op, 0), offset, end)
+    part = byte_range(lowering, op, resource_of(lowering, op, 0), offset, end)
     loaded = load_element(lowering.builder, part.address, dtype)
     width = integer_width(kind)
     if width is not None and has_spare_bits(kind):
@@ -376,8 +372,8 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
     dtype = _stored_dtype(op, kind)
     offset = lowering.number(op.operands[2])
     builder = lowering.builder
-    result = take_over(lowering, op, 0)
-    part = part_of(lowering, op, result, offset, builder.add(offset, dtype.itemsize))
+    result = writable_resource(lowering, op, 0)
+    part = byte_range(lowering, op, result, offset, builder.add(offset, dtype.itemsize))
     value = builder.hold(lowering.number(op.operands[3]))
     store_element(builder, part.address, value, dtype)
     lowering.bind(op.results[0], result)
@@ -385,7 +381,7 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("stream.async.barrier")
 def _barrier(lowering: FunctionLowering, op: Operation) -> None:
-    lowering.bind(op.results[0], lowering.take(op.operands[0]))
+    lowering.bind_alias(op, lowering.value(op.operands[0]))
 
 
 # What is known before the run -----------------------------------------------------------------

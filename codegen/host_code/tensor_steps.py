@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
@@ -18,7 +19,7 @@ from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
 from .kernel_steps import dispatch
 from .rules import lowers
-from .values import HostTensor, NotLowered, Shape, element_dtype
+from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
 
 
 @lowers(*CONSTANTS)
@@ -32,7 +33,7 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
 @lowers(*SAME_ELEMENTS, "util.optimization_barrier")
 def _pass_on(lowering: FunctionLowering, op: Operation) -> None:
     for operand, result in zip(op.operands, op.results, strict=False):
-        lowering.bind(result, lowering.take(operand))
+        lowering.bind(result, lowering.acquire(operand))
 
 
 @lowers("tensor.cast")
@@ -40,7 +41,7 @@ def _cast(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
     if len(static_shape(op.results[0].type) or ()) != len(tensor.shape):
         raise NotLowered(op, "changes the rank, which has no host code")
-    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
+    lowering.bind_alias(op, replace(tensor, shape=_inferred_shape(lowering, op)))
 
 
 def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
@@ -49,22 +50,10 @@ def _inferred_shape(lowering: FunctionLowering, op: Operation) -> Shape:
     return lowering.shape(op.results[0])
 
 
-def _view(
-    lowering: FunctionLowering,
-    op: Operation,
-    source: HostTensor,
-    address: Register,
-    shape: Shape,
-) -> None:
-    """Bind the result to a view of the first operand's elements."""
-    lowering.take(op.operands[0])
-    lowering.bind(op.results[0], HostTensor(address, source.block, shape, source.dtype))
-
-
 @lowers(*RESHAPES)
 def _reshape(lowering: FunctionLowering, op: Operation) -> None:
     tensor = lowering.tensor(op.operands[0])
-    _view(lowering, op, tensor, tensor.address, _inferred_shape(lowering, op))
+    lowering.bind_alias(op, replace(tensor, shape=_inferred_shape(lowering, op)))
 
 
 @lowers("tensor.empty")
@@ -89,7 +78,7 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
             dimension, shape = 0, (0,)
         lowering.bind(op.results[0], shape[dimension])
         return
-    outside = lowering.failing(op, message, [dimension])
+    outside = lowering.failure_label(op, message, [dimension])
     builder.compute("position", builder.constant(0), dimension, builder.constant(rank), outside)
     result: IndexOrInt = 0
     for axis, size in enumerate(shape):
@@ -130,7 +119,7 @@ def element_address(
         if isinstance(index, int) and isinstance(size, int) and 0 <= index < size:
             position = builder.add(builder.multiply(position, size), index)
             continue
-        outside = outside or lowering.failing(op, message, [*indices, *sizes])
+        outside = outside or lowering.failure_label(op, message, [*indices, *sizes])
         position = builder.compute("position", *builder.hold_all((position, index, size)), outside)
     offset = builder.multiply(position, tensor.dtype.itemsize)
     return builder.hold(builder.add(tensor.address, offset))
@@ -151,7 +140,7 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
     old = lowering.tensor(op.operands[1])
     # Indices are checked before anything is copied.
     address = element_address(lowering, op, old, op.operands[2:])
-    tensor = lowering.own(op.operands[1])
+    tensor = lowering.writable_tensor(op.operands[1])
     builder = lowering.builder
     offset = builder.subtract(address, old.address)
     place = builder.hold(builder.add(tensor.address, offset))
@@ -177,12 +166,12 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     if not len(whole) == len(offsets) == len(sizes) == len(strides):
         raise NotLowered(op, f"slices {len(offsets)} dimensions of {len(whole)}")
     query = lowering.query(op)
-    if any(stride != 1 for stride in strides) or not any(map(_is_register, query.words)):
+    if any(stride != 1 for stride in strides) or not dynamic_words(query.words):
         lowering.check(op, query.words, query.check)
         return offsets, sizes, strides
     # Offsets seldom repeat, so that the checks are emitted as instructions instead of a call of
     # Python.
-    outside = lowering.refusing(op, query)
+    outside = lowering.size_failure_label(op, query)
     part = op.results[0] if first == 1 else op.operands[0]
     given = static_shape(part.type) or () if first == 1 else lowering.shape(part)
     wanted = [sizes[dimension] for dimension in dimensions_of_part(op, part)]
@@ -193,10 +182,6 @@ def _geometry(lowering: FunctionLowering, op: Operation, whole: Shape, first: in
     for numbers in zip(whole, offsets, sizes, strict=True):
         _check_part(lowering, numbers, outside)
     return offsets, sizes, strides
-
-
-def _is_register(word: IndexOrInt) -> bool:
-    return isinstance(word, Register)
 
 
 def _check_part(
@@ -248,7 +233,8 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
     shape = lowering.shapes.result_shape(op, result)
     if _is_contiguous(source.shape, sizes, strides):
-        _view(lowering, op, source, _start(lowering, source, offsets), shape)
+        start = _start(lowering, source, offsets)
+        lowering.bind_alias(op, HostTensor(start, source.block, shape, source.dtype))
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))
@@ -260,7 +246,7 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
 def _insert_slice(lowering: FunctionLowering, op: Operation) -> None:
     old = lowering.tensor(op.operands[1])
     geometry = insertion_geometry(lowering, op, old.shape)
-    target = lowering.own(op.operands[1])
+    target = lowering.writable_tensor(op.operands[1])
     write_part(lowering, op, geometry, target)
     lowering.bind(op.results[0], target)
 

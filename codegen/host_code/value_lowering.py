@@ -28,7 +28,17 @@ from .program_lowering import ProgramLowering
 from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .size_rules import conditions, fixed_sizes, given_sizes
-from .values import Counted, HostTensor, HostValue, NotLowered, Shape, element_dtype, type_shape
+from .values import (
+    Counted,
+    HostTensor,
+    HostValue,
+    NotLowered,
+    Shape,
+    dynamic_words,
+    element_dtype,
+    filled_words,
+    type_shape,
+)
 
 
 class ValueLowering:
@@ -99,8 +109,11 @@ class ValueLowering:
         if isinstance(content, Counted) and content.block is not None:
             self.owned.add(value)
 
-    def take(self, value: SSAValue) -> HostValue:
-        """Return a value with a reference that the caller owns."""
+    def acquire(self, value: SSAValue) -> HostValue:
+        """Return a value with a reference that the caller owns.
+
+        It is the value's own if this is the last reader, otherwise another one.
+        """
         found = self.value(value)
         if isinstance(found, Counted) and found.block is not None:
             if value in self.owned and value in self.dying:
@@ -108,6 +121,11 @@ class ValueLowering:
             else:
                 self.builder.emit("retain", found.block)
         return found
+
+    def bind_alias(self, op: Operation, content: HostValue) -> None:
+        """Bind the result of an operation to content in the block of its first operand."""
+        self.acquire(op.operands[0])
+        self.bind(op.results[0], content)
 
     def may_overwrite(self, value: SSAValue) -> bool:
         """Return whether the current step is the last reader; other values may share its block."""
@@ -141,7 +159,7 @@ class ValueLowering:
         block = self.builder.compute("allocate", self.builder.hold(size))
         return HostTensor(block, block, shape, dtype)
 
-    def own(self, value: SSAValue) -> HostTensor:
+    def writable_tensor(self, value: SSAValue) -> HostTensor:
         """Return a writable tensor with the contents of a value: with a reference, or lent."""
         old = self.tensor(value)
         if value in self.lent and value in self.dying:
@@ -200,8 +218,8 @@ class ValueLowering:
     def infer_shapes(self, op: Operation) -> None:
         """Check the operand shapes of an operation, and record the shapes of its results."""
         query = self.query(op)
-        is_known = all(isinstance(word, int) for word in query.words)
-        self.check(op, query.words, query.check, None if is_known else query.rules())
+        rules = query.rules() if dynamic_words(query.words) else None
+        self.check(op, query.words, query.check, rules)
         for result in op.results:
             if isinstance(result.type, TensorType):
                 self._noted[result] = self.shapes.result_shape(op, result)
@@ -243,15 +261,12 @@ class ValueLowering:
         """Return result shapes that only the interpreter can compute, by a call of Python."""
         query = self.query(op)
         shapes = [type_shape(result.type, op) or () for result in op.results]
-        if all(isinstance(word, int) for word in query.words):
-            constants = [word for word in query.words if isinstance(word, int)]
-            return list(query.result_shapes(constants))
+        if not dynamic_words(query.words):
+            return list(query.result_shapes(filled_words(query.words, ())))
         registers = [self.builder.register() for shape in shapes for size in shape if size < 0]
-        known = [word if isinstance(word, int) else None for word in query.words]
 
         def ask(machine: object, numbers: RegisterValues) -> RegisterValues:
-            rest = iter(numbers)
-            found = query.result_shapes([next(rest) if word is None else word for word in known])
+            found = query.result_shapes(filled_words(query.words, numbers))
             return [
                 size
                 for shape, static in zip(found, shapes, strict=True)
@@ -259,26 +274,17 @@ class ValueLowering:
                 if want < 0
             ]
 
-        words = tuple(word for word in query.words if isinstance(word, Register))
         number = self.program.python(f"{op.name} sizes", ask)
-        self.builder.emit("python", number, tuple(registers), words)
+        self.builder.emit("python", number, tuple(registers), dynamic_words(query.words))
         rest = iter(registers)
         return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
 
-    def refusing(self, op: Operation, query: ShapeQuery | None = None) -> Label:
+    def size_failure_label(self, op: Operation, query: ShapeQuery | None = None) -> Label:
         """Return a label whose code fails with the error in an operation's sizes."""
         query = self.query(op) if query is None else query
-        known = [word if isinstance(word, int) else None for word in query.words]
-        dynamic = [word for word in query.words if isinstance(word, Register)]
-
-        def failure(numbers: RegisterValues) -> OperationError:
-            rest = iter(numbers)
-            return query.failure([next(rest) if word is None else word for word in known])
-
-        number = self.program.failure(failure)
-        return self.builder.later(
-            lambda: self.builder.emit("fail", number, self.builder.hold_all(dynamic))
-        )
+        words = tuple(query.words)
+        number = self.program.failure(lambda numbers: query.failure(filled_words(words, numbers)))
+        return self.builder.later(lambda: self.builder.emit("fail", number, dynamic_words(words)))
 
     # Errors -----------------------------------------------------------------------------------
 
@@ -292,7 +298,7 @@ class ValueLowering:
         number = self.program.failure(lambda numbers: OperationError(op, message(numbers)))
         self.builder.emit("fail", number, self.builder.hold_all(values))
 
-    def failing(
+    def failure_label(
         self,
         op: Operation,
         message: Callable[[RegisterValues], str],
@@ -313,26 +319,24 @@ class ValueLowering:
         `check` gets all of them and raises OperationError. Numbers that fulfil `rules` pass: host
         code tests these, and calls Python only if they do not hold.
         """
-        known = [value if isinstance(value, int) else None for value in values]
-        dynamic = tuple(value for value in values if isinstance(value, Register))
+        words, dynamic = tuple(values), dynamic_words(values)
         if not dynamic:
             try:
-                check([value for value in known if value is not None])
+                check(filled_words(words, ()))
             except OperationError as error:
                 failure = error
                 number = self.program.failure(lambda numbers: failure)
                 self.builder.emit("fail", number, ())
             return
 
-        def filled(numbers: RegisterValues) -> None:
-            rest = iter(numbers)
-            check([next(rest) if value is None else value for value in known])
+        def check_filled(numbers: RegisterValues) -> None:
+            check(filled_words(words, numbers))
 
-        own = None if rules is None else given_sizes(rules, known)
+        own = None if rules is None else given_sizes(rules, words)
         fits = None if own is None else conditions(self.builder, own, dynamic)
         if fits == []:
             return
-        number = self.program.check(filled, own)
+        number = self.program.check(check_filled, own)
         if fits is None:
             self.builder.emit("check", number, dynamic)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...interpreter.entry_points import BUFFER_VIEW, shown_type
+from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import UnsupportedType
 from ...runtime.abi.values import dtype_of, element_type, static_shape
@@ -20,11 +20,22 @@ from ...runtime.host.program import Register
 Shape = tuple[IndexOrInt, ...]
 
 
+def dynamic_words(words: Iterable[IndexOrInt]) -> tuple[Register, ...]:
+    """Return those words that are in registers."""
+    return tuple(word for word in words if isinstance(word, Register))
+
+
+def filled_words(words: Iterable[IndexOrInt], numbers: Iterable[int]) -> tuple[int, ...]:
+    """Return words with their registers replaced by numbers, the values of `dynamic_words`."""
+    rest = iter(numbers)
+    return tuple(word if isinstance(word, int) else next(rest) for word in words)
+
+
 class NotLowered(OperationError):
     """An operation that has no host code."""
 
 
-class AlwaysRefused(OperationError):
+class AlwaysFails(OperationError):
     """An operation that fails in every run that reaches it."""
 
 
@@ -150,7 +161,7 @@ def passed_type(value: SSAValue, op: Operation) -> Attribute:
     """
     if value.type.name != BUFFER_VIEW:
         return value.type
-    found = shown_type(value)
+    found = tensor_type_of(value)
     if found.name == BUFFER_VIEW:
         raise NotLowered(op, "passes a buffer view, of which it is not known what tensor it shows")
     return found

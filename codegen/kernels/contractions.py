@@ -1,222 +1,112 @@
-"""Large matrix products: pack operands into panels, then multiply tile by tile.
-
-Every contraction of two operands is a matrix product whose rows, columns and depth are groups of
-loops (`b x s x k` times `k x n` has the rows `b, s`). It has three kernels: one packs the left
-operand into panels of a tile's rows, one packs the right operand into panels of a tile's columns,
-and one multiplies panels in registers. They run for one section of the product after another, some
-matrices of a batch or some columns, so that only the panels of one section need memory.
-
-Packing converts elements: `f16` and `bf16` are multiplied in `f32`, and narrow integers as pairs of
-16-bit integers, two terms at once. CPUs with suitable instructions multiply `bf16` and 8-bit
-integers as they are stored. Other and small products are plain loop nests.
-"""
+"""View structured operations as matrix products: which loops are batch, rows, columns and depth."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
-from ...dialects.linalg.structured_view import structured_view
-from ...runtime.abi.elements import F16, Element, element_of
-from ...runtime.abi.values import element_type
-from .ast_builder import Term
-from .expressions import write_element
-from .fusion import is_pointwise
-from .kernel_text import Bound, KernelText, Panels, Portion, TileCount
-from .matrix_products import Contraction, contraction_of
-from .moved_operands import read_through
-from .packed_products import Side, gains_from_repacking, packed_tile, panel_blocks
-from .panels import Loops, PanelPacking
-from .reduction_loops import FEW_ROWS, loop_sizes
-from .register_tiles import register_tiles
-from .tile_stores import TileStore
-from .writer import Indices, KernelWriter
+from ...dialects.linalg.structured_view import IteratorType, StructuredView
+from ...ir.index_folding import FoldingIndices, V
+from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element
+from ..microkernels.products import Tile, tile_of_product
+from .product_sums import I32, Factor, product_factors
 
-SMALLEST_PRODUCT = 1 << 19
-"""The multiplications below which packing costs more than it gains."""
-
-ROW_BLOCK = 8
-"""The row panels in a tile of work.
-
-At a depth of 1024 floats they take 384 KiB, which fits the L2 cache beside a column panel.
-"""
-
-COLUMN_BLOCK = 4
-"""The column panels in a tile of work: few, so that each section has work for several threads."""
-
-SECTION_COLUMNS = 32
-"""The most column panels that are packed at a time: 4 MiB at a depth of 1024 floats."""
-
-FIRST_PANEL, PANEL_COUNT = Portion("first panel"), Portion("panels")
-"""The panels that a kernel packs; panels of all matrices of the batch are numbered in order."""
-
-FIRST_WORD, WORDS = Portion("first word"), Portion("words")
-"""The words of depth that kernels pack or multiply.
-
-They are no constants of a product whose depth fits in one block, which is processed whole.
-"""
-
-FIRST_BATCH, BATCHES = Portion("first batch"), Portion("batches")
-FIRST_COLUMN, COLUMNS = Portion("first column panel"), Portion("column panels")
-"""The matrices of the batch and the column panels that a kernel multiplies."""
-
-
-def gains_from_panels(contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> bool:
-    """Return whether packing panels may pay off: not for few rows or columns, nor if strips do."""
-    view = contraction.view
-    for group in (contraction.rows, contraction.columns):
-        sizes = [view.loop_sizes()[loop] for loop in group]
-        if None not in sizes and prod(size or 0 for size in sizes) <= FEW_ROWS:
-            return False
-    stored = [element_of(element_type(each.type), view.operation) for each in view.inputs]
-    if contraction.tile.terms > 1 or F16 in stored:
-        # Strips read scalars in place, and would widen them again for each strip.
-        return True
-    writer = KernelWriter(view.operation, (), is_inline, write_element)
-    tiles = register_tiles(writer, view, loop_sizes(writer, view))
-    return tiles is None or not tiles.is_small
+DEPTH_BLOCK = 4096
+"""The most bytes of depth, in each row or column of a panel, that are multiplied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class PackedProduct:
-    """The three kernels of a contraction, and the panels that two write and the third reads."""
+class Contraction:
+    """The loops of a matrix product by their role, and the element type of the sums.
 
-    contraction: Contraction
-    panels: tuple[Panels, Panels]
-    left: KernelText
-    right: KernelText
-    multiply: KernelText
-
-
-def packed_product(
-    operation: Operation, is_inline: Callable[[SSAValue], bool]
-) -> PackedProduct | None:
-    """Return the kernels that compute a product by panels, `None` where that does not pay off.
-
-    Raises OperationError for unsupported element types.
+    `factors` are its operands in order, and `elements` the types that they are multiplied as.
     """
-    view = structured_view(operation)
-    if view is None or is_pointwise(operation):
+
+    view: StructuredView
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    depth: tuple[int, ...]
+    element: Element
+    factors: tuple[Factor, Factor]
+    elements: tuple[Element, Element]
+
+    @property
+    def tile(self) -> Tile:
+        """What the microkernel multiplies at once."""
+        return tile_of_product(*self.elements, self.element)
+
+    def depth_blocks(self, indices: FoldingIndices[V], depth: int | V) -> tuple[int | V, int | V]:
+        """Return the words of the depth, and the words multiplied at a time, in equal parts."""
+        tile = self.tile
+        steps, words = tile.steps(indices, depth), tile.words(indices, depth)
+        most = DEPTH_BLOCK // self.element.storage_bytes
+        blocks = indices.ceiling_divide(words, most)
+        return words, indices.multiply(indices.ceiling_divide(steps, blocks), tile.step)
+
+    @property
+    def microkernel(self) -> str:
+        """The name of the primitive that multiplies panels."""
+        tile, terms = self.tile, "_".join(each.name for each in self.elements)
+        if tile.step > 1:
+            return f"amx_{terms}"
+        sums = f"{self.element.name}_{tile.rows}_{tile.columns}"
+        return f"words_{terms}_{sums}" if tile.is_as_stored else f"microkernel_{sums}"
+
+
+def contraction_of(
+    view: StructuredView, element_of: Callable[[SSAValue], Element]
+) -> Contraction | None:
+    """Return a structured operation as a matrix product, `None` if it is none.
+
+    Sums must be `f32` or `f64`, or `i32` of operands that fit in 16 bits. `element_of` may raise
+    for unsupported element types.
+    """
+    if len(view.inputs) != 2 or len(view.outputs) != 1:
         return None
-    tile = packed_tile(operation, is_inline)
-    if tile is not None and not gains_from_repacking(operation, tile):
+    element, factors = element_of(view.outputs[0]), product_factors(view.body)
+    if factors is None or element not in (F32, F64, I32):
         return None
-
-    def element(value: SSAValue) -> Element:
-        return element_of(element_type(value.type), operation)
-
-    contraction = contraction_of(read_through(view, is_inline), element)
-    if contraction is None or (tile is None and not gains_from_panels(contraction, is_inline)):
+    if element == I32:
+        for each in factors:
+            width = element_of(view.inputs[each.argument]).width
+            if width not in NATIVE_WIDTHS or width + each.is_unsigned > 16:
+                return None
+    uses = [_loops_of(each) for each in view.maps]
+    if any(each is None for each in uses):
         return None
-    return _ProductWriter(contraction, is_inline).write()
-
-
-class _ProductWriter:
-    """Writes the kernels of a contraction."""
-
-    def __init__(self, contraction: Contraction, is_inline: Callable[[SSAValue], bool]) -> None:
-        self.contraction = contraction
-        self.tile = contraction.tile
-        self.panels = (Panels("left"), Panels("right"))
-        self._is_inline = is_inline
-
-    def write(self) -> PackedProduct:
-        """Write all three kernels."""
-        contraction = self.contraction
-        return PackedProduct(
-            contraction,
-            self.panels,
-            self._pack(0, contraction.rows),
-            self._pack(1, contraction.columns),
-            self._multiply(),
+    left, right, result = (frozenset(each or ()) for each in uses)
+    groups: dict[tuple[bool, bool, bool], list[int]] = {}
+    for loop, iterator in enumerate(view.iterators):
+        is_parallel = iterator is IteratorType.PARALLEL
+        kind = (loop in left, loop in right, loop in result)
+        if is_parallel != kind[2]:
+            return None
+        groups.setdefault(kind, []).append(loop)
+    batch, rows, columns, depth = (
+        tuple(groups.pop(kind, ()))
+        for kind in (
+            (True, True, True),
+            (True, False, True),
+            (False, True, True),
+            (True, True, False),
         )
+    )
+    if groups or not (rows and columns and depth):
+        return None
+    left, right = sorted(factors, key=lambda each: each.argument)
+    loaded = (
+        left.loaded(element_of(view.inputs[0])),
+        right.loaded(element_of(view.inputs[1])),
+    )
+    return Contraction(view, batch, rows, columns, depth, element, (left, right), loaded)
 
-    def _writer(self, result: Bound) -> KernelWriter:
-        operation = self.contraction.view.operation
-        return KernelWriter(operation, (result,), self._is_inline, write_element)
 
-    def _pack(self, position: int, group: Loops) -> KernelText:
-        """Write the kernel that packs an operand."""
-        contraction, panels = self.contraction, self.panels[position]
-        writer = self._writer(panels)
-        first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
-        sizes = loop_sizes(writer, contraction.view)
-        packing = PanelPacking(
-            writer,
-            contraction.view.inputs[position],
-            contraction.view.maps[position],
-            contraction.factors[position],
-            contraction.batch,
-            group,
-            contraction.depth,
-            sizes,
-            contraction.element,
-            self.tile,
-            position == 0,
-            *self._words(writer, sizes),
-        )
-        base = writer.address(panels)
-        code, together = writer.code, packing.together
-        with code.loop("first", "last") as tile:
-            start = code.multiply(tile, together)
-            packing.write(base, first, start, code.minimum(code.add(start, together), packed))
-        return writer.finish(TileCount((((packed,), together),)))
-
-    def _words(self, writer: KernelWriter, sizes: Indices) -> tuple[Term, Term]:
-        """Return the first word of depth of a kernel's section, and the number of words."""
-        code = writer.code
-        depth = code.product([sizes[loop] for loop in self.contraction.depth])
-        if isinstance(depth, int):
-            words, block = self.contraction.depth_blocks(code, depth)
-            if words == block:
-                return 0, words
-        return writer.constant(FIRST_WORD), writer.constant(WORDS)
-
-    def _multiply(self) -> KernelText:
-        contraction, tile = self.contraction, self.tile
-        writer = self._writer(contraction.view.operation.results[0])
-        code = writer.code
-        name, item = contraction.element.name, contraction.element.storage_bytes
-        left, right = (writer.address(each) for each in self.panels)
-        scratch = code.load(f"scratch_{name}_{tile.rows * tile.columns}")
-        sizes = loop_sizes(writer, contraction.view)
-        rows = code.product([sizes[loop] for loop in contraction.rows])
-        first_word, words = self._words(writer, sizes)
-        steps = code.floor_divide(words, tile.step)
-        batches, first_batch, column_panels, start = (
-            writer.constant(each) for each in (BATCHES, FIRST_BATCH, COLUMNS, FIRST_COLUMN)
-        )
-        row_panels = code.ceiling_divide(rows, tile.rows)
-        sides = (
-            Side(left, row_panels, code.multiply(words, tile.rows * item), ROW_BLOCK),
-            Side(right, column_panels, code.multiply(words, tile.columns * item), COLUMN_BLOCK),
-        )
-        with panel_blocks(code, *sides) as (batch, row, column, panels):
-            store = TileStore(
-                writer,
-                contraction,
-                sizes,
-                code.add(first_batch, batch),
-                code.multiply(row, tile.rows),
-                code.multiply(code.add(start, column), tile.columns),
-            )
-            store.prefetch()
-            code.run(contraction.microkernel, *panels, scratch, steps)
-            before, result = contraction.view.outputs[0], contraction.view.operation.results[0]
-            if first_word == 0:
-                store.write(scratch, before)
-            else:
-                with code.when(code.compare("eq", first_word, 0)):
-                    store.write(scratch, before)
-                with code.otherwise():
-                    store.write(scratch, result)
-        row_sizes = tuple(sizes[loop] for loop in contraction.rows)
-        factors = (
-            ((batches,), 1),
-            (row_sizes, tile.rows * ROW_BLOCK),
-            ((column_panels,), COLUMN_BLOCK),
-        )
-        return writer.finish(TileCount(factors))
+def _loops_of(affine_map: AffineMap) -> list[int] | None:
+    """Return the loops of a map whose results are distinct loops, `None` for other maps."""
+    loops = [each.position for each in affine_map.results if isinstance(each, AffineDimExpr)]
+    complete = len(loops) == len(affine_map.results) and len(set(loops)) == len(loops)
+    return loops if complete else None

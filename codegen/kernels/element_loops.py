@@ -131,8 +131,8 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
     small = frozenset[SSAValue]() if is_sliced else frozenset(each for each, _ in updates)
     if updates:
         # Elements of tensors that an iteration computes are written where they are read.
-        is_outer = writer.is_inline
-        writer.is_inline = lambda value: (
+        is_outer = writer.is_fused
+        writer.is_fused = lambda value: (
             is_outer(value) or value in small or _is_made_in(block, value)
         )
     with code.loop("first", "last"):
@@ -143,7 +143,7 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
                 variables += _variables(writer, index, initial)
             else:
                 _copy(writer, initial, result)
-                writer.places[tensor] = result
+                writer.updated_in_place[tensor] = result
         with code.loop(low, high, step) as turn:
             _write_turn(writer, block, turn, variables)
             if is_sliced:
@@ -221,7 +221,7 @@ def _is_made_in(block: Block, value: SSAValue) -> bool:
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:
     code, shape = writer.code, writer.shape(result)
-    if writer.is_inline(initial) or constant_attribute(initial) is not None:
+    if writer.is_fused(initial) or constant_attribute(initial) is not None:
         with code.loops(shape) as indices:
             element = writer.element(initial, indices)
             writer.store(result, code.linear(indices, shape), element)

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from .contractions import PackedProduct, packed_product
-from .kernel_text import Bound, Constant, Dimension, KernelText, Number
+from .kernel_text import Bound, Constant, IndexConstant, KernelText, SizeConstant
 from .loop_nests import write_kernel
+from .panel_products import PanelProduct, panel_product
 from .static_values import constant_attribute
 
-IsInline = Callable[[SSAValue], bool]
+IsFused = Callable[[SSAValue], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """The loops of a kernel, and its packed version for large sizes, `None` if there is none."""
+    """A kernel, and the kernels of a large product by panels, `None` for anything else."""
 
     text: KernelText
-    product: PackedProduct | None
+    product: PanelProduct | None
 
 
 class EqualKernels:
@@ -36,19 +36,19 @@ class EqualKernels:
         self._written: dict[Hashable, tuple[Kernels, _Walk]] = {}
 
     def kernel(
-        self, operation: Operation, results: Sequence[SSAValue], is_inline: IsInline
+        self, operation: Operation, results: Sequence[SSAValue], is_fused: IsFused
     ) -> Kernels:
         """Return the kernel that stores `results` of an operation.
 
         Raises OperationError as `write_kernel` does.
         """
-        walk = _Walk(operation, is_inline)
+        walk = _Walk(operation, is_fused)
         key = walk.key, tuple(operation.results.index(each) for each in results)
         found = self._written.get(key)
         if found is not None:
             return _Binding(found[1], walk).kernels(found[0], operation)
-        text = write_kernel(operation, results, is_inline)
-        written = Kernels(text, packed_product(operation, is_inline))
+        text = write_kernel(operation, results, is_fused)
+        written = Kernels(text, panel_product(operation, is_fused))
         self._written[key] = written, walk
         return written
 
@@ -60,10 +60,10 @@ class _Walk:
     - `values`, `operations`: what the walk visits; equal keys imply the same order.
     """
 
-    def __init__(self, root: Operation, is_inline: IsInline) -> None:
+    def __init__(self, root: Operation, is_fused: IsFused) -> None:
         self.operations: list[Operation] = []
         self.values: dict[SSAValue, int] = {}
-        self._is_inline = is_inline
+        self._is_fused = is_fused
         self.key = self._operation(root)
 
     def _operation(self, operation: Operation) -> Hashable:
@@ -77,7 +77,7 @@ class _Walk:
             tuple(sorted(operation.attributes.items())),
             operands,
             results,
-            tuple(map(self._is_inline, operation.results)),
+            tuple(map(self._is_fused, operation.results)),
             blocks,
         )
 
@@ -89,7 +89,7 @@ class _Walk:
         if number is not None:
             return number
         owner = value.owner
-        if isinstance(owner, Operation) and self._is_inline(value):
+        if isinstance(owner, Operation) and self._is_fused(value):
             described = self._operation(owner)
             return described, self.values[value]
         return self._new(value), constant_attribute(value)
@@ -136,6 +136,6 @@ class _Binding:
         return self._values[value] if isinstance(value, SSAValue) else value
 
     def _constant(self, each: Constant) -> Constant:
-        if isinstance(each, Dimension):
-            return Dimension(self._bound(each.tensor), each.dimension)
-        return Number(self._values[each.value]) if isinstance(each, Number) else each
+        if isinstance(each, SizeConstant):
+            return SizeConstant(self._bound(each.tensor), each.dimension)
+        return IndexConstant(self._values[each.value]) if isinstance(each, IndexConstant) else each

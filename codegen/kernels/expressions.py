@@ -19,11 +19,11 @@ from ...ir.attribute_access import integer, integers, operand_groups
 from ...ir.diagnostics import OperationError
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
-from .choices import inside, write_concatenation
+from .concatenations import in_range, write_concatenation
 from .static_values import dimensions_of_part, shape_of
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS
 from .tosa_expressions import write_elementwise as write_tosa_elementwise
-from .writer import FlatIndices, Indices, KernelWriter
+from .writer import Indices, KernelWriter, LinearIndices
 
 Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
 
@@ -117,7 +117,7 @@ def _structured_results(
     writer: KernelWriter, view: StructuredView, number: int, indices: Indices
 ) -> tuple[Term, ...]:
     output_map = view.output_maps[number]
-    if isinstance(indices, FlatIndices):
+    if isinstance(indices, LinearIndices):
         loops: Indices = indices
     else:
         positions = loop_positions(output_map)
@@ -130,17 +130,17 @@ def _structured_results(
     for operand, affine_map, is_used in zip(operands, view.maps, used, strict=False):
         if not is_used:
             elements.append(0)
-        elif isinstance(indices, FlatIndices) and affine_map.results:
+        elif isinstance(indices, LinearIndices) and affine_map.results:
             elements.append(writer.element(operand, _flat_indices(indices, shape_of(operand))))
         else:
             elements.append(writer.element(operand, writer.apply_map(affine_map, loops)))
     return writer.body(view.body, elements, loops)
 
 
-def _flat_indices(indices: FlatIndices, shape: Sequence[int]) -> Indices:
+def _flat_indices(indices: LinearIndices, shape: Sequence[int]) -> Indices:
     if all(size == 1 for size in shape):
         return (0,) * len(shape)
-    return FlatIndices.at(indices.position, len(shape))
+    return LinearIndices.at(indices.position, len(shape))
 
 
 def _write_elementwise(
@@ -204,7 +204,7 @@ def _insert_slice(writer: KernelWriter, op: Operation, number: int, indices: Ind
     positions: list[Term] = []
     for index, offset, size, stride in zip(indices, offsets, sizes, strides, strict=True):
         distance = code.subtract(index, offset)
-        condition = code.both(condition, inside(writer, distance, code.multiply(size, stride)))
+        condition = code.both(condition, in_range(writer, distance, code.multiply(size, stride)))
         condition = code.both(condition, code.compare("eq", code.modulo(distance, stride), 0))
         positions.append(code.floor_divide(distance, stride))
     return writer.code.choose(
@@ -362,7 +362,7 @@ def _reshape(writer: KernelWriter, op: Operation, number: int, indices: Indices)
     source = shape_of(op.operands[0])
     kept = unit_reshape(source, shape_of(op.results[0]))
     if kept is None:
-        raise OperationError(op, "is computed on the way although it changes the shape")
+        raise OperationError(op, "is fused although it changes the shape")
     remaining = iter(kept)
     positions: list[Term] = [0 if size == 1 else indices[next(remaining)] for size in source]
     return writer.element(op.operands[0], tuple(positions))

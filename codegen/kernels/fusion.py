@@ -65,7 +65,7 @@ class FusionPlan:
 
     - `kernels`: the root of each kernel, with the results that the kernel stores;
     - `groups`: the operations that are fused into each root's kernel;
-    - `inline`: tensors that are fused wherever they are read;
+    - `fused`: tensors that are fused wherever they are read;
     - `host`: operations that run on the host;
     - `aligned`: tensors that each root's kernel reads only at the element that it writes next;
     - `shapes`: operations whose results no kernel stores, because they are fused or unread.
@@ -77,9 +77,11 @@ class FusionPlan:
     groups: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
     )
-    inline: set[SSAValue] = field(default_factory=set[SSAValue])
+    fused: set[SSAValue] = field(default_factory=set[SSAValue])
     host: set[Operation] = field(default_factory=set[Operation])
-    aligned: dict[Operation, set[SSAValue]] = field(default_factory=dict[Operation, set[SSAValue]])
+    aligned: dict[Operation, list[SSAValue]] = field(
+        default_factory=dict[Operation, list[SSAValue]]
+    )
     shapes: set[Operation] = field(default_factory=set[Operation])
 
 
@@ -324,10 +326,10 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
             planner.plan_constant(operation)
         elif is_kernel(operation) and not on_host(operation):
             if not has_fixed_shapes(operation):
-                planner.refusing = operation
+                planner.next_failing = operation
             planner.plan_kernel(operation)
         elif planner.has_purpose(operation):
-            planner.refusing = operation
+            planner.next_failing = operation
             planner.plan_host(operation)
     planner.find_aligned()
     return planner.plan
@@ -340,7 +342,7 @@ class _Planner:
         self.plan = FusionPlan()
         self.demands: dict[SSAValue, list[Demand]] = {}
         self.wanted_by_host = set(_read_by_other_blocks(block))
-        self.refusing: Operation | None = None
+        self.next_failing: Operation | None = None
         """The next operation that may raise an error at run time."""
         self._pointwise: dict[Operation, bool] = {}
 
@@ -393,10 +395,10 @@ class _Planner:
             numbers = (each for each in operation.operands if not _is_tensor(each))
             self.wanted_by_host.update(each for each in numbers if not _is_float(each))
             return
-        roots = self._inline_roots(operation)
+        roots = self._fusing_roots(operation)
         if roots is not None and read:
             plan.shapes.add(operation)
-            plan.inline.update(operation.results)
+            plan.fused.update(operation.results)
             for root in roots:
                 plan.groups.setdefault(root, []).append(operation)
             self._ask(operation, roots)
@@ -409,7 +411,7 @@ class _Planner:
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
 
-    def _inline_roots(self, operation: Operation) -> dict[Operation, Access] | None:
+    def _fusing_roots(self, operation: Operation) -> dict[Operation, Access] | None:
         """Return the kernels that fuse an operation, or `None` if its results are stored."""
         if not self._is_pointwise(operation) or any(
             each in self.wanted_by_host for each in operation.results
@@ -439,8 +441,8 @@ class _Planner:
 
     def _is_next(self, root: Operation) -> bool:
         """Return whether no other operation can fail from here to the end of a root's kernel."""
-        return self.refusing is None or (
-            self.refusing is not root and root.is_before_in_block(self.refusing)
+        return self.next_failing is None or (
+            self.next_failing is not root and root.is_before_in_block(self.next_failing)
         )
 
     def find_aligned(self) -> None:
@@ -449,7 +451,7 @@ class _Planner:
             for root in {demand.root for demand in found}:
                 own = [demand.access for demand in found if demand.root is root]
                 if self._is_aligned(value, root, own):
-                    self.plan.aligned.setdefault(root, set()).add(value)
+                    self.plan.aligned.setdefault(root, []).append(value)
 
     def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
         """Return whether a kernel reads a tensor only at the element that it writes next."""

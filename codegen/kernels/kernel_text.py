@@ -29,7 +29,7 @@ Bound = SSAValue | Panels
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class SizeConstant:
     """A constant of a kernel: the size of a tensor along one dimension."""
 
     tensor: Bound
@@ -37,25 +37,25 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class IndexConstant:
     """A constant of a kernel: an index that the host computes."""
 
     value: SSAValue
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class SectionConstant:
     """A constant of a kernel that runs section by section: it selects the section."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FailedValue:
     """A constant that the kernel writes if a check fails: the number that is wrong."""
 
 
-Constant = Dimension | Number | Portion | Found
+Constant = SizeConstant | IndexConstant | SectionConstant | FailedValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import attribute_faults
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
-from .choices import concatenation_breaks
+from .concatenations import concatenation_breaks
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
-from .moved_operands import read_through
-from .packed_products import packed_tile, write_packed_product
+from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
+from .permuted_operands import fold_permutations
 from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
@@ -34,7 +34,7 @@ from .tiled_loops import flat_loop, write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
 from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
 from .transposes import write_transpose, write_with_transposes
-from .writer import FlatIndices, Indices, KernelWriter
+from .writer import Indices, KernelWriter, LinearIndices
 
 FLAT_CHUNK = 4096
 """Elements in a tile of a loop over row-major positions."""
@@ -42,13 +42,13 @@ FLAT_CHUNK = 4096
 
 @attribute_faults("kernel")
 def write_kernel(
-    operation: Operation, results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]
+    operation: Operation, results: Sequence[SSAValue], is_fused: Callable[[SSAValue], bool]
 ) -> KernelText:
     """Return the kernel that stores `results` of an operation.
 
     Raises OperationError if the operation, or one that is fused into it, has no kernel.
     """
-    writer = KernelWriter(operation, tuple(results), is_inline, write_element)
+    writer = KernelWriter(operation, tuple(results), is_fused, write_element)
     if operation.name == "scf.for":
         return writer.finish(write_element_loop(writer, operation))
     if operation.name == "linalg.softmax":
@@ -61,13 +61,13 @@ def write_kernel(
         return writer.finish(write_tosa_kernel(writer, operation))
     if is_pointwise(operation):
         return writer.finish(_write_pointwise(writer))
-    tile = packed_tile(operation, is_inline)
+    tile = mmt4d_tile(operation, is_fused)
     if tile is not None:
-        return write_packed_product(operation, tile, is_inline)
+        return write_mmt4d(operation, tile, is_fused)
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
-    view = read_through(view, is_inline)
+    view = fold_permutations(view, is_fused)
     tiles = register_tiles(writer, view, loop_sizes(writer, view))
     return writer.finish((tiles or ReductionLoops(writer, view)).write())
 
@@ -139,9 +139,9 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
         for result, element in zip(results, elements, strict=True):
             writer.store(result, position, element)
 
-    if are_flat(results, writer.is_inline):
+    if share_linear_index(results, writer.is_fused):
         with flat_loop(code, code.product(shape), FLAT_CHUNK) as position:
-            store_all(FlatIndices.at(position, len(shape)), position)
+            store_all(LinearIndices.at(position, len(shape)), position)
         return TileCount(((shape, FLAT_CHUNK),))
 
     def inner(indices: Indices) -> None:
@@ -154,7 +154,7 @@ def _write_pointwise(writer: KernelWriter) -> TileCount:
     return found or write_tiled_loops(code, shape, inner, breaks)
 
 
-def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool]) -> bool:
+def share_linear_index(results: Sequence[SSAValue], is_fused: Callable[[SSAValue], bool]) -> bool:
     """Return whether result elements depend only on elements at the same row-major position."""
     pending, seen = list(results), set(results)
     roots = frozenset(results)
@@ -164,10 +164,10 @@ def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool])
         if (
             not isinstance(value.type, TensorType)
             or isinstance(operation, Block)
-            or not (value in roots or is_inline(value))
+            or not (value in roots or is_fused(value))
         ):
             continue
-        read = _read_in_place(operation, is_inline)
+        read = _read_in_place(operation, is_fused)
         if read is None:
             return False
         # Each value is visited once: long chains of values with two uses would take exponential
@@ -178,7 +178,7 @@ def are_flat(results: Sequence[SSAValue], is_inline: Callable[[SSAValue], bool])
 
 
 def _read_in_place(
-    operation: Operation, is_inline: Callable[[SSAValue], bool]
+    operation: Operation, is_fused: Callable[[SSAValue], bool]
 ) -> Sequence[SSAValue] | None:
     """Return the operands, if each is read at the result's row-major position, else `None`."""
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
@@ -199,7 +199,7 @@ def _read_in_place(
         return None
     identity = AffineMap.identity(len(view.iterators))
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-        single = all(size == 1 for size in shape_of(operand)) and not is_inline(operand)
+        single = all(size == 1 for size in shape_of(operand)) and not is_fused(operand)
         if affine_map != identity and not single:
             return None
         if affine_map == identity and single and len(shape_of(operand)):

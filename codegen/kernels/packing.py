@@ -17,7 +17,7 @@ from ...runtime.abi.elements import Element
 from ...tiling.packed_layouts import PackedLayout
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
-from .kernel_text import Dimension, KernelText, Panels, TileCount
+from .kernel_text import KernelText, Panels, SizeConstant, TileCount
 from .static_values import shape_of
 from .tiled_loops import flat_loop, write_tiled_loops
 from .writer import Indices, KernelWriter
@@ -188,8 +188,8 @@ def write_relayout(
     source, target = (plain, packed) if is_pack else (packed, plain)
     writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code
-    shape = tuple(writer.constant(Dimension(plain, axis)) for axis in range(rank))
-    counts = tuple(writer.constant(Dimension(packed, axis)) for axis in range(rank))
+    shape = tuple(writer.constant(SizeConstant(plain, axis)) for axis in range(rank))
+    counts = tuple(writer.constant(SizeConstant(packed, axis)) for axis in range(rank))
     permutation = layout.outer_permutation or tuple(range(rank))
     outer = tuple(counts[permutation.index(dimension)] for dimension in range(rank))
     tiling = Tiling(shape, outer, layout.inner_positions, layout.inner_tiles, permutation)
@@ -214,7 +214,7 @@ def write_fill(operation: Operation, element: Element) -> KernelText:
     target = Panels("target")
     writer = KernelWriter(operation, (target,), lambda value: False, write_element)
     code = writer.code
-    count, pattern = (writer.constant(Dimension(target, number)) for number in range(2))
+    count, pattern = (writer.constant(SizeConstant(target, number)) for number in range(2))
     value = pattern if element.width == 64 else code.call(f"converti_i64_{element.name}", pattern)
     with flat_loop(code, count, FILL_CHUNK) as index:
         code.run(f"store_{element.name}_0", writer.address(target), index, value)

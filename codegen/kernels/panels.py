@@ -102,7 +102,7 @@ class PanelPacking:
         return (
             isinstance(last, AffineDimExpr)
             and loops == (last.position,)
-            and not self.writer.is_inline(value)
+            and not self.writer.is_fused(value)
             and constant_attribute(value) is None
         )
 

@@ -181,7 +181,7 @@ def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:
     if attribute is not None and splat_value(attribute) is not None:
         return writer.element(output, ())
     owner = output.owner
-    if writer.is_inline(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
+    if writer.is_fused(output) and isinstance(owner, Operation) and owner.name == "linalg.fill":
         return writer.scalar(owner.operands[0])
     return None
 
@@ -198,4 +198,4 @@ def initial_vector(
 
 def is_stored(writer: KernelWriter, value: SSAValue) -> bool:
     """Return whether the elements of a tensor are in memory, so that vectors can be loaded."""
-    return not writer.is_inline(value) and constant_attribute(value) is None
+    return not writer.is_fused(value) and constant_attribute(value) is None

@@ -39,7 +39,7 @@ from .product_sums import (
     paired_loop,
     product_factors,
 )
-from .tile_shapes import Shape, strip_shapes, tile_shape
+from .tile_shapes import TileShape, strip_shapes, tile_shape
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -254,7 +254,7 @@ class RegisterTiles:
             start = end
 
     def _strip(
-        self, point: list[Term], spans: dict[int, Span], shape: Shape, scratch: Term
+        self, point: list[Term], spans: dict[int, Span], shape: TileShape, scratch: Term
     ) -> None:
         """Write all rows of a strip, over its whole depth or one chunk of terms after another."""
         if self.chunk is None:
@@ -274,7 +274,7 @@ class RegisterTiles:
             with self._over(self.repeated, point, spans):
                 self._rows(point, spans, shape, scratch)
 
-    def _positions(self, point: Sequence[Term], shape: Shape) -> list[Term]:
+    def _positions(self, point: Sequence[Term], shape: TileShape) -> list[Term]:
         """Return the row-major positions of a row's vectors in the result."""
         code, at, positions = self.code, list(point), list[Term]()
         for vector in range(shape.vectors):
@@ -287,7 +287,7 @@ class RegisterTiles:
         self,
         point: list[Term],
         spans: dict[int, Span],
-        shape: Shape,
+        shape: TileShape,
         scratch: Term,
     ) -> None:
         """Write tiles of a few points of the folded loop, then a tile of the remaining points."""
@@ -326,7 +326,7 @@ class RegisterTiles:
             spans[self.reductions[0]] = (first, self.code.add(first, self.chunk))
         return spans
 
-    def _pack(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
+    def _pack(self, point: Sequence[Term], shape: TileShape, scratch: Term) -> None:
         """Copy a strip's columns of the shared operand, over its depth, in the order of use."""
         code, point = self.code, list(point)
         loops = self._strip_loops()
@@ -346,7 +346,7 @@ class RegisterTiles:
                     f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
                 )
 
-    def _pack_numbers(self, point: Sequence[Term], shape: Shape, scratch: Term) -> None:
+    def _pack_numbers(self, point: Sequence[Term], shape: TileShape, scratch: Term) -> None:
         """Copy the elements of a step one by one, because they are not contiguous."""
         code, name, at = self.code, self.total.name, list(point)
         place = self._place(point, 0, shape)
@@ -365,7 +365,7 @@ class RegisterTiles:
                 each[self.paired] = self.code.add(first, number)
         return points
 
-    def _place(self, point: Sequence[Term], vector: int, shape: Shape) -> Term:
+    def _place(self, point: Sequence[Term], vector: int, shape: TileShape) -> Term:
         """Return the position of a vector in the strip."""
         code, loops = self.code, self._strip_loops()
         at = [point[loop] for loop in loops]
@@ -374,7 +374,7 @@ class RegisterTiles:
         step = code.linear(at, [self._steps(loop) for loop in loops])
         return code.add(code.multiply(step, shape.columns), vector * shape.lanes)
 
-    def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: Shape) -> Term:
+    def _load(self, operand: Operand, point: Sequence[Term], vector: int, shape: TileShape) -> Term:
         """Return a vector of an operand, widened to the element of the sums."""
         code, at = self.code, list(point)
         at[self.row] = code.add(at[self.row], vector * shape.lanes)
@@ -404,7 +404,7 @@ class RegisterTiles:
             return value
         return self.code.call(f"{operand.factor.conversion(self.total)}_{source}_{name}", value)
 
-    def _tile_of_sums(self, points: Sequence[list[Term]], shape: Shape, scratch: Term) -> None:
+    def _tile_of_sums(self, points: Sequence[list[Term]], shape: TileShape, scratch: Term) -> None:
         """Write the sums of some rows over the whole depth, from initial values to stores."""
         code, name, lanes = self.code, self.total.name, shape.lanes
         positions = [each for point in points for each in self._positions(point, shape)]
@@ -434,7 +434,7 @@ class RegisterTiles:
         point: Sequence[Term],
         first: Sequence[Term],
         vector: int,
-        shape: Shape,
+        shape: TileShape,
         scratch: Term,
     ) -> Term:
         """Return a factor of one row and vector; equal code is shared by the rows of a tile."""
@@ -477,7 +477,7 @@ def register_tiles(
     if left is None or right is None or not (left.is_vector or right.is_vector):
         return None
     output = view.outputs[0]
-    if writer.is_inline(output) and initial_scalar(writer, output) is None:
+    if writer.is_fused(output) and initial_scalar(writer, output) is None:
         return None
     depth, work = 1, 1
     for loop, size in enumerate(sizes):

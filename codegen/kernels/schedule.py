@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from .contractions import PackedProduct
 from .equal_kernels import EqualKernels
 from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
 from .kernel_text import KernelText
-from .packed_products import packed_tile
+from .mmt4d import mmt4d_tile
+from .panel_products import PanelProduct
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Step:
     If `kernel` is `None` and `is_host` is false, the operation is fused or unread, and only its
     shapes are checked.
 
-    - `product`: a packed version of the kernel, which is faster for large sizes;
+    - `product`: the kernels of the same product by panels, which are faster for large sizes;
     - `group`: the operations that the kernel computes, the root and the fused ones;
     - `aligned`: values that the kernel reads only at the element that it writes next, so that the
       result may overwrite them;
@@ -31,9 +31,9 @@ class Step:
     operation: Operation
     is_host: bool
     kernel: KernelText | None
-    product: PackedProduct | None
+    product: PanelProduct | None
     group: tuple[Operation, ...]
-    aligned: frozenset[SSAValue]
+    aligned: tuple[SSAValue, ...]
     starts: bool = False
 
 
@@ -62,7 +62,7 @@ def schedule_block(
     for operation in block.ops:
         if operation in plan.kernels:
             results = plan.kernels[operation]
-            found = kernels.kernel(operation, results, plan.inline.__contains__)
+            found = kernels.kernel(operation, results, plan.fused.__contains__)
             planned.append(_Planned(operation, False, found.text, found.product))
         elif operation in plan.host and operation is not terminator:
             planned.append(_Planned(operation, True))
@@ -91,20 +91,20 @@ class _Planned:
     operation: Operation
     is_host: bool
     kernel: KernelText | None = None
-    product: PackedProduct | None = None
+    product: PanelProduct | None = None
 
 
 def _aligned(
     operation: Operation, kernel: KernelText | None, plan: FusionPlan
-) -> frozenset[SSAValue]:
+) -> tuple[SSAValue, ...]:
     """Return the operands that a kernel's result may overwrite.
 
     The kernel must write one result, be pointwise, an element loop or a packed product, and have no
     checks: after a failed check, a kernel reads its operands again.
     """
     if kernel is None or len(kernel.writes) != 1 or kernel.failures:
-        return frozenset()
+        return ()
     is_loop = operation.name == "scf.for" or is_pointwise(operation)
-    if not is_loop and packed_tile(operation, plan.inline.__contains__) is None:
-        return frozenset()
-    return frozenset(plan.aligned.get(operation, ()))
+    if not is_loop and mmt4d_tile(operation, plan.fused.__contains__) is None:
+        return ()
+    return tuple(plan.aligned.get(operation, ()))

@@ -209,7 +209,7 @@ def write_slices(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAValu
         for (tensor, new), element in zip(updates, elements, strict=True):
             place = indices if source_of(new) is new else _place(writer, new, indices)
             position = code.linear(place, writer.shape(tensor))
-            writer.store(writer.places[tensor], position, element)
+            writer.store(writer.updated_in_place[tensor], position, element)
 
 
 def _place(writer: KernelWriter, new: SSAValue, indices: Sequence[Term]) -> tuple[Term, ...]:

@@ -10,7 +10,7 @@ from .ast_builder import Term
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TileShape:
     """The size of a tile: rows, vectors in a row, and lanes of a vector."""
 
     rows: int
@@ -25,7 +25,7 @@ class Shape:
 
 def tile_shape(
     total: Element, columns: Term, rows: Term, *, has_vectors: bool, is_paired: bool
-) -> Shape:
+) -> TileShape:
     """Return a tile that fills the registers, but is no larger than the known sizes.
 
     `has_vectors` says that each row also needs registers for vectors of its own.
@@ -38,19 +38,19 @@ def tile_shape(
     most = full.rows * 2 // 3 if has_vectors else full.rows
     if isinstance(rows, int):
         most = min(most, max(1, rows))
-    return Shape(most, vectors, lanes)
+    return TileShape(most, vectors, lanes)
 
 
-def strip_shapes(tile: Shape, columns: Term, *, is_paired: bool) -> list[Shape]:
+def strip_shapes(tile: TileShape, columns: Term, *, is_paired: bool) -> list[TileShape]:
     """Return the shapes of strips: whole tiles, single vectors, then the remaining columns."""
     shapes = [tile] if tile.vectors > 1 else []
-    shapes.append(Shape(tile.rows, 1, tile.lanes))
+    shapes.append(TileShape(tile.rows, 1, tile.lanes))
     if not isinstance(columns, int):
-        return [*shapes, Shape(tile.rows, 1, 1)]
+        return [*shapes, TileShape(tile.rows, 1, 1)]
     lanes, rest = tile.lanes, columns % tile.lanes
     while rest:
         lanes = _rest_lanes(lanes, rest, is_paired)
-        shapes.append(Shape(tile.rows, 1, lanes))
+        shapes.append(TileShape(tile.rows, 1, lanes))
         rest %= lanes
     return shapes
 

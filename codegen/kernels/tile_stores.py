@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from .ast_builder import Term
-from .matrix_products import Contraction
+from .contractions import Contraction
 from .panels import SCRATCH_SCOPE, set_loops
 from .product_sums import initial_scalar, initial_vector, is_stored
 from .writer import Indices, KernelWriter

@@ -16,9 +16,9 @@ from ...ir.attribute_access import flag, integer, text
 from ...runtime.abi.elements import Element
 from ..scalar_ops.scalars import write_constant
 from .ast_builder import AstBuilder, Term
-from .choices import inside, write_concatenation
+from .concatenations import in_range, write_concatenation
 from .static_values import known_numbers, shape_of, tensor_element
-from .writer import FlatIndices, Indices, KernelWriter
+from .writer import Indices, KernelWriter, LinearIndices
 
 ElementwiseRule = Callable[[KernelWriter, Operation, Element, list[Term]], Term]
 MovementRule = Callable[[KernelWriter, Operation, int, Indices], Term]
@@ -191,9 +191,9 @@ def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices:
         if not is_read(op, operand):
             continue
         own = shape_of(operand)
-        if isinstance(indices, FlatIndices):
+        if isinstance(indices, LinearIndices):
             single = all(size == 1 for size in own)
-            at = (0,) * len(own) if single else FlatIndices.at(indices.position, len(own))
+            at = (0,) * len(own) if single else LinearIndices.at(indices.position, len(own))
         elif op.name == "tosa.negate" and operand is not op.operands[0]:
             at = (0,) * len(own)
         else:
@@ -256,7 +256,7 @@ def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> 
         low, high = widths[2 * dimension : 2 * dimension + 2]
         at.append(code.subtract(index, low))
         if low or high:
-            condition = code.both(condition, inside(writer, at[-1], size))
+            condition = code.both(condition, in_range(writer, at[-1], size))
 
     def filler() -> Term:
         if len(op.operands) > 2:

@@ -23,7 +23,7 @@ from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
 from .fusion import is_pointwise_view
 from .kernel_text import TileCount
-from .moved_operands import Permutation, moved_source
+from .permuted_operands import Permutation, permuted_source
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -63,7 +63,7 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     """
     code = writer.code
     (result,) = writer.results if len(writer.results) == 1 else (None,)
-    found = moved_source(result, writer.is_inline) if isinstance(result, SSAValue) else None
+    found = permuted_source(result, writer.is_fused) if isinstance(result, SSAValue) else None
     if found is None or not isinstance(result, SSAValue):
         return None
     source, permutation = found
@@ -143,9 +143,9 @@ def write_with_transposes(
     if column < 1:
         return None
     found = [
-        (value, *moved)
-        for value, moved in _moved_operands(writer, results).items()
-        if moved[1][column] != column
+        (value, *origin)
+        for value, origin in _permuted_operands(writer, results).items()
+        if origin[1][column] != column
     ]
     rows = {permutation[column] for _, _, permutation in found}
     if len(rows) != 1:
@@ -205,7 +205,7 @@ class _Block:
         return self._code.load(f"load_{self._name}_{BLOCK_SCOPE}", self._memory, place)
 
 
-def _moved_operands(
+def _permuted_operands(
     writer: KernelWriter, results: Sequence[SSAValue]
 ) -> dict[SSAValue, tuple[SSAValue, Permutation]]:
     """Return the fused tensors, read at the result's indices, that permute stored ones."""
@@ -216,14 +216,14 @@ def _moved_operands(
         if not isinstance(operation, Operation):
             continue
         for operand in _read_alike(operation):
-            if operand in seen or not writer.is_inline(operand):
+            if operand in seen or not writer.is_fused(operand):
                 continue
             seen.add(operand)
-            moved = moved_source(operand, writer.is_inline)
-            if moved is None:
+            origin = permuted_source(operand, writer.is_fused)
+            if origin is None:
                 pending.append(operand)
             else:
-                found[operand] = moved
+                found[operand] = origin
     return found
 
 

@@ -33,11 +33,11 @@ from .index_ranges import unproven
 from .kernel_text import (
     Bound,
     Constant,
-    Dimension,
+    FailedValue,
     Failure,
-    Found,
+    IndexConstant,
     KernelText,
-    Number,
+    SizeConstant,
     TileCount,
     fetch,
     kernel_function,
@@ -56,19 +56,19 @@ class KernelWriter:
 
     - `operation`: where errors are reported;
     - `results`: the tensors that the kernel stores;
-    - `is_inline`: whether a tensor is fused into the kernel;
-    - `write_inline`: writes an element of a fused tensor;
-    - `places`: for tensors that are updated in place, the result whose memory they share.
+    - `is_fused`: whether a tensor is fused into the kernel;
+    - `write_fused`: writes an element of a fused tensor;
+    - `updated_in_place`: for tensors that are updated in place, the result whose memory they share.
 
     Methods raise OperationError for element types and constants that kernels do not support.
     """
 
     operation: Operation
     results: tuple[Bound, ...]
-    is_inline: Callable[[SSAValue], bool]
-    write_inline: ElementRule
+    is_fused: Callable[[SSAValue], bool]
+    write_fused: ElementRule
     code: AstBuilder = field(default_factory=AstBuilder)
-    places: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    updated_in_place: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
     _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])
@@ -93,7 +93,7 @@ class KernelWriter:
     def shape(self, value: SSAValue) -> Indices:
         """Return the sizes of a tensor: numbers if static, otherwise constants of the kernel."""
         return tuple(
-            self.constant(Dimension(value, i)) if size == DYNAMIC_INDEX else size
+            self.constant(SizeConstant(value, i)) if size == DYNAMIC_INDEX else size
             for i, size in enumerate(shape_of(value))
         )
 
@@ -107,7 +107,7 @@ class KernelWriter:
         found = self.code.recall(value)
         if isinstance(found, str | int):
             return found
-        return self.constant(Number(value))
+        return self.constant(IndexConstant(value))
 
     def mixed_numbers(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Term, ...]:
         """Return a list in which `DYNAMIC_INDEX` marks the entries that are operands."""
@@ -128,7 +128,7 @@ class KernelWriter:
 
     def load(self, value: SSAValue, position: Term) -> Term:
         """Return the element of a stored tensor at a row-major position."""
-        value = self.places.get(value, value)
+        value = self.updated_in_place.get(value, value)
         binding = self._binding(value)
         primitive = f"load_{self.element_of(value).name}_{binding}"
         if value in self.results:
@@ -181,15 +181,15 @@ class KernelWriter:
         splat = None if attribute is None else splat_value(attribute)
         if splat is not None:
             return write_constant(self.code, splat, self.operation)
-        if not self.is_inline(value):
-            if isinstance(indices, FlatIndices):
+        if not self.is_fused(value):
+            if isinstance(indices, LinearIndices):
                 return self.load(value, indices.position)
             return self.load(value, self.code.linear(indices, self.shape(value)))
         key = (value, indices)
         found = self.code.recall(key)
         if isinstance(found, str | int):
             return found
-        element = self.write_inline(self, value, indices)
+        element = self.write_fused(self, value, indices)
         self.code.remember(key, element)
         return element
 
@@ -201,10 +201,10 @@ class KernelWriter:
         found = self.code.recall(value)
         if isinstance(found, str | int):
             return found
-        if self.is_inline(value):
-            return self.write_inline(self, value, ())
+        if self.is_fused(value):
+            return self.write_fused(self, value, ())
         if isinstance(value.type, IndexType):
-            return self.constant(Number(value))
+            return self.constant(IndexConstant(value))
         return self.load(value, 0)
 
     def zero(self, value: SSAValue) -> Term:
@@ -310,7 +310,7 @@ class KernelWriter:
         element, tensor, *operands = operation.operands
         indices = [self.number(operand) for operand in operands]
         position = self.code.linear(indices, self.shape(tensor))
-        self.store(self.places[tensor], position, self.scalar(element))
+        self.store(self.updated_in_place[tensor], position, self.scalar(element))
 
     def _dimension(self, operation: Operation) -> Term:
         """Return the size of a tensor along a dimension, which may be a computed index."""
@@ -445,7 +445,7 @@ class KernelWriter:
         search: list[ast.stmt] = []
         if self._failures:
             # The constant comes last, so that the other constants keep their numbers.
-            self._constants[Found()] = place = len(self._constants)
+            self._constants[FailedValue()] = place = len(self._constants)
             search = search_failure(self.code.body, self._checks, len(self._failures), place)
         fetches = [
             *(fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
@@ -467,15 +467,15 @@ class KernelWriter:
         )
 
 
-class FlatIndices(tuple[Term, ...]):
+class LinearIndices(tuple[Term, ...]):
     """Indices of which only the row-major position is used."""
 
     position: Term
 
     @staticmethod
-    def at(position: Term, rank: int) -> FlatIndices:
+    def at(position: Term, rank: int) -> LinearIndices:
         """Return indices of a rank that must only be passed on."""
-        indices = FlatIndices((position,) * rank)
+        indices = LinearIndices((position,) * rank)
         indices.position = position
         return indices
 

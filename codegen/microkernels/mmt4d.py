@@ -28,7 +28,7 @@ INTEGERS = tuple(integer_element(width) for width in (8, 16, 32, 64))
 
 
 @dataclass(frozen=True, slots=True)
-class PackedTile:
+class Mmt4dTile:
     """A tile of `rows x columns x depth` elements (mmt4d's M0, N0 and K0) and its element types."""
 
     left: Element
@@ -95,7 +95,7 @@ MOST_ROWS = 4096
 """The most lanes in one column of vectors, beyond which the code of a tile gets too long."""
 
 
-def blocks(tile: PackedTile) -> list[tuple[range, range]]:
+def blocks(tile: Mmt4dTile) -> list[tuple[range, range]]:
     """Cut a tile into blocks of rows and vectors whose sums fit in registers.
 
     A step of a block loads `rows + vectors` operands for `rows * vectors` multiplications.
@@ -123,13 +123,13 @@ def blocks(tile: PackedTile) -> list[tuple[range, range]]:
     ]
 
 
-def _is_even(tile: PackedTile, vectors: int, rows: int, count: int) -> bool:
+def _is_even(tile: Mmt4dTile, vectors: int, rows: int, count: int) -> bool:
     """Return whether blocks of a size cover a tile, and begin at rows of the left operand."""
     begins = count * tile.lanes * tile.depth // tile.parts % tile.depth == 0
     return tile.rows % rows == 0 and vectors % count == 0 and begins
 
 
-def emit_packed_tile(tile: PackedTile) -> Any:
+def emit_mmt4d_tile(tile: Mmt4dTile) -> Any:
     """Return an emitter of the tile's primitive."""
     scalar = register_type(tile.total)
     vector = ir.VectorType(scalar, tile.lanes)
@@ -177,7 +177,7 @@ def emit_packed_tile(tile: PackedTile) -> Any:
 
 def _emit_block(
     builder: Any,
-    tile: PackedTile,
+    tile: Mmt4dTile,
     vector: Any,
     operands: tuple[Any, Any, Any],
     rows: range,

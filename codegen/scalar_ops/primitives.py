@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.amx import emit_matrix_tile
-from ..microkernels.mmt4d import PackedTile, emit_packed_tile
+from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.transposes import emit_transpose
 from ..microkernels.vectors import (
@@ -72,8 +72,8 @@ def primitive(name: str) -> Primitive:
     if operation == "tile":
         left, right, total = map(element_by_name, element_names[:3])
         rows, columns, depth = (int(each) for each in element_names[3:])
-        tile = PackedTile(left, right, total, rows, columns, depth)
-        return _on_addresses(emit_packed_tile(tile))
+        tile = Mmt4dTile(left, right, total, rows, columns, depth)
+        return _on_addresses(emit_mmt4d_tile(tile))
     if operation == "streamtranspose":
         emit = emit_transpose(int(element_names[0]), is_streamed=True)
         return Primitive((_WORD,) * 6, emit)

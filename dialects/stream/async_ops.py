@@ -1,7 +1,7 @@
 """Asynchronous ops of the `stream` dialect, on resources as bytes, without tensor types.
 
-Everything that is verified apart from operand types is in the directives of `SYNTAX`
-(`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
+The verifiers beyond operand types are those of the directives in `SYNTAX` (`dispatch_syntax.py`,
+`regions.py`, `ir/syntax/resource_directives.py`). A row takes further checks as `verify=`.
 """
 
 from __future__ import annotations

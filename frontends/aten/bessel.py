@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from .chebyshev import fit_series, series
-from .operands import real_type
+from .operands import as_real, real_type
 from .rules import decomposition
 
 _Function = Callable[[Any], Any]
@@ -208,7 +208,7 @@ def _scaled_coefficients(function: Callable[[Any], Any], degree: int, far: bool)
 
 
 def _scaled_bessel(torch: Any, x: Any, function: Callable[[Any], Any]) -> Any:
-    x = x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    x = as_real(torch, x)
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
     degrees = (36, 30) if wide.dtype == torch.float64 else (22, 12)
     size = torch.abs(wide)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
+from .operands import as_real, is_static
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -22,7 +23,7 @@ def polar(torch: Any, size: Any, turn: Any) -> Any:
 
 
 @decomposition("view_as_complex.default", "view_as_complex_copy.default")
-def view_as_complex(torch: Any, x: Any) -> Any:
+def viewas_complex(torch: Any, x: Any) -> Any:
     return complex_of(torch, x.select(-1, 0), x.select(-1, 1))
 
 
@@ -42,14 +43,14 @@ def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
     del options
     require(dtype is not None and dtype.is_complex)
     # A conversion to the same type still copies.
-    return x.clone() if x.dtype == dtype else _as_complex(torch, x, dtype)
+    return x.clone() if x.dtype == dtype else as_complex(torch, x, dtype)
 
 
 @decomposition("angle.default")
 def angle(torch: Any, x: Any) -> Any:
     if x.is_complex():
         return torch.atan2(x.imag, x.real)
-    x = x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    x = as_real(torch, x)
     return torch.where(torch.isnan(x), x, torch.where(x < 0, torch.pi, 0.0)).to(x.dtype)
 
 
@@ -59,7 +60,8 @@ def conjugate(torch: Any, x: Any) -> Any:
     return complex_of(torch, x.real, -x.imag)
 
 
-def _as_complex(torch: Any, x: Any, dtype: Any) -> Any:
+def as_complex(torch: Any, x: Any, dtype: Any) -> Any:
+    """Return a number or a tensor as a tensor of a complex type."""
     kind = dtype.to_real()
     if not isinstance(x, torch.Tensor):
         parts = complex(x)
@@ -80,7 +82,7 @@ def _arithmetic(name: str, operation: str) -> None:
         dtype = torch.result_type(x, y)
         require(dtype.is_complex)
         y = y if alpha == 1 else y * alpha
-        x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
+        x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
         return emit_inline_mlir(
             torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x.shape, dtype, x, y
         )
@@ -100,7 +102,7 @@ def _products(torch: Any, product: Any, x: Any, y: Any) -> Any:
     """Compute a complex matrix product from products of the real and imaginary parts."""
     dtype = torch.promote_types(x.dtype, y.dtype)
     require(dtype.is_complex)
-    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    x, y = as_complex(torch, x, dtype), as_complex(torch, y, dtype)
     real = product(x.real, y.real) - product(x.imag, y.imag)
     return complex_of(torch, real, product(x.real, y.imag) + product(x.imag, y.real))
 
@@ -115,7 +117,7 @@ def by_parts(
     """
     kind = x.dtype if dtype is None else dtype
     require(kind.is_complex)
-    x = _as_complex(torch, x, kind)
+    x = as_complex(torch, x, kind)
     return complex_of(torch, *(operation(part, *options, **more) for part in (x.real, x.imag)))
 
 
@@ -131,7 +133,7 @@ def pad(torch: Any, x: Any, pads: Any, value: Any = 0) -> Any:
 def where(torch: Any, condition: Any, x: Any, y: Any) -> Any:
     dtype = torch.promote_types(x.dtype, y.dtype)
     require(dtype.is_complex)
-    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    x, y = as_complex(torch, x, dtype), as_complex(torch, y, dtype)
     real = torch.where(condition, x.real, y.real)
     return complex_of(torch, real, torch.where(condition, x.imag, y.imag))
 
@@ -149,7 +151,7 @@ def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any
     if dtype is None:
         dtype = torch.get_default_dtype()
         dtype = dtype.to_complex() if isinstance(value, complex) else dtype
-    if dtype == torch.uint8 and all(isinstance(each, int) for each in size):
+    if dtype == torch.uint8 and is_static(size):
         number: Any = value
         body = f"%r = stablehlo.constant dense<{int(number) % 256}> : {{r}}"
         return emit_inline_mlir(torch, body, size, dtype, torch.zeros(()))
@@ -175,12 +177,12 @@ _like("zeros_like", 0)
 def compared(torch: Any, name: str, x: Any, y: Any) -> Any:
     """Return whether complex numbers are equal (`eq`) or different (other names)."""
     dtype = torch.result_type(x, y)
-    x, y = _as_complex(torch, x, dtype), _as_complex(torch, y, dtype)
+    x, y = as_complex(torch, x, dtype), as_complex(torch, y, dtype)
     same = (x.real == y.real) & (x.imag == y.imag)
     return same if name == "eq" else ~same
 
 
-_OF_ELEMENTS = {
+_FUNCTIONS = {
     "exp": "exponential",
     "log": "log",
     "sqrt": "sqrt",
@@ -195,7 +197,7 @@ _OF_ELEMENTS = {
 }
 
 
-def _function(name: str, operation: str) -> None:
+def _complex_function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         require(x.is_complex())
@@ -204,8 +206,8 @@ def _function(name: str, operation: str) -> None:
         )
 
 
-for _name, _operation in _OF_ELEMENTS.items():
-    _function(_name, _operation)
+for _name, _operation in _FUNCTIONS.items():
+    _complex_function(_name, _operation)
 
 
 @decomposition("reciprocal.default")
@@ -221,7 +223,7 @@ def reciprocal(torch: Any, x: Any) -> Any:
 def power(torch: Any, x: Any, y: Any) -> Any:
     dtype = torch.result_type(x, y)
     require(dtype.is_complex)
-    x, y = torch.broadcast_tensors(_as_complex(torch, x, dtype), _as_complex(torch, y, dtype))
+    x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
     return emit_inline_mlir(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
 
 
@@ -244,20 +246,3 @@ def logaddexp(torch: Any, x: Any, y: Any) -> Any:
     first = x.real >= y.real
     most, least = torch.where(first, x, y), torch.where(first, y, x)
     return most + torch.log(1 + torch.exp(least - most))
-
-
-@decomposition("cumprod.default")
-def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Multiply in steps that each double the number of factors; torch-mlir crashes."""
-    kind = x.dtype if dtype is None else dtype
-    if kind == torch.uint8:
-        return torch.cumprod(x, dim, dtype=torch.int32).to(kind)
-    require(kind.is_complex)
-    found = _as_complex(torch, x, kind)
-    step = 1
-    while x.dim() and step < x.shape[dim]:
-        before = found.narrow(dim, 0, x.shape[dim] - step)
-        more = before * found.narrow(dim, step, x.shape[dim] - step)
-        found = torch.cat((found.narrow(dim, 0, step), more), dim)
-        step *= 2
-    return found

@@ -205,7 +205,7 @@ cond {{{{
 }}}} do {{{{
   %divisor = stablehlo.maximum %y, %a2 : {{r}}
   %rest = stablehlo.remainder %x, %divisor : {{r}}
-  // What is done stays: x * (1 - min(y, 1)) + y.
+  // Elements with y = 0 keep x; the others get y: x * (1 - min(y, 1)) + y.
   %least = stablehlo.minimum %y, %a2 : {{r}}
   %done = stablehlo.subtract %a2, %least : {{r}}
   %old = stablehlo.multiply %x, %done : {{r}}

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
+from .operands import is_static
 from .rules import decomposition, require
 
 
@@ -35,15 +36,11 @@ def _scale(sizes: Sequence[int], normalization: int) -> float:
     return {0: 1.0, 1: prod(sizes) ** -0.5, 2: 1.0 / prod(sizes)}[normalization]
 
 
-def _known(x: Any, dim: Sequence[int]) -> bool:
-    return all(isinstance(size, int) for size in x.shape) and bool(dim)
-
-
 @decomposition("_fft_c2c.default")
 def complex_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
 ) -> Any:
-    require(_known(x, dim))
+    require(dim and is_static(x.shape))
     for each in dim:
         kind, size = "FFT" if forward else "IFFT", x.shape[each]
         x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
@@ -54,7 +51,7 @@ def complex_to_complex(
 def real_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
 ) -> Any:
-    require(_known(x, dim))
+    require(dim and is_static(x.shape))
     if not onesided:
         whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
         return complex_to_complex(torch, whole, dim, normalization, True)
@@ -68,7 +65,7 @@ def real_to_complex(
 def complex_to_real(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
 ) -> Any:
-    require(_known(x, dim))
+    require(dim and is_static(x.shape))
     if dim[:-1]:
         x = complex_to_complex(torch, x, dim[:-1], normalization, False)
     scale = _scale([last_dim_size], normalization)

@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
+from .operands import is_static, non_negative
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -36,7 +37,7 @@ def take(torch: Any, x: Any, index: Any) -> Any:
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
 
 
-def _counted(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
+def _counted_from_the_start(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     dimension = 0
     for index in indices:
@@ -45,7 +46,7 @@ def _counted(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
             dimension += index.dim()
             continue
         size = x.shape[dimension]
-        found.append(None if index is None else torch.where(index < 0, index + size, index))
+        found.append(None if index is None else non_negative(torch, index, size))
         dimension += 1
     return found
 
@@ -112,7 +113,7 @@ def _from_the_start(
     require(not _in_rule.get())
     token = _in_rule.set(True)
     try:
-        return operation(x, _counted(torch, x, indices), *others)
+        return operation(x, _counted_from_the_start(torch, x, indices), *others)
     finally:
         _in_rule.reset(token)
 
@@ -190,7 +191,7 @@ def slice_scatter(
     size.
     """
     size = x.shape[dim]
-    require(all(isinstance(each, int) for each in (size, start or 0, end or 0)))
+    require(is_static((size, start or 0, end or 0)))
     first, last, _ = slice(start, end).indices(size)
     last = max(first, last)
     require((start, end) != (first, last))

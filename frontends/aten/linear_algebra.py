@@ -6,14 +6,15 @@ singular matrix, results are infinite or NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
 from .rules import decomposition, require
 
 
-def _known(torch: Any, *operands: Any) -> bool:
+def _is_supported(torch: Any, *operands: Any) -> bool:
+    """Return whether operands are f32 or f64 tensors of static sizes, none of them 0."""
     return all(
         isinstance(size, int) and size > 0 and x.dtype in (torch.float32, torch.float64)
         for x in operands
@@ -21,32 +22,22 @@ def _known(torch: Any, *operands: Any) -> bool:
     )
 
 
-def _none_failed(torch: Any, x: Any) -> Any:
-    return torch.zeros(x.shape[:-2], dtype=torch.int32)
-
-
 # Triangles ---------------------------------------------------------------------------------------
 
 
 @decomposition("cholesky.default", "linalg_cholesky.default")
 def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
     found = emit_inline_mlir(torch, body, x.shape, x.dtype, x).tril()
     return found.mT if upper else found
-
-
-@decomposition("linalg_cholesky_ex.default")
-def cholesky_ex(torch: Any, x: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    del check_errors
-    return cholesky(torch, x, upper), _none_failed(torch, x)
 
 
 @decomposition("linalg_solve_triangular.default")
 def solve_triangular(
     torch: Any, x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    require(_known(torch, x, y))
+    require(_is_supported(torch, x, y))
     batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
     x, y = x.expand(*batch, *x.shape[-2:]), y.expand(*batch, *y.shape[-2:])
     options = (
@@ -78,7 +69,7 @@ def triangular_solve(
 
 @decomposition("cholesky_solve.default")
 def cholesky_solve(torch: Any, y: Any, factor: Any, upper: bool = False) -> Any:
-    require(_known(torch, y, factor))
+    require(_is_supported(torch, y, factor))
     lower = factor.mT if upper else factor
     found = solve_triangular(torch, lower, y, upper=False)
     return solve_triangular(torch, lower.mT, found, upper=True)
@@ -134,7 +125,7 @@ def _repeated(each: Sequence[Any], counts: Sequence[int]) -> list[Any]:
 @decomposition("linalg_eig.default")
 def eig(torch: Any, x: Any) -> Any:
     """Return complex eigenvalues and eigenvectors; the scale of a vector is arbitrary."""
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
     real, imaginary, _, vectors, _ = _of_lapack(
         torch, "geev", [x], [x.shape[:-1]] * 2, config, [x.shape[:-2]], [x.shape] * 2
@@ -149,7 +140,7 @@ def eigvals(torch: Any, x: Any) -> Any:
 
 @decomposition("_linalg_eigh.default")
 def eigh(torch: Any, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
     shapes = [x.shape, x.shape[:-1]]
     vectors, values, _ = _of_lapack(torch, "syevd", [x], shapes, config, [x.shape[:-2]])
@@ -166,7 +157,7 @@ def svd(
     driver: Any = None,
 ) -> Any:
     del driver
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     *batch, rows, columns = x.shape
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
@@ -178,7 +169,7 @@ def svd(
 
 @decomposition("linalg_householder_product.default", "orgqr.default")
 def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
-    require(_known(torch, reflectors, tau))
+    require(_is_supported(torch, reflectors, tau))
     return _of_lapack(torch, "orgqr", [reflectors, tau], [reflectors.shape])[0]
 
 
@@ -186,14 +177,14 @@ def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
 def ormqr(
     torch: Any, reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
 ) -> Any:
-    require(_known(torch, reflectors, tau, other))
+    require(_is_supported(torch, reflectors, tau, other))
     config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     return _of_lapack(torch, "ormqr", [reflectors, tau, other], [other.shape], config)[0]
 
 
 @decomposition("linalg_qr.default")
 def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
-    require(_known(torch, x) and mode == "reduced")
+    require(_is_supported(torch, x) and mode == "reduced")
     least = min(x.shape[-2:])
     packed, tau = geqrf(torch, x)
     q = householder_product(torch, packed[..., :least], tau)
@@ -224,7 +215,7 @@ def _column(tolerance: Any) -> Any:
 @decomposition("geqrf.default")
 def geqrf(torch: Any, x: Any) -> Any:
     """Return Householder reflectors and their factors."""
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     return tuple(_of_lapack(torch, "geqrf", [x], [x.shape, (*x.shape[:-2], min(x.shape[-2:]))]))
 
 
@@ -236,17 +227,11 @@ _MOST_SWAPS = 64
 
 @decomposition("linalg_lu_factor.default")
 def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
-    require(_known(torch, x) and pivot)
+    require(_is_supported(torch, x) and pivot)
     *batch, rows, columns = x.shape
     integers = [(*batch, min(rows, columns)), batch]
     lu, pivots, _ = _of_lapack(torch, "getrf", [x], [x.shape], integers=integers)
     return lu, pivots
-
-
-@decomposition("linalg_lu_factor_ex.default")
-def lu_factor_ex(torch: Any, x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    del check_errors
-    return *lu_factor(torch, x, pivot=pivot), _none_failed(torch, x)
 
 
 @decomposition("linalg_lu.default")
@@ -258,7 +243,7 @@ def lu(torch: Any, x: Any, *, pivot: bool = True) -> Any:
 def lu_unpack(
     torch: Any, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    require(unpack_data and unpack_pivots and _known(torch, lu))
+    require(unpack_data and unpack_pivots and _is_supported(torch, lu))
     rows, least = lu.shape[-2], min(lu.shape[-2:])
     require(least <= _MOST_SWAPS)
     order = _order(torch, pivots, rows)
@@ -282,7 +267,7 @@ def _order(torch: Any, pivots: Any, rows: int) -> Any:
 def lu_solve(
     torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    require(_known(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
+    require(_is_supported(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
     if not left:
         return lu_solve(torch, lu, pivots, y.mT, adjoint=not adjoint).mT
     order = _order(torch, pivots, lu.shape[-1])
@@ -314,30 +299,36 @@ def _solved(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("linalg_inv.default", "inverse.default")
 def inverse(torch: Any, x: Any) -> Any:
-    require(_known(torch, x))
+    require(_is_supported(torch, x))
     return _solved(torch, x, torch.eye(x.shape[-1], dtype=x.dtype).expand(x.shape))
-
-
-@decomposition("linalg_inv_ex.default")
-def inv_ex(torch: Any, x: Any, *, check_errors: bool = False) -> Any:
-    del check_errors
-    return inverse(torch, x), _none_failed(torch, x)
 
 
 @decomposition("linalg_solve.default")
 def solve(torch: Any, x: Any, y: Any, *, left: bool = True) -> Any:
-    require(_known(torch, x, y))
+    require(_is_supported(torch, x, y))
     vector = y.dim() == 1 or y.shape == x.shape[:-1]
     y = y.unsqueeze(-1) if vector else y
     found = _solved(torch, x, y) if left else _solved(torch, x.mT, y.mT).mT
     return found.squeeze(-1) if vector else found
 
 
-@decomposition("linalg_solve_ex.default")
-def solve_ex(torch: Any, x: Any, y: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    del check_errors
-    return solve(torch, x, y, left=left), _none_failed(torch, x)
+def _with_status(name: str, rule: Callable[..., Any]) -> None:
+    """Register the form of a rule that also returns which matrices failed: none."""
 
+    @decomposition(f"{name}.default")
+    def solved(torch: Any, x: Any, *others: Any, check_errors: bool = False, **more: Any) -> Any:  # pyright: ignore
+        del check_errors
+        found: Any = rule(torch, x, *others, **more)
+        found = (found,) if isinstance(found, torch.Tensor) else found
+        return *found, torch.zeros(x.shape[:-2], dtype=torch.int32)
+
+
+_with_status("linalg_cholesky_ex", cholesky)
+_with_status("linalg_inv_ex", inverse)
+_with_status("linalg_lu_factor_ex", lu_factor)
+_with_status("linalg_solve_ex", solve)
+
+# Exponentials ------------------------------------------------------------------------------------
 
 _SQUARINGS, _TERMS = 16, 12
 

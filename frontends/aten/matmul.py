@@ -12,15 +12,16 @@ from typing import Any
 
 from .composites import composite_rule
 from .inline_mlir import emit_inline_mlir
+from .operands import is_static
 from .rules import decomposition, require
 
 
 @decomposition("matmul.default")
 def matmul(torch: Any, x: Any, y: Any) -> Any:
     batching = min(x.dim(), y.dim()) > 2
-    if batching and (_is_open(x) or _is_open(y)):
+    if batching and not is_static((*x.shape, *y.shape)):
         return _dot(torch, x, y)
-    if _is_open(x) and x.dim() > 2 and y.dim() == 2:
+    if not is_static(x.shape) and x.dim() > 2 and y.dim() == 2:
         return _dot(torch, x, y)
     # torch-mlir's conversion to StableHLO keeps batch dimensions.
     require(not batching or max(x.dim(), y.dim()) <= 3)
@@ -29,14 +30,10 @@ def matmul(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("linear.default")
 def linear(torch: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-    if not (_is_open(x) and x.dim() > 2):
+    if is_static(x.shape) or x.dim() <= 2:
         return _taken_apart(torch, "linear", x, weight, bias)
     product = _dot(torch, x, weight.t())
     return product if bias is None else product + bias
-
-
-def _is_open(x: Any) -> bool:
-    return not all(isinstance(size, int) for size in x.shape)
 
 
 def _taken_apart(torch: Any, name: str, *arguments: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Types of the tensors that rules take."""
+"""Types, sizes and indices of the tensors that rules take."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -12,4 +13,14 @@ def real_type(torch: Any, x: Any) -> Any:
 
 def as_real(torch: Any, x: Any) -> Any:
     """Return an argument of functions of real numbers: integers become the default float type."""
-    return x if x.dtype.is_floating_point else x.to(torch.get_default_dtype())
+    return x.to(real_type(torch, x))
+
+
+def is_static(sizes: Iterable[Any]) -> bool:
+    """Return whether all sizes are numbers; dynamic sizes are symbols."""
+    return all(isinstance(size, int) for size in sizes)
+
+
+def non_negative(torch: Any, index: Any, size: Any) -> Any:
+    """Return indices counted from the start of a dimension; negative ones count from its end."""
+    return torch.where(index < 0, index + size, index)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from .operands import is_static
 from .rules import decomposition, require
 
 
@@ -29,7 +30,7 @@ def _pool(name: str, rank: int) -> None:
             options = (window, stride, padding, dilation, ceil_mode)
             return _of_integers(torch, name, x, *options)
         # torch-mlir always rounds sizes down.
-        require(ceil_mode and all(isinstance(size, int) for size in sizes))
+        require(ceil_mode and is_static(sizes))
         ends = _ends(sizes, window, stride, padding, dilation)
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
         least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
@@ -104,8 +105,8 @@ def _adaptive_pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
     def pool(torch: Any, x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
         sizes = x.shape[-rank:]
-        known = all(isinstance(each, int) for each in (*sizes, *counts))
-        require(known and x.dtype.is_floating_point and 0 not in (*sizes, *counts))
+        require(is_static((*sizes, *counts)) and 0 not in (*sizes, *counts))
+        require(x.dtype.is_floating_point)
         counts = list(counts) * (rank // len(counts))
         # Build [..., count, widest, count, widest, ...], then move `widest` to the end.
         inside, flat = torch.ones((), dtype=torch.bool), torch.zeros((), dtype=torch.int64)

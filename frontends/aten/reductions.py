@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .complex_numbers import by_parts
 from .inline_mlir import emit_inline_mlir
+from .operands import is_static
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -88,7 +88,7 @@ def _narrowed(torch: Any, x: Any, k: Any, dim: int, largest: bool) -> Any:
 
 def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
     """Use CHLO's top_k for static sizes; torch-mlir's comparison does not order NaN."""
-    if not all(isinstance(each, int) for each in (*x.shape, k)):
+    if not is_static((*x.shape, k)):
         return _narrowed(torch, x, k, dim, True)
     x = x.movedim(dim, -1)
     shape = [*x.shape[:-1], k]
@@ -132,13 +132,13 @@ def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
     return found.to(x.dtype) if x.dtype == torch.uint8 else found
 
 
-@decomposition("cumsum.default")
-def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
-    """Sum bytes in i32, and complex numbers by parts: torch-mlir crashes."""
-    operation = torch.ops.aten.cumsum.default
-    if dtype == torch.uint8:
-        return operation(x, dim, dtype=torch.int32).to(dtype)
-    return by_parts(torch, operation, x, dim, dtype=dtype)
+@decomposition("logsumexp.default")
+def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
+    """Handle rank 0, which has no dimension."""
+    del dim, keepdim
+    require(not x.dim())
+    real = x.dtype.is_floating_point or x.is_complex()
+    return x.clone() if real else x.to(torch.get_default_dtype())
 
 
 @decomposition_with_op("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from .operands import is_static
 from .rules import decomposition, require
 
 
@@ -98,12 +99,6 @@ def _of_bytes(torch: Any, x: Any, weights: Any, product: Callable[[Any, Any], An
     return torch.clamp(found >> count, 0, 255)
 
 
-def _known(torch: Any, x: Any, counts: Sequence[int]) -> bool:
-    sizes = (*x.shape[-2:], *counts)
-    kind = x.dtype.is_floating_point or x.dtype == torch.uint8
-    return kind and all(isinstance(each, int) for each in sizes)
-
-
 def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
     @decomposition(f"{name}.default")
     def resize(  # pyright: ignore[reportUnusedFunction]
@@ -114,7 +109,8 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
         scales_h: float | None = None,
         scales_w: float | None = None,
     ) -> Any:
-        require(_known(torch, x, counts))
+        require(x.dtype.is_floating_point or x.dtype == torch.uint8)
+        require(is_static((*x.shape[-2:], *counts)))
         rows, columns = (
             _weights(torch, (function, radius), size, count, align_corners, scale)
             for size, count, scale in zip(x.shape[-2:], counts, (scales_h, scales_w), strict=True)
@@ -137,7 +133,7 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
     ) -> Any:
         """Resize bytes; PyTorch's rules compute in f32 and round differently than its kernels."""
         sizes = x.shape[-2:]
-        require(x.dtype == torch.uint8 and _known(torch, x, counts or ()))
+        require(x.dtype == torch.uint8 and is_static((*sizes, *(counts or ()))))
         given = [None, None] if factors is None else list(factors)
         if counts is None:
             counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]

@@ -1,4 +1,4 @@
-"""Decompose operations that order elements: sorts, medians, histograms, searches, running extrema.
+"""Decompose operations that order elements: sorts, medians, histograms and searches.
 
     searchsorted(s, x)  ->  (~(s[..., None, :] >= x[..., None])).sum(-1)
 
@@ -8,13 +8,11 @@ split.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
 from .reductions import as_integers
-from .rules import decomposition, require
+from .rules import decomposition
 
 _SORT = """
 {results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
@@ -122,6 +120,12 @@ def nanmedian(torch: Any, x: Any) -> Any:
     return _middle(torch, x.reshape(-1), 0, False, True)[0]
 
 
+def _hits(torch: Any, x: Any, places: Any, bins: int, low: Any, high: Any) -> Any:
+    """Return a matrix with 1 where an element, between `low` and `high`, is in a bin."""
+    inside = (x >= low) & (x <= high)
+    return ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
+
+
 @decomposition("histc.default")
 def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
     x = x.reshape(-1)
@@ -132,9 +136,7 @@ def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0
         apart = (low == high).to(x.dtype)
         low, high = low - apart, high + apart
     places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
-    inside = (x >= low) & (x <= high)
-    hits = (places[:, None] == torch.arange(bins)) & inside[:, None]
-    return hits.to(x.dtype).sum(0)
+    return _hits(torch, x, places, bins, low, high).sum(0)
 
 
 @decomposition("histogram.bin_ct")
@@ -156,75 +158,9 @@ def histogram(
     edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
     # The last bin includes its upper edge.
     places = torch.clamp(torch.searchsorted(edges, x, right=True) - 1, max=bins - 1)
-    inside = (x >= low) & (x <= high)
-    hits = ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
+    hits = _hits(torch, x, places, bins, low, high)
     found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
     return (found / (found.sum() * (high - low) / bins) if density else found), edges
-
-
-def _running(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
-    if x.dim() == 0:
-        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    size = x.shape[dim]
-    require(isinstance(size, int))
-    shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
-    values, places = x, torch.arange(size).reshape(shape).expand(x.shape)
-    # Each step doubles the number of predecessors that an element accounts for.
-    step = 1
-    while step < size:
-        old = values.narrow(dim, 0, size - step), places.narrow(dim, 0, size - step)
-        new = values.narrow(dim, step, size - step), places.narrow(dim, step, size - step)
-        # The last of equal elements counts, and so does the last NaN.
-        stays = beats(new[0], old[0]) | torch.isnan(new[0])
-        stays = stays & (~torch.isnan(old[0]) | torch.isnan(new[0]))
-        values, places = (
-            torch.cat((whole.narrow(dim, 0, step), torch.where(stays, after, before)), dim)
-            for whole, before, after in zip((values, places), old, new, strict=True)
-        )
-        step *= 2
-    return values, places
-
-
-@decomposition("cummax.default")
-def cummax(torch: Any, x: Any, dim: int) -> Any:
-    return _running(torch, x, dim, operator.ge)
-
-
-@decomposition("cummin.default")
-def cummin(torch: Any, x: Any, dim: int) -> Any:
-    return _running(torch, x, dim, operator.le)
-
-
-@decomposition("logsumexp.default")
-def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
-    """Handle rank 0, which has no dimension."""
-    del dim, keepdim
-    require(not x.dim())
-    real = x.dtype.is_floating_point or x.is_complex()
-    return x.clone() if real else x.to(torch.get_default_dtype())
-
-
-@decomposition("logcumsumexp.default")
-def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
-    """Sum in steps that each double the number of terms.
-
-    Plain sums of exponentials would overflow.
-    """
-    if x.dim() == 0:
-        return x.clone()
-    size = x.shape[dim]
-    require(isinstance(size, int) and not x.is_complex())
-    found, step = x, 1
-    while step < size:
-        before, after = found.narrow(dim, 0, size - step), found.narrow(dim, step, size - step)
-        most, least = torch.maximum(before, after), torch.minimum(before, after)
-        # The difference of equal infinities is NaN.
-        sums = torch.where(
-            torch.isinf(most) & (most == least), most, most + torch.log1p(torch.exp(least - most))
-        )
-        found = torch.cat((found.narrow(dim, 0, step), sums), dim)
-        step *= 2
-    return found
 
 
 @decomposition("multilabel_margin_loss_forward.default")

@@ -9,7 +9,7 @@ from .inline_mlir import emit_inline_mlir
 from .operands import as_real
 from .rules import decomposition
 
-_OF_ELEMENTS = {
+_FUNCTIONS = {
     "erfc": "chlo.erfc",
     "erfinv": "chlo.erf_inv",
     "lgamma": "chlo.lgamma",
@@ -17,7 +17,7 @@ _OF_ELEMENTS = {
 }
 
 
-def _function(name: str, operation: str) -> None:
+def _real_function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         x = as_real(torch, x)
@@ -26,8 +26,8 @@ def _function(name: str, operation: str) -> None:
         )
 
 
-for _name, _operation in _OF_ELEMENTS.items():
-    _function(_name, _operation)
+for _name, _operation in _FUNCTIONS.items():
+    _real_function(_name, _operation)
 
 
 @decomposition("digamma.default")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..aten.operands import is_static
+
 
 def fill_empty_tensors(torch: Any, graph_module: Any) -> None:
     """Replace operations whose results have no elements by constants."""
@@ -15,7 +17,7 @@ def fill_empty_tensors(torch: Any, graph_module: Any) -> None:
         value = node.meta.get("val")
         if node.op != "call_function" or not isinstance(value, torch.Tensor):
             continue
-        if all(isinstance(size, int) for size in value.shape) and 0 in value.shape:
+        if is_static(value.shape) and 0 in value.shape:
             # Change the node in place: outputs refer to its name.
             node.target = torch.ops.aten.full.default
             node.args = (list(value.shape), 0)

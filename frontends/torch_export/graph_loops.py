@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_loop_op
+from ..aten.operands import is_static
 
 Importer = Callable[[Any, str], str]
 """Converts an exported program to text, with its function under the given name."""
@@ -113,7 +114,7 @@ def _exported(torch: Any, graph_module: Any, graph: Any, values: Sequence[Any]) 
 def _is_known(torch: Any, node: Any) -> bool:
     """Return whether a node is a tensor with static sizes."""
     value: Any = getattr(node, "meta", {}).get("val")
-    return isinstance(value, torch.Tensor) and all(isinstance(size, int) for size in value.shape)
+    return isinstance(value, torch.Tensor) and is_static(value.shape)
 
 
 def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_op
+from ..aten.operands import is_static
 
 Part = tuple[Any, int, int]
 """A size, the index of the operand dimension that it is part of, and that of the result dimension.
@@ -32,7 +33,7 @@ def join_dimensions(torch: Any, graph_module: Any) -> None:
             continue
         operand, value = node.args[0], node.meta["val"]
         source = tuple(operand.meta["val"].shape)
-        if all(isinstance(size, int) for size in source):
+        if is_static(source):
             continue
         parts = common_parts(source, tuple(value.shape))
         body = None if parts is None else _text(parts)

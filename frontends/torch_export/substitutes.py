@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from ..aten.operands import non_negative
+
 
 @contextmanager
 def traceable(torch: Any) -> Generator[None]:
@@ -84,9 +86,9 @@ def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, 
     return found, [(at, each) for at, each in pairs if _is_place(torch, each)]
 
 
-def _counted(torch: Any, place: Any, size: Any) -> Any:
+def _as_index(torch: Any, place: Any, size: Any) -> Any:
     """Return a position counted from the start, as a vector."""
-    return torch.where(place < 0, place + size, place).reshape(1)
+    return non_negative(torch, place, size).reshape(1)
 
 
 def _getitem(torch: Any, x: Any, index: Any) -> Any:
@@ -96,7 +98,9 @@ def _getitem(torch: Any, x: Any, index: Any) -> Any:
     items, places = found
     x = x[tuple(items)]
     for dimension, place in reversed(places):
-        x = x.index_select(dimension, _counted(torch, place, x.shape[dimension])).squeeze(dimension)
+        x = x.index_select(dimension, _as_index(torch, place, x.shape[dimension])).squeeze(
+            dimension
+        )
     return x
 
 
@@ -108,7 +112,7 @@ def _setitem(torch: Any, x: Any, index: Any, value: Any) -> Any:
     part = x[tuple(items)]
     shape = [size for at, size in enumerate(part.shape) if at != dimension]
     value = torch.as_tensor(value, dtype=x.dtype).expand(shape).unsqueeze(dimension)
-    part.index_copy_(dimension, _counted(torch, place, part.shape[dimension]), value)
+    part.index_copy_(dimension, _as_index(torch, place, part.shape[dimension]), value)
     return None
 
 

@@ -8,6 +8,7 @@ Example:
 Rows are for operations without methods of their own. `name:kind` is an operand or result. The
 default kind is index unless the rows set another one. `name:kind/kind` is one of several types,
 `kind?` an optional value, `kind*` a variadic one. Properties follow `|`, regions a second `|`.
+`verify=` adds checks to those of the format.
 """
 
 from __future__ import annotations

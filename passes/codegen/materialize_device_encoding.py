@@ -72,7 +72,7 @@ from .packed.layouts import (
     target_solver,
 )
 from .packed.signature import UnknownSizes, has_encoding, stored_type, update_signature
-from .packed.values import HeldTensor, PackedValues, layout_in_memory, layout_of_tiles
+from .packed.values import PackedValues, TensorForms, layout_in_memory, layout_of_tiles
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors do not depend on the layout in memory."""
@@ -95,19 +95,18 @@ class MaterializeDeviceEncodingPass(ModulePass):
     """Lays out the tensors of functions that name no target: tiles, or room behind rows."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        otherwise = TEST_RESOLVERS[self.test_gpu_encoding_resolver]
+        default = TEST_RESOLVERS[self.test_gpu_encoding_resolver]
         solvers = KernelSolvers(ctx, op)
         for operation in tuple(op.body.block.ops):
             if operation.name == "stream.executable":
                 name = getattr(operation.properties.get("sym_name"), "data", "")
-                found = solvers.of_executable(name) or bound_solvers(operation)
-                layouts = KernelLayouts(found)
+                layouts = KernelLayouts(solvers.of_executable(name) or bound_solvers(operation))
                 for function in operation.walk():
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()
             elif operation.name in FUNCTIONS:
-                solver = target_solver(operation, otherwise)
-                KernelLowering(operation, KernelLayouts(solver, names_target=True)).lower()
+                solver = target_solver(operation, default)
+                KernelLowering(operation, KernelLayouts(solver, has_own_target=True)).lower()
 
 
 class KernelLowering:
@@ -116,7 +115,7 @@ class KernelLowering:
     def __init__(self, function: Operation, layouts: KernelLayouts) -> None:
         self._function = function
         self._layouts = layouts
-        self.values = PackedValues(layouts.asked, by_maps=layouts.names_target)
+        self.values = PackedValues(layouts.queried_types, use_affine_apply=layouts.has_own_target)
         self.unknown = UnknownSizes()
         self.bindings: dict[SSAValue, SSAValue] = {}
         """The packed binding that replaces each encoded one."""
@@ -128,7 +127,7 @@ class KernelLowering:
         needs the size of an encoded argument that is not known.
         """
         done: list[Operation] = []
-        taken = self._take_arguments()
+        replaced = self._replace_arguments()
         for operation in tuple(self._function.walk()):
             if not _is_encoded(operation):
                 continue
@@ -137,13 +136,13 @@ class KernelLowering:
             done.append(operation)
         for operation in reversed(done):
             Rewriter.erase_op(operation)
-        for argument in taken:
+        for argument in replaced:
             argument.block.erase_arg(argument)
         self.unknown.verify_unused()
-        if taken or any(operation.name in RETURNS for operation in done):
+        if replaced or any(operation.name in RETURNS for operation in done):
             update_signature(self._function)
 
-    def _take_arguments(self) -> list[BlockArgument]:
+    def _replace_arguments(self) -> list[BlockArgument]:
         """Insert packed arguments in front of encoded ones; return the latter, to be erased."""
         entry = self._function.regions[0].blocks.first
         if entry is None:
@@ -162,12 +161,14 @@ class KernelLowering:
             new = entry.insert_arg(stored, old.index)
             new.name_hint = old.name_hint
             sizes = tuple(
-                self.unknown.make(old) if size is None else size for size in shape_of(tensor)
+                self.unknown.placeholder(old) if size is None else size for size in shape_of(tensor)
             )
             if layout == IDENTITY:
                 sizes = self.values.dimensions.sizes(new)
             self.values.dimensions.assume(old, sizes)
-            self.values.hold(old, HeldTensor(plain(tensor), sizes, {layout_in_memory(layout): new}))
+            self.values.set_forms(
+                old, TensorForms(plain(tensor), sizes, {layout_in_memory(layout): new})
+            )
         return encoded
 
     def layout(self, type_: Attribute) -> PackedLayout:
@@ -200,7 +201,7 @@ class KernelLowering:
 
     def replace(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
         """Record the form of a result in memory; replace the uses of a result without encoding."""
-        self.values.hold_form(value, layout_in_memory(layout), form)
+        self.values.set_only_form(value, layout_in_memory(layout), form)
         if tensor_encoding(value.type) is None:
             value.replace_all_uses_with(self.values.form(value, IDENTITY))
 
@@ -262,8 +263,8 @@ def _load(kernel: KernelLowering, load: DispatchTensorLoad) -> None:
     if is_whole(load, sizes):
         kernel.replace(load.result, layout, form)
         return
-    held = HeldTensor(plain(bound), tuple(sizes), {layout_in_memory(layout): form})
-    kernel.values.hold(form, held)
+    forms = TensorForms(plain(bound), tuple(sizes), {layout_in_memory(layout): form})
+    kernel.values.set_forms(form, forms)
     part = ExtractSliceOp.build(
         operands=[kernel.values.form(form, IDENTITY), load.offsets, load.sizes, load.strides],
         result_types=[plain(load.result.type)],
@@ -314,30 +315,27 @@ def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
 def _set(kernel: KernelLowering, operation: Operation) -> None:
     """Make the result another name of the source; its readers pack it as they need it."""
     source, result = operation.operands[0], operation.results[0]
-    held = kernel.values.held(source)
-    kernel.values.hold(result, _as_type(kernel, source, held, cast(Tensor, result.type)))
+    kernel.values.set_forms(result, _forms_as_type(kernel, source, cast(Tensor, result.type)))
 
 
-def _as_type(
-    kernel: KernelLowering, source: SSAValue, held: HeldTensor, tensor: Tensor
-) -> HeldTensor:
-    """Return a tensor cast to a type with other static sizes."""
-    if held.tensor == plain(tensor):
-        return held
+def _forms_as_type(kernel: KernelLowering, source: SSAValue, tensor: Tensor) -> TensorForms:
+    """Return the forms of a tensor, cast if the type has other static sizes."""
+    forms = kernel.values.forms_of(source)
+    if forms.tensor == plain(tensor):
+        return forms
     form = kernel.values.cast(kernel.values.form(source, IDENTITY), plain(tensor))
-    return HeldTensor(plain(tensor), kernel.values.dimensions.sizes(form), {IDENTITY: form})
+    return TensorForms(plain(tensor), kernel.values.dimensions.sizes(form), {IDENTITY: form})
 
 
 @lowering("iree_encoding.unset_encoding")
 def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
-    held = kernel.values.held(source)
-    held = _as_type(kernel, source, held, cast(Tensor, result.type))
     tensor, dims = cast(Tensor, result.type), _result_dims(operation)
+    forms = _forms_as_type(kernel, source, tensor)
     sizes = tuple(sizes_listed(tensor, dims))
     if dims or tensor.has_static_shape():
-        held = HeldTensor(held.tensor, sizes, held.forms, held.make)
-    kernel.values.hold(result, held)
+        forms = TensorForms(forms.tensor, sizes, forms.by_layout, forms.factory)
+    kernel.values.set_forms(result, forms)
     result.replace_all_uses_with(kernel.values.form(result, IDENTITY))
 
 
@@ -372,8 +370,9 @@ def _empty(kernel: KernelLowering, operation: Operation) -> None:
     result = operation.results[0]
     values, tensor = kernel.values, plain(cast(Tensor, result.type))
     sizes = values.sizes(result)
-    values.hold(
-        result, HeldTensor(tensor, sizes, make=lambda layout: values.empty(tensor, sizes, layout))
+    values.set_forms(
+        result,
+        TensorForms(tensor, sizes, factory=lambda layout: values.empty(tensor, sizes, layout)),
     )
 
 
@@ -396,14 +395,14 @@ def _fill(kernel: KernelLowering, operation: Operation) -> None:
 
     layout = kernel.layout(result.type)
     if not _is_zero(scalar) and sums_padding(values, result, layout, summed):
-        values.hold(result, HeldTensor(tensor, sizes, {IDENTITY: fill(IDENTITY)}))
+        values.set_forms(result, TensorForms(tensor, sizes, {IDENTITY: fill(IDENTITY)}))
     else:
-        values.hold(result, HeldTensor(tensor, sizes, make=fill))
+        values.set_forms(result, TensorForms(tensor, sizes, factory=fill))
 
 
 def _is_zero(scalar: SSAValue) -> bool:
-    maker = scalar.owner
-    value = maker.properties.get("value") if isinstance(maker, Operation) else None
+    owner = scalar.owner
+    value = owner.properties.get("value") if isinstance(owner, Operation) else None
     return isinstance(value, IntegerAttr | FloatAttr) and value.value.data == 0
 
 
@@ -423,12 +422,12 @@ def _dimension(kernel: KernelLowering, operation: Operation) -> None:
 def _return(kernel: KernelLowering, operation: Operation) -> None:
     """Return packed tensors to the caller."""
 
-    def given(value: SSAValue) -> SSAValue:
+    def stored(value: SSAValue) -> SSAValue:
         if not has_encoding(value.type):
             return value
         return kernel.values.memory_form(value, kernel.layout(value.type))
 
-    returned = [given(value) for value in operation.operands]
+    returned = [stored(value) for value in operation.operands]
     kernel.values.builder.insert(type(operation).create(operands=returned))
 
 

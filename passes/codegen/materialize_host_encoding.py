@@ -45,7 +45,7 @@ class MaterializeHostEncodingPass(ModulePass):
                 )
             if targets:
                 solvers = tuple(target.solver for target in targets.values())
-                KernelLowering(function, KernelLayouts(solvers, names_target=True)).lower()
+                KernelLowering(function, KernelLayouts(solvers, has_own_target=True)).lower()
 
 
 def _targets(function: Operation, affinities: AffinityAnalysis) -> dict[Attribute, TargetSolver]:

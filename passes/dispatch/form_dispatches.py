@@ -11,7 +11,7 @@ contain `flow.tensor.transfer` themselves choose where to pay for transfers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,6 +32,7 @@ from ...dialects.linalg.structured_view import structured_view
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import (
+    DISPATCH_REGION,
     FUNCTIONS_AND_INITIALIZERS,
     GLOBAL_LOAD,
     GLOBAL_STORE,
@@ -44,15 +45,15 @@ from ...ir.value_flow import forwarded_to
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
 from .fusion.groups import (
-    ENCODES,
-    RESHAPES,
-    Group,
+    ENCODING_OPS,
+    FLOW_RESHAPES,
+    FusionGroup,
     Grouping,
     is_collective,
     is_computation,
-    is_copied,
-    only_computes,
-    repeated_broadcasts,
+    is_memory_effect_free,
+    is_rematerialized,
+    rematerialized_broadcasts,
 )
 from .fusion.kernel_outlining import KernelOutliner
 
@@ -73,7 +74,7 @@ class FormDispatchesPass(ModulePass):
         functions = [operation for operation in op.body.block.ops if _is_program(operation)]
         sizes = DimensionSizes()
         outliner = KernelOutliner(op, spelling_of(op))
-        formed = {function: inline_regions(function) for function in functions}
+        region_operations = {function: inline_regions(function) for function in functions}
         for function in functions:
             outline_workgroups(function, outliner)
             remove_unused(function)
@@ -84,10 +85,10 @@ class FormDispatchesPass(ModulePass):
         placement = DevicePlacement(ctx, op)
         placement.write_down_globals()
         for function in functions:
-            place_operands(function, placement, sizes)
+            move_operands(function, placement, sizes)
         placement = DevicePlacement(ctx, op)
         for function in functions:
-            form_dispatches(function, placement, outliner, sizes, formed[function])
+            form_dispatches(function, placement, outliner, sizes, region_operations[function])
 
 
 def _is_program(operation: Operation) -> bool:
@@ -139,41 +140,42 @@ def size_collectives(block: Block, sizes: DimensionSizes) -> None:
 # Placement
 
 
-def place_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
+def move_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
     """Transfer every tensor to the device of its readers, or copy its producer there."""
-    brought: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
+    moved: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
     for block in blocks_of(function):
         for operation in tuple(block.ops):
-            for reader, index, place in tensors_wanted(operation, function, placement):
+            for reader, index, affinity in required_tensors(operation, function, placement):
                 operand = reader.operands[index]
-                key = operand, place, block, is_computation(operation)
-                if key not in brought:
-                    brought[key] = _bring(operand, place, operation, placement, sizes)
-                reader.operands[index] = brought[key]
+                key = operand, affinity, block, is_computation(operation)
+                if key not in moved:
+                    moved[key] = _move(operand, affinity, operation, placement, sizes)
+                reader.operands[index] = moved[key]
 
 
-def tensors_wanted(
+def required_tensors(
     operation: Operation, function: Operation, placement: DevicePlacement
 ) -> Iterator[tuple[Operation, int, Attribute]]:
     """Yield the tensors that an operation reads as (reading operation, operand index, device).
 
     Tensors that are read inside of the body of a computation are included.
     """
-    for index, (operand, place) in enumerate(
-        zip(operation.operands, places_wanted(operation, function, placement), strict=True)
-    ):
-        if place is not None and isinstance(operand.type, TensorType):
-            yield operation, index, place
-    place = placement.runs_on(operation) if is_computation(operation) else None
-    if place is None:
+    affinities = required_affinities(operation, function, placement)
+    for index, (operand, affinity) in enumerate(zip(operation.operands, affinities, strict=True)):
+        if affinity is not None and isinstance(operand.type, TensorType):
+            yield operation, index, affinity
+    affinity = placement.runs_on(operation) if is_computation(operation) else None
+    if affinity is None:
         return
-    for inner in (each for each in walk(operation) if each is not operation):
+    for inner in walk(operation):
+        if inner is operation:
+            continue
         for index, operand in enumerate(inner.operands):
             if ranked(operand) is not None and not operation.is_ancestor(operand.owner):
-                yield inner, index, place
+                yield inner, index, affinity
 
 
-def places_wanted(
+def required_affinities(
     operation: Operation, function: Operation, placement: DevicePlacement
 ) -> list[Attribute | None]:
     """Return the device that an operation needs each operand on; `None` where any will do."""
@@ -189,15 +191,15 @@ def places_wanted(
     if any(carried):
         return [placement.of(values[0]) if values else None for values in carried]
     if operation.name == "flow.dispatch" or (
-        is_computation(operation) and not is_copied(operation)
+        is_computation(operation) and not is_rematerialized(operation)
     ):
         return [placement.runs_on(operation)] * count
     return [None] * count
 
 
-def _bring(
+def _move(
     value: SSAValue,
-    place: Attribute,
+    affinity: Attribute,
     reader: Operation,
     placement: DevicePlacement,
     sizes: DimensionSizes,
@@ -205,21 +207,23 @@ def _bring(
     """Return a tensor on its reader's device: itself, a transfer, or a copy of its producer."""
     if placement.is_flexible(value):
         owner = cast(OpResult, value).op
-        if is_copied(owner) if is_computation(reader) else placement.runs_on(owner) == place:
-            # A kernel copies this operation into itself, or it runs on that device anyway.
+        # A kernel repeats a rematerialized operation itself.
+        is_repeated = is_computation(reader) and is_rematerialized(owner)
+        runs_there = not is_computation(reader) and placement.runs_on(owner) == affinity
+        if is_repeated or runs_there:
             return value
         copy = owner.clone()
-        copy.attributes[AFFINITY] = place
+        copy.attributes[AFFINITY] = affinity
         Builder(InsertPoint.after(owner)).insert(copy)
         return copy.results[0]
-    held = placement.of(value)
-    if held is None or held == place:
+    source = placement.of(value)
+    if source is None or source == affinity:
         return value
-    remark(CATEGORY, reader, f"reads a tensor of {held}, which is moved to {place} for it")
+    remark(CATEGORY, reader, f"reads a tensor of {source}, which is moved to {affinity} for it")
     transfer = TensorTransferOp.build(
         operands=[value, sizes.dynamic_sizes(value)],
         result_types=[value.type],
-        properties={"target": place},
+        properties={"target": affinity},
     )
     return builder_before(reader).insert(transfer).results[0]
 
@@ -232,45 +236,45 @@ def form_dispatches(
     placement: DevicePlacement,
     outliner: KernelOutliner,
     sizes: DimensionSizes,
-    formed: Sequence[Sequence[Operation]] = (),
+    region_operations: Sequence[Sequence[Operation]],
 ) -> None:
     """Replace the tensor computations of a function by dispatches.
 
-    `formed` lists the operations of each dispatch region of the input program; each is one
-    dispatch.
+    `region_operations` are the operations of each dispatch region of the input program, which
+    becomes one dispatch.
     """
     blocks = blocks_of(function)
     for block in blocks:
         for operation in tuple(block.ops):
             for value in (*operation.operands, *operation.results):
                 sizes.dynamic_sizes(value)
-    for operations in formed:
-        # Operations that only computed sizes may be gone, and copied ones are added by the
-        # outliner.
-        left = [one for one in operations if one.parent is not None and not is_copied(one)]
-        if any(is_computation(operation) for operation in left):
-            place = placement.runs_on(next(one for one in left if is_computation(one)))
-            outliner.outline(Group(left, place), function, sizes, set())
-    repeated = repeated_broadcasts(blocks, placement)
+    for operations in region_operations:
+        # Operations that only computed sizes may be gone, and the outliner repeats the
+        # rematerialized ones.
+        left = [op for op in operations if op.parent is not None and not is_rematerialized(op)]
+        if (first := next(filter(is_computation, left), None)) is not None:
+            group = FusionGroup(left, placement.runs_on(first))
+            outliner.outline(group, function, sizes, set())
+    rematerialized = rematerialized_broadcasts(blocks, placement)
     for block in blocks:
-        for group in Grouping(block, placement, repeated).arrange():
-            if len(group.operations) == 1 and group.operations[0].name in ENCODES:
-                _encode(group.operations[0], group.place, sizes)
+        for group in Grouping(block, placement, rematerialized).arrange():
+            if len(group.operations) == 1 and group.operations[0].name in ENCODING_OPS:
+                _encode(group.operations[0], group.affinity, sizes)
             else:
-                outliner.outline(group, function, sizes, repeated)
+                outliner.outline(group, function, sizes, rematerialized)
     for block in blocks_of(function):
         for operation in tuple(block.ops):
-            if (rule := HOST_RULES.get(operation.name)) is not None:
-                rule(operation, sizes)
+            if operation.name in FLOW_RESHAPES:
+                _reshape(operation, sizes)
     remove_unused(function)
 
 
-def _encode(operation: Operation, place: Attribute | None, sizes: DimensionSizes) -> None:
+def _encode(operation: Operation, affinity: Attribute | None, sizes: DimensionSizes) -> None:
     source, result = operation.operands[0], operation.results[0]
     encode = TensorEncodeOp.build(
         operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
         result_types=[result.type],
-        attributes={} if place is None else {AFFINITY: place},
+        attributes={} if affinity is None else {AFFINITY: affinity},
     )
     replace_by(operation, encode)
 
@@ -289,12 +293,6 @@ def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
     replace_by(operation, reshape)
 
 
-HOST_RULES: dict[str, Callable[[Operation, DimensionSizes], None]] = dict.fromkeys(
-    RESHAPES, _reshape
-)
-"""How operations outside of any dispatch are converted, by name."""
-
-
 def remove_unused(function: Operation) -> None:
     """Erase operations of a function whose results are not read and that have no other effect."""
     for region in function.regions:
@@ -305,12 +303,9 @@ def remove_unused(function: Operation) -> None:
                 if (
                     operation.results
                     and not any(result.uses for result in operation.results)
-                    and (operation.name in UNUSED_READS or only_computes(operation))
+                    and (operation.name in UNUSED_READS or is_memory_effect_free(operation))
                 ):
                     Rewriter.erase_op(operation)
-
-
-REGION = "flow.dispatch.region"
 
 
 def inline_regions(function: Operation) -> list[list[Operation]]:
@@ -318,10 +313,10 @@ def inline_regions(function: Operation) -> list[list[Operation]]:
 
     Raises OperationError if a region contains another dispatch or has more than one block.
     """
-    regions = [operation for operation in function.walk() if operation.name == REGION]
+    regions = [operation for operation in function.walk() if operation.name == DISPATCH_REGION]
     for region in regions:
         nested = (inner for inner in region.walk() if inner is not region)
-        if any(inner.name in (REGION, KERNEL_IN_PLACE) for inner in nested):
+        if any(inner.name in (DISPATCH_REGION, KERNEL_IN_PLACE) for inner in nested):
             raise OperationError(region, "is one dispatch and holds another")
     return [_inline(region) for region in regions]
 
@@ -331,10 +326,10 @@ def _inline(region: Operation) -> list[Operation]:
     if len(blocks) != 1 or (end := blocks[0].last_op) is None:
         raise OperationError(region, f"is one dispatch, of one block: it has {len(blocks)}")
     operations = [operation for operation in blocks[0].ops if operation is not end]
-    place = region.attributes.get(AFFINITY)
+    affinity = region.attributes.get(AFFINITY)
     for operation in operations:
-        if place is not None:
-            operation.attributes.setdefault(AFFINITY, place)
+        if affinity is not None:
+            operation.attributes.setdefault(AFFINITY, affinity)
         operation.detach()
     results = tuple(end.operands)
     Rewriter.insert_op(operations, InsertPoint.before(region))
@@ -358,8 +353,8 @@ def _outline(
             replace_by(end, ReturnOp())
     types = [argument.type for argument in body.blocks[0].args]
     kernel = FuncOp("kernel", (types, []), operation.detach_region(body))
-    counted = operation.detach_region(count) if count.blocks else None
-    entry = outliner.add_kernel(kernel, function, len(operation.workload), counted)
+    workgroups = operation.detach_region(count) if count.blocks else None
+    entry = outliner.add_kernel(kernel, function, len(operation.workload), workgroups)
     dispatch = flow.DispatchOp.create(
         operands=operation.operands,
         result_types=operation.result_types,

@@ -13,7 +13,7 @@ from ...ir.host_programs import host_operations
 from ...ir.usage_error import UsageError
 from ...tiling.contractions import LHS, Role, has_several
 from .analysis.contraction_matching import scaled_contraction, tiled_contraction, tiled_convolution
-from .set_encoding import HINT, is_settled
+from .set_encoding import HINT, is_compilation_chosen
 
 MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
 
@@ -40,7 +40,7 @@ class AnnotateDataTilingHintsPass(ModulePass):
         if any(HINT in operation.attributes for operation in operations):
             return
         for operation in operations:
-            if self._is_of_kind(operation) and not is_settled(operation):
+            if self._is_of_kind(operation) and not is_compilation_chosen(operation):
                 operation.attributes[HINT] = UnitAttr()
 
     def _is_of_kind(self, operation: Operation) -> bool:

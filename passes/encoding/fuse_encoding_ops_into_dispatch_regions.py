@@ -31,9 +31,9 @@ from xdsl.rewriter import Rewriter
 from ...dialects.flow.dispatches import DispatchRegionOp
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, made_by
+from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.syntax.resource_directives import dynamic_dimensions
-from .analysis.padded_operands import listed_sizes, region_of
+from .analysis.padded_operands import dispatch_region_of, result_dims_of
 from .propagate_encodings import SET, UNSET
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
@@ -61,7 +61,7 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
-            if operation.name == SET and region_of(operation) is None:
+            if operation.name == SET and dispatch_region_of(operation) is None:
                 self._fuse(cast(SetEncodingOp, operation))
 
     def _fuse(self, operation: SetEncodingOp) -> None:
@@ -78,7 +78,7 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
         if not all(_is_before(size, region) for size in operation.encoding_dims):
             return
         chain = (value, *(reshape.results[0] for reshape in reshapes))
-        is_shared = any(len(tuple(one.uses)) > 1 for one in chain)
+        is_shared = any(len(tuple(tensor.uses)) > 1 for tensor in chain)
         if is_shared and not self.enable_aggressive_fusion:
             return
         _encode_inside(value, reshapes, operation, keep=is_shared)
@@ -117,28 +117,27 @@ def _encode_inside(
     encode = operation.clone({operation.source: stored})
     encoded = inside.insert(encode).results[0]
     old = list(region.results)
-    sizes = listed_sizes(value) if not reshapes else ()
+    sizes = result_dims_of(value) if not reshapes else ()
     types = [result.type for result in old]
     values = list(returned.operands)
-    dims = [list(listed_sizes(result)) for result in old]
-    place = value.index
+    dims = [list(result_dims_of(result)) for result in old]
+    index = value.index
     if keep:
-        place = len(types)
+        index = len(types)
         types.append(encoded.type)
         values.append(encoded)
         dims.append(list(sizes))
     else:
-        types[place], values[place], dims[place] = encoded.type, encoded, list(sizes)
+        types[index], values[index], dims[index] = encoded.type, encoded, list(sizes)
     returned.operands = values
-    made = DispatchRegionOp.build(
+    fused = DispatchRegionOp.build(
         operands=[list(region.workload), [size for listed in dims for size in listed]],
         result_types=[types],
-        regions=[region.detach_region(one) for one in tuple(region.regions)],
+        regions=[region.detach_region(inner) for inner in tuple(region.regions)],
         attributes=dict(region.attributes),
     )
-    builder_before(region).insert(made)
-    results: list[SSAValue] = list(made.results[: len(old)])
-    operation.result.replace_all_uses_with(made.results[place])
-    for one in (operation, *(() if keep else reversed(reshapes))):
-        Rewriter.erase_op(one)
-    Rewriter.replace_op(region, [], results)
+    builder_before(region).insert(fused)
+    Rewriter.replace_op(operation, [], [fused.results[index]])
+    if not keep:
+        erase_if_unused(*reversed(reshapes))
+    Rewriter.replace_op(region, [], fused.results[: len(old)])

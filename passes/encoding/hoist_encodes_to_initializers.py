@@ -17,20 +17,18 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...dialects.flow.tensors import TensorConstantOp
 from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, made_by, replace_by
+from ...ir.host_programs import CONSTANTS, LOOPS, host_operations
+from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, replace_by
 from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
 from ..stream.analysis.device_placement import MOVES
 
 ENCODE = "flow.tensor.encode"
-LOOPS = ("scf.for", "scf.while")
-CONSTANTS = ("arith.constant", "flow.tensor.constant")
 
 
 @dataclass(frozen=True)
@@ -40,25 +38,25 @@ class HoistEncodesToInitializersPass(ModulePass):
     name = "hoist-encodes-to-initializers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        hoisting = Hoisting(op)
+        hoister = EncodeHoister(op)
         for operation in tuple(host_operations(op)):
             if operation.name == ENCODE:
-                hoisting.hoist(operation)
+                hoister.hoist(operation)
 
 
-class Hoisting:
+class EncodeHoister:
     """Hoists the encodes of one module."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._globals = {root_symbol(o, "sym_name"): o for o in module.body.block.ops}
         self._hoisted: dict[tuple[object, ...], GlobalOp] = {}
-        self._set_last_by: dict[str, Operation] = {}
+        self._last_initializers: dict[str, Operation] = {}
         """The last initializer that stores to each global. Readers of its value come behind it."""
         for initializer in module.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
                     if operation.name == "util.global.store":
-                        self._set_last_by[root_symbol(operation, "global")] = initializer
+                        self._last_initializers[root_symbol(operation, "global")] = initializer
 
     def hoist(self, operation: Operation) -> None:
         """Move one encode into an initializer, or out of as many loops as its operands allow."""
@@ -78,8 +76,8 @@ class Hoisting:
 
     def _constant_origin(self, value: SSAValue) -> Operation | None:
         """Return the constant or load of an immutable global that a value is, or is moved from."""
-        for move in _moves(value)[:1]:
-            value = move.operands[0]
+        if moves := _moves(value):
+            value = moves[0].operands[0]
         if (load := made_by(value, "util.global.load")) is None:
             return made_by(value, *CONSTANTS)
         variable = self._globals.get(root_symbol(load, "global"))
@@ -88,26 +86,26 @@ class Hoisting:
 
     def _to_global(self, operation: Operation, origin: Operation) -> None:
         moves = _moves(operation.operands[0])
-        place = operation.attributes.get(AFFINITY) or affinity_of(operation)
-        if place is None and moves:
-            place = moves[-1].properties["target"]
+        affinity = operation.attributes.get(AFFINITY) or affinity_of(operation)
+        if affinity is None and moves:
+            affinity = moves[-1].properties["target"]
         type_ = operation.results[0].type
-        what: object = root_symbol(origin, "global") or origin.properties["value"]
-        key = what, type_, place
+        constant: object = root_symbol(origin, "global") or origin.properties["value"]
+        key = constant, type_, affinity
         if key not in self._hoisted:
-            self._hoisted[key] = self._define(operation, origin, place)
+            self._hoisted[key] = self._define(operation, origin, affinity)
         load = GlobalLoadOp(self._hoisted[key].sym_name.data, type_)
         load.is_immutable = UnitAttr()
         replace_by(operation, load)
-        for one in (*reversed(moves), origin):
-            if not any(result.uses for result in one.results):
-                Rewriter.erase_op(one)
+        erase_if_unused(*reversed(moves), origin)
 
-    def _define(self, operation: Operation, origin: Operation, place: Attribute | None) -> GlobalOp:
+    def _define(
+        self, operation: Operation, origin: Operation, affinity: Attribute | None
+    ) -> GlobalOp:
         """Define a global for the encoded tensor and an initializer that encodes it."""
         result = operation.results[0]
         name = fresh_name(f"{root_symbol(origin, 'global') or 'constant'}__encoded", self._globals)
-        variable = GlobalOp(name, result.type, attributes={AFFINITY: place})
+        variable = GlobalOp(name, result.type, attributes={AFFINITY: affinity})
         block = Block()
         source = self._source(origin)
         # A global may be initialized on another device, so its value has to be moved; a constant is
@@ -116,17 +114,17 @@ class Hoisting:
         if source.name == "util.global.load":
             for move in _moves(operation.operands[0]):
                 moved.append(move.clone({move.operands[0]: moved[-1].results[0]}))
-        if place is not None and len(moved) == 1:
-            source.attributes[AFFINITY] = place
+        if affinity is not None and len(moved) == 1:
+            source.attributes[AFFINITY] = affinity
         encode = operation.clone({operation.operands[0]: moved[-1].results[0]})
         block.add_ops([*moved, encode, GlobalStoreOp(encode.results[0], name)])
         defined = self._globals.get(root_symbol(origin, "global"), origin)
         source.location = defined.location
         function = _function_of(operation)
-        setter = self._set_last_by.get(root_symbol(origin, "global"))
+        initializer = self._last_initializers.get(root_symbol(origin, "global"))
         point = InsertPoint.before(function)
-        if setter is not None and not setter.is_before_in_block(function):
-            point = InsertPoint.after(setter)
+        if initializer is not None and not initializer.is_before_in_block(function):
+            point = InsertPoint.after(initializer)
         builder = located_builder(point, operation)
         builder.insert((variable, InitializerOp(block)))
         self._globals[name] = variable

@@ -35,15 +35,21 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ...ir.host_programs import DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, made_by, rebuilt
+from ...ir.host_programs import CONSTANTS, DISPATCH_REGION, host_operations
+from ...ir.locations import builder_before, erase_if_unused, made_by, rebuilt
 from ...ir.tensor_types import element_of, ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .analysis.contraction_matching import WIDENING
-from .propagate_encodings import SET, TRAPPING, UNSET, elementwise_view, on_encoded, only_read_by
+from .propagate_encodings import (
+    SET,
+    TRAPPING,
+    UNSET,
+    elementwise_view,
+    on_encoded,
+    only_read_by,
+    only_widens,
+)
 
-CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
-COPIED = CONSTANTS | {"tensor.extract_slice"}
+HOISTED_PRODUCERS = CONSTANTS | {"tensor.extract_slice"}
 """Producers that move out of a region together with the encoding of their result."""
 
 
@@ -59,16 +65,16 @@ class HoistEncodingOpsPass(ModulePass):
             for block in region.regions[0].blocks:
                 for operation in tuple(block.ops):
                     if operation.parent is block:
-                        sink_decoding(operation, sizes)
+                        sink_unset_encoding(operation, sizes)
                 for operation in reversed(tuple(block.ops)):
                     if operation.name == SET:
-                        rise(cast(SetEncodingOp, operation), sizes)
+                        hoist_through_producer(cast(SetEncodingOp, operation), sizes)
                 for operation in tuple(block.ops):
                     if operation.name == SET:
-                        _leave(cast(SetEncodingOp, operation), region)
+                        _hoist_out_of_region(cast(SetEncodingOp, operation), region)
 
 
-def _elementwise(operation: Operation) -> StructuredView | None:
+def _elementwise_view(operation: Operation) -> StructuredView | None:
     """Return the view of an operation that reads one element per input for each result element."""
     view = elementwise_view(operation)
     if view is None or operation.results[0].type.name != "tensor":
@@ -84,7 +90,9 @@ def _inverse(map_: AffineMap) -> AffineMap | None:
     return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 
-def _read_by(encoding: EncodingAttr, view: StructuredView, map_: AffineMap) -> EncodingAttr | None:
+def _input_encoding(
+    encoding: EncodingAttr, view: StructuredView, map_: AffineMap
+) -> EncodingAttr | None:
     """Return the encoding for an input read by `map_` if the operation's result has `encoding`.
 
     The operand's entry in the indexing maps gets one more map: from the encoded tensor to the
@@ -111,7 +119,7 @@ def _with_maps(encoding: EncodingAttr, added: Sequence[AffineMap]) -> EncodingAt
     return EncodingAttr.new(fields)
 
 
-def _encode(
+def _set_encoding(
     value: SSAValue, encoding: EncodingAttr, dims: Sequence[SSAValue], before: Operation
 ) -> SSAValue:
     type_ = with_encoding(cast(Tensor, value.type), encoding)
@@ -119,53 +127,50 @@ def _encode(
     return builder_before(before).insert(encode).result
 
 
-def sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+def sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `f(unset(x), y)` to `unset(f(x, set(y)))`, with `y` encoded as `f` reads it.
 
     An `unset(x)` with other readers stays, so that nothing is decoded twice. The last of several
     decoded operands determines the encoding.
     """
-    view = _parallel(operation)
-    found = None if view is None else _decoded(view, operation)
-    if view is None or found is None:
+    view = _parallel_view(operation)
+    last_unset = None if view is None else _last_unset(view, operation)
+    if view is None or last_unset is None:
         return
-    decode, whole = found
-    reads = _reads(decode, whole, view)
-    if None in reads:
+    unset, unset_map = last_unset
+    encodings = _operand_encodings(unset, unset_map, view)
+    if encodings is None:
         return
     operands: list[SSAValue] = []
-    for value, map_, read in zip((*view.inputs, *view.outputs), view.maps, reads, strict=True):
-        if value is decode.result and map_ == whole:
-            operands.append(decode.source)
-        elif read is None or ranked(value) is None:
+    tensors = zip((*view.inputs, *view.outputs), view.maps, encodings, strict=True)
+    for value, map_, encoding in tensors:
+        if value is unset.result and map_ == unset_map:
+            operands.append(unset.source)
+        elif ranked(value) is None:
             operands.append(value)
         elif made_by(value, "tensor.empty") is not None:
-            tensor = with_encoding(cast(Tensor, value.type), read)
+            tensor = with_encoding(cast(Tensor, value.type), encoding)
             empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
             operands.append(builder_before(operation).insert(empty).results[0])
         else:
-            operands.append(_encode(value, read, decode.encoding_dims, operation))
-    types = [each.type for each in operands[len(view.inputs) :]]
-    made = builder_before(operation).insert(rebuilt(operation, operands, types))
-    extents = _extents(decode, whole)
+            operands.append(_set_encoding(value, encoding, unset.encoding_dims, operation))
+    types = [output.type for output in operands[len(view.inputs) :]]
+    encoded = builder_before(operation).insert(rebuilt(operation, operands, types))
+    loop_sizes = _dynamic_loop_sizes(unset, unset_map)
     results: list[SSAValue] = []
-    for old, new, map_ in zip(operation.results, made.results, view.output_maps, strict=True):
-        dims = [extents[loop] for loop in map_.results if loop in extents]
-        unset = UnsetEncodingOp.build(
-            operands=[new, dims, list(decode.encoding_dims)], result_types=[old.type]
+    for old, new, map_ in zip(operation.results, encoded.results, view.output_maps, strict=True):
+        dims = [loop_sizes[loop] for loop in map_.results if loop in loop_sizes]
+        decode = UnsetEncodingOp.build(
+            operands=[new, dims, list(unset.encoding_dims)], result_types=[old.type]
         )
-        results.append(builder_before(operation).insert(unset).results[0])
+        results.append(builder_before(operation).insert(decode).results[0])
     Rewriter.replace_op(operation, [], results)
-    for one in dict.fromkeys([decode, *(value.owner for value in view.outputs)]):
-        if isinstance(one, Operation) and one.name in (UNSET, "tensor.empty") and _is_unused(one):
-            Rewriter.erase_op(one)
+    empties = (made_by(value, UNSET, "tensor.empty") for value in view.outputs)
+    erase_if_unused(*dict.fromkeys([unset, *(empty for empty in empties if empty is not None)]))
 
 
-def _parallel(operation: Operation) -> StructuredView | None:
-    """The view of an operation each of whose loops computes elements of its own.
-
-    What padding holds does no harm: the operation traps on no number.
-    """
+def _parallel_view(operation: Operation) -> StructuredView | None:
+    """Return the view of an operation that may run on padding, with parallel loops only."""
     view = structured_view(operation)
     if view is None or not all(isinstance(value.type, TensorType) for value in view.outputs):
         return None
@@ -177,82 +182,76 @@ def _parallel(operation: Operation) -> StructuredView | None:
     return view if all(isinstance(result, AffineDimExpr) for result in dimensions) else None
 
 
-def _decoded(
+def _last_unset(
     view: StructuredView, operation: Operation
 ) -> tuple[UnsetEncodingOp, AffineMap] | None:
-    """The last decode of what an operation reads whole, and nobody else reads; and by which map."""
+    """Return the last decode of an input that only this operation reads, and reads whole.
+
+    The map by which the input is read is returned with it.
+    """
     for value, map_ in reversed(tuple(zip(view.inputs, view.input_maps, strict=True))):
-        decode = made_by(value, UNSET)
-        if decode is None or not only_read_by(decode, operation) or _inverse(map_) is None:
+        unset = made_by(value, UNSET)
+        if unset is None or not only_read_by(unset, operation) or _inverse(map_) is None:
             continue
-        if isinstance(tensor_encoding(decode.operands[0].type), EncodingAttr):
-            return cast(UnsetEncodingOp, decode), map_
+        if isinstance(tensor_encoding(unset.operands[0].type), EncodingAttr):
+            return cast(UnsetEncodingOp, unset), map_
     return None
 
 
-def _reads(
-    decode: UnsetEncodingOp, whole: AffineMap, view: StructuredView
-) -> list[EncodingAttr | None]:
-    """The encodings of the operands of an operation that works on what a decode decodes.
+def _operand_encodings(
+    unset: UnsetEncodingOp, unset_map: AffineMap, view: StructuredView
+) -> list[EncodingAttr] | None:
+    """Return the encodings of all operands of an operation, given that of one which it decodes.
 
-    They are told by the way from that tensor to the loops, and from there to the operand.
+    Two maps lead to an operand: from the decoded tensor, read by `unset_map`, to the loops, and
+    from the loops to the operand. Return `None` if the encoding does not take such maps.
     """
-    encoding = cast(EncodingAttr, tensor_encoding(decode.source.type))
-    inverse = cast(AffineMap, _inverse(whole))
-    ways = ([way for way in (inverse, map_) if not _is_identity(way)] for map_ in view.maps)
-    return [_with_maps(encoding, way) if way else encoding for way in ways]
+    encoding = cast(EncodingAttr, tensor_encoding(unset.source.type))
+    inverse = cast(AffineMap, _inverse(unset_map))
+    encodings: list[EncodingAttr] = []
+    for map_ in view.maps:
+        added = [step for step in (inverse, map_) if step != AffineMap.identity(step.num_dims)]
+        extended = _with_maps(encoding, added) if added else encoding
+        if extended is None:
+            return None
+        encodings.append(extended)
+    return encodings
 
 
-def _is_identity(map_: AffineMap) -> bool:
-    return map_ == AffineMap.identity(map_.num_dims)
-
-
-def _extents(decode: UnsetEncodingOp, whole: AffineMap) -> dict[AffineExpr, SSAValue]:
-    """The sizes of the loops along dynamic dimensions of what is decoded."""
-    shape = decode.result.type.get_shape()
-    open_loops = (
-        loop for loop, size in zip(whole.results, shape, strict=True) if size == DYNAMIC_INDEX
+def _dynamic_loop_sizes(unset: UnsetEncodingOp, unset_map: AffineMap) -> dict[AffineExpr, SSAValue]:
+    """Return the sizes of the loops along dynamic dimensions of a decoded tensor."""
+    shape = unset.result.type.get_shape()
+    loops = (
+        loop for loop, size in zip(unset_map.results, shape, strict=True) if size == DYNAMIC_INDEX
     )
-    return dict(zip(open_loops, decode.result_dims, strict=False))
+    return dict(zip(loops, unset.result_dims, strict=False))
 
 
-def rise(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
+def hoist_through_producer(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
     """Rewrite `set(f(x, y))` to `f(set(x), set(y))` if `f` widens, scales or broadcasts `x`."""
     encoding = tensor_encoding(operation.result.type)
     if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
         return
     source = operation.source.op
-    view = _elementwise(source) if source.parent is operation.parent else None
-    if view is None or len(tuple(operation.source.uses)) != 1:
+    view = _elementwise_view(source) if source.parent is operation.parent else None
+    if view is None or not operation.source.has_one_use():
         return
-    if not _only_widens(view) and not _scales(view):
+    if not only_widens(view) and not _scales(view):
         return
-    reads = [_read_by(encoding, view, map_) for map_ in view.input_maps]
+    encodings = [_input_encoding(encoding, view, map_) for map_ in view.input_maps]
     encodes = [
-        _encode(value, read, operation.encoding_dims, operation)
-        for value, read in zip(view.inputs, reads, strict=True)
-        if read is not None
+        _set_encoding(value, input_encoding, operation.encoding_dims, operation)
+        for value, input_encoding in zip(view.inputs, encodings, strict=True)
+        if input_encoding is not None
     ]
-    if len(encodes) < len(reads):
+    if len(encodes) < len(encodings):
         return
     result = on_encoded(source, view, encodes, encoding, operation, sizes)
-    operation.result.replace_all_uses_with(result)
-    empty = cast(Operation, view.outputs[0].owner)
-    is_last = len(tuple(empty.results[0].uses)) == 1
-    for one in (operation, source, *([empty] if is_last else [])):
-        Rewriter.erase_op(one)
+    Rewriter.replace_op(operation, [], [result])
+    Rewriter.erase_op(source)
+    erase_if_unused(cast(Operation, view.outputs[0].owner))
     for encode in encodes:
-        rise(cast(SetEncodingOp, encode.owner), sizes)
-
-
-def _only_widens(view: StructuredView) -> bool:
-    """Return whether an operation widens or broadcasts one tensor, and does nothing else."""
-    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
-    return (
-        len(view.inputs) == 1
-        and ranked(view.inputs[0]) is not None
-        and all(name in WIDENING for name in computed)
-    )
+        hoist_through_producer(cast(SetEncodingOp, encode.owner), sizes)
 
 
 def _scales(view: StructuredView) -> bool:
@@ -262,48 +261,39 @@ def _scales(view: StructuredView) -> bool:
     """
     tensors = [ranked(value) for value in view.inputs]
     result = ranked(view.outputs[0])
-    whole = view.output_maps[0]
-    read = [tensor for tensor, map_ in zip(tensors, view.input_maps, strict=True) if map_ == whole]
-    if result is None or None in tensors or len(read) != 1 or read[0] is None:
+    result_map = view.output_maps[0]
+    inputs = zip(tensors, view.input_maps, strict=True)
+    narrow = [tensor for tensor, map_ in inputs if map_ == result_map]
+    if result is None or None in tensors or len(narrow) != 1 or narrow[0] is None:
         return False
-    others = (map_ for map_ in view.input_maps if map_ != whole)
-    if not all(len(map_.results) < len(whole.results) for map_ in others):
+    others = (map_ for map_ in view.input_maps if map_ != result_map)
+    if not all(len(map_.results) < len(result_map.results) for map_ in others):
         return False
-    return element_of(read[0]).bits < element_of(result).bits
+    return element_of(narrow[0]).bits < element_of(result).bits
 
 
-def _leave(operation: SetEncodingOp, region: Operation) -> None:
+def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:
     """Move an encoding in front of its region if its operands are available there."""
     tensor = ranked(operation.result)
     if tensor is None or isinstance(tensor.encoding, PaddingAttr) or not tensor.get_shape():
         return
     if all(use.operation.name == "flow.return" for use in operation.result.uses):
         return
-    copied = made_by(operation.source, *COPIED)
+    producer = made_by(operation.source, *HOISTED_PRODUCERS)
     needed = list(operation.operands)
-    if copied is not None and region.is_ancestor(copied):
-        needed = [*copied.operands, *operation.encoding_dims]
-    constants = [value.owner for value in needed if _is_constant(value)]
-    values = [value for value in needed if not _is_constant(value)]
-    if any(region.is_ancestor(value.owner) for value in values):
+    if producer is not None and region.is_ancestor(producer):
+        needed = [*producer.operands, *operation.encoding_dims]
+    constants = [made_by(value, *CONSTANTS) for value in needed]
+    values = zip(needed, constants, strict=True)
+    if any(region.is_ancestor(value.owner) for value, constant in values if constant is None):
         return
     builder = builder_before(region)
-    mapped: dict[SSAValue, SSAValue] = {}
-    for one in dict.fromkeys([*constants, *([copied] if copied is not None else [])]):
-        if isinstance(one, Operation) and region.is_ancestor(one):
-            clone = builder.insert(one.clone(value_mapper=dict(mapped)))
-            mapped.update(zip(one.results, clone.results, strict=True))
-    encode = builder.insert(operation.clone(value_mapper=dict(mapped)))
-    operation.result.replace_all_uses_with(encode.results[0])
-    Rewriter.erase_op(operation)
-    for one in (copied, *constants):
-        if isinstance(one, Operation) and one.parent is not None and _is_unused(one):
-            Rewriter.erase_op(one)
-
-
-def _is_constant(value: SSAValue) -> bool:
-    return made_by(value, *CONSTANTS) is not None
-
-
-def _is_unused(operation: Operation) -> bool:
-    return not any(result.first_use for result in operation.results)
+    clones: dict[SSAValue, SSAValue] = {}
+    cloned = [one for one in dict.fromkeys([*constants, producer]) if one is not None]
+    for one in cloned:
+        if region.is_ancestor(one):
+            clone = builder.insert(one.clone(value_mapper=dict(clones)))
+            clones.update(zip(one.results, clone.results, strict=True))
+    encode = builder.insert(operation.clone(value_mapper=dict(clones)))
+    Rewriter.replace_op(operation, [], [encode.results[0]])
+    erase_if_unused(*reversed(cloned))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -27,7 +27,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, located_builder, made_by, rebuilt, replace_by
+from ...ir.locations import (
+    builder_before,
+    erase_if_unused,
+    located_builder,
+    made_by,
+    rebuilt,
+    replace_by,
+)
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import WIDENING
@@ -58,10 +65,10 @@ class PropagateEncodingsPass(ModulePass):
         sizes = DimensionSizes()
         for operation in tuple(host_operations(op)):
             if operation.parent is not None:
-                _sink_decoding(operation, sizes)
+                _sink_unset_encoding(operation, sizes)
         for operation in reversed(tuple(host_operations(op))):
             if operation.name == SET and operation.parent is not None:
-                _hoist_encoding(operation, sizes)
+                _hoist_set_encoding(operation, sizes)
         for operation in tuple(host_operations(op)):
             if operation.name in (SET, UNSET):
                 _cancel(operation)
@@ -72,10 +79,8 @@ def _cancel(operation: Operation) -> None:
     inverse = made_by(operation.operands[0], UNSET if operation.name == SET else SET)
     if inverse is None or inverse.operands[0].type != operation.results[0].type:
         return
-    operation.results[0].replace_all_uses_with(inverse.operands[0])
-    Rewriter.erase_op(operation)
-    if not inverse.results[0].uses:
-        Rewriter.erase_op(inverse)
+    Rewriter.replace_op(operation, [], [inverse.operands[0]])
+    erase_if_unused(inverse)
 
 
 def elementwise_view(operation: Operation) -> StructuredView | None:
@@ -96,70 +101,76 @@ def elementwise_view(operation: Operation) -> StructuredView | None:
     return view
 
 
-def _pointwise(operation: Operation) -> StructuredView | None:
+def _pointwise_view(operation: Operation) -> StructuredView | None:
     """Return `elementwise_view` if each input is a scalar or is indexed as the output is."""
     view = elementwise_view(operation)
     if view is None:
         return None
     maps = zip(view.inputs, view.input_maps, strict=True)
-    in_order = (map_ == view.output_maps[0] for v, map_ in maps if isinstance(v.type, TensorType))
+    in_order = (map_ == view.output_maps[0] for v, map_ in maps if ranked(v) is not None)
     return view if all(in_order) else None
 
 
-def _sink_decoding(operation: Operation, sizes: DimensionSizes) -> None:
+def _sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `f(unset(x), unset(y))` to `unset(f(x, y))`."""
-    view = _pointwise(operation)
+    view = _pointwise_view(operation)
     if view is None:
         return
-    decodes = [made_by(v, UNSET) for v in view.inputs if isinstance(v.type, TensorType)]
-    found = [one for one in decodes if one is not None]
-    if not found or len(found) != len(decodes):
+    decodes = {value: made_by(value, UNSET) for value in view.inputs if ranked(value) is not None}
+    unsets = [unset for unset in decodes.values() if unset is not None]
+    if not unsets or len(unsets) != len(decodes):
         return
-    encodings = {tensor_encoding(one.operands[0].type) for one in found}
-    if len(encodings) != 1 or not all(only_read_by(one, operation) for one in found):
+    encodings = {tensor_encoding(unset.operands[0].type) for unset in unsets}
+    if len(encodings) != 1 or not all(only_read_by(unset, operation) for unset in unsets):
         return
-    sources: dict[SSAValue, SSAValue] = {one.results[0]: one.operands[0] for one in found}
-    inputs = [sources.get(value, value) for value in view.inputs]
+    inputs = [
+        value if (unset := decodes.get(value)) is None else unset.operands[0]
+        for value in view.inputs
+    ]
     result = on_encoded(operation, view, inputs, encodings.pop(), operation, sizes)
-    first = found[0]
+    first = unsets[0]
     unset = type(first).create(
         operands=[result, *first.operands[1:]],
         result_types=operation.result_types,
         properties=first.properties,
     )
     replace_by(operation, unset)
-    for one in dict.fromkeys(found):
-        if not one.results[0].uses:
-            Rewriter.erase_op(one)
+    erase_if_unused(*unsets)
 
 
-def only_read_by(decode: Operation, operation: Operation) -> bool:
-    """Return whether an operation is the only reader of a decode's result."""
-    return all(use.operation is operation for use in decode.results[0].uses)
+def only_read_by(unset: Operation, operation: Operation) -> bool:
+    """Return whether an operation is the only reader of a decoded tensor."""
+    return all(use.operation is operation for use in unset.results[0].uses)
 
 
-def _hoist_encoding(operation: Operation, sizes: DimensionSizes) -> None:
+def _hoist_set_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `set(widen(x))` to `widen(set(x))`."""
     widening = operation.operands[0].owner
-    if not isinstance(widening, Operation) or len(tuple(widening.results[0].uses)) != 1:
+    if not isinstance(widening, Operation) or not widening.results[0].has_one_use():
         return
-    view = _pointwise(widening)
-    if view is None or len(view.inputs) != 1 or ranked(view.inputs[0]) is None:
-        return
-    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
-    if not computed or not all(name in WIDENING for name in computed):
+    view = _pointwise_view(widening)
+    if view is None or not only_widens(view) or view.body.first_op is view.body.last_op:
         return
     encoding = getattr(operation.results[0].type, "encoding", None)
-    narrow = ranked(view.inputs[0])
-    if narrow is None or encoding is None:
+    if encoding is None:
         return
     operands = [view.inputs[0], *operation.operands[1:]]
+    narrow = cast(Tensor, view.inputs[0].type)
     encode = rebuilt(operation, operands, [with_encoding(narrow, encoding)])
     builder_before(operation).insert(encode)
     result = on_encoded(widening, view, [encode.results[0]], encoding, operation, sizes)
-    operation.results[0].replace_all_uses_with(result)
-    Rewriter.erase_op(operation)
+    Rewriter.replace_op(operation, [], [result])
     Rewriter.erase_op(widening)
+
+
+def only_widens(view: StructuredView) -> bool:
+    """Return whether an operation widens or broadcasts one tensor, and does nothing else."""
+    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
+    return (
+        len(view.inputs) == 1
+        and ranked(view.inputs[0]) is not None
+        and all(name in WIDENING for name in computed)
+    )
 
 
 def on_encoded(

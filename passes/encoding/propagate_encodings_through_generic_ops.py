@@ -18,8 +18,8 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
 from ..sizes.dimension_sizes import DimensionSizes
-from .analysis.padded_operands import region_of
-from .hoist_encoding_ops import rise, sink_decoding
+from .analysis.padded_operands import dispatch_region_of
+from .hoist_encoding_ops import hoist_through_producer, sink_unset_encoding
 from .propagate_encodings import SET
 
 
@@ -31,10 +31,10 @@ class PropagateEncodingsThroughGenericOpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes = DimensionSizes()
-        operations = tuple(o for o in host_operations(op) if region_of(o) is None)
+        operations = tuple(o for o in host_operations(op) if dispatch_region_of(o) is None)
         for operation in operations:
             if operation.parent is not None:
-                sink_decoding(operation, sizes)
+                sink_unset_encoding(operation, sizes)
         for operation in reversed(operations):
             if operation.name == SET and operation.parent is not None:
-                rise(cast(SetEncodingOp, operation), sizes)
+                hoist_through_producer(cast(SetEncodingOp, operation), sizes)

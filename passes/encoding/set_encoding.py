@@ -33,7 +33,7 @@ from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
 from ...dialects.iree_encoding.respelling import spelled_encoding, spelling_of
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, LOOPS, host_operations
 from ...ir.locations import block_with, builder_before, made_by, rebuilt
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.contraction_matching import (
@@ -42,17 +42,16 @@ from .analysis.contraction_matching import (
     tiled_contraction,
     tiled_convolution,
 )
-from .analysis.padded_operands import pad_operands, region_of
+from .analysis.padded_operands import dispatch_region_of, pad_operands
 from .analysis.scaled_contractions import split_factors
-from .hoist_encodes_to_initializers import CONSTANTS, LOOPS
 
-KEPT = (*CONSTANTS, "util.global.load")
+UNCHANGING = CONSTANTS | {GLOBAL_LOAD}
 """Producers of tensors that are the same in all runs: they are relaid out once, at module load."""
 
 HINT = "iree.opt.data_tiling"
 """Marks the operations to encode. If any operation has it, only marked ones get encodings."""
 
-CHOSEN_CODE = "compilation_info"
+COMPILATION_INFO = "compilation_info"
 """An attribute of operations for which the program already says how they are compiled."""
 
 LARGE_OPERAND = 1 << 16
@@ -76,8 +75,8 @@ class SetEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         operations = tuple(host_operations(op))
-        is_asked = any(HINT in operation.attributes for operation in operations)
-        if is_asked:
+        has_hints = any(HINT in operation.attributes for operation in operations)
+        if has_hints:
             operations = tuple(o for o in operations if HINT in o.attributes)
         sizes = DimensionSizes()
         for block in dict.fromkeys(operation.parent for operation in operations):
@@ -93,33 +92,36 @@ class SetEncodingPass(ModulePass):
                 if contraction is not None:
                     pad_operands(contraction)
                 continue
-            if contraction is None and is_asked:
+            if contraction is None and has_hints:
                 contraction = scaled_contraction(operation)
             if contraction is None and (split := split_factors(operation, sizes)) is not None:
                 contraction = tiled_contraction(split)
-            elif contraction is None and (is_asked or self.encode_convolutions):
+            elif contraction is None and (has_hints or self.encode_convolutions):
                 contraction = tiled_convolution(operation)
             if contraction is not None and (
-                is_asked or not (is_settled(operation) or _loses(contraction))
+                has_hints or not (is_compilation_chosen(operation) or _costs_more(contraction))
             ):
                 encoder.encode(contraction)
 
 
-def is_settled(operation: Operation) -> bool:
+def is_compilation_chosen(operation: Operation) -> bool:
     """Return whether the program says how to compile an operation, or its workgroup count."""
-    region = region_of(operation)
+    region = dispatch_region_of(operation)
     is_counted = region is not None and len(region.regions) > 1 and bool(region.regions[1].blocks)
-    return CHOSEN_CODE in operation.attributes or is_counted
+    return COMPILATION_INFO in operation.attributes or is_counted
 
 
-def _loses(contraction: TiledContraction) -> bool:
-    """Return whether an operand is known to be large, seldom read, and different in each run."""
+def _costs_more(contraction: TiledContraction) -> bool:
+    """Return whether relaying out an operand costs more than it gains.
+
+    That is so for an operand that is known to be large, seldom read, and different in each run.
+    """
     view = contraction.view
     for value, affine_map in zip(view.inputs, view.maps, strict=False):
         used = affine_map.used_dims()
         inside = [contraction.sizes[loop] for loop in used]
         around = [size for loop, size in enumerate(contraction.sizes) if loop not in used]
-        if None in inside or None in around or _is_kept(value, view.operation):
+        if None in inside or None in around or _is_unchanging(value, view.operation):
             continue
         elements, reads = (prod(size or 0 for size in sizes) for sizes in (inside, around))
         if elements >= LARGE_OPERAND and reads <= FEW_READS:
@@ -127,9 +129,9 @@ def _loses(contraction: TiledContraction) -> bool:
     return False
 
 
-def _is_kept(value: SSAValue, operation: Operation) -> bool:
+def _is_unchanging(value: SSAValue, operation: Operation) -> bool:
     """Return whether a value is a constant, a global's or invariant in a loop around a reader."""
-    if made_by(value, *KEPT):
+    if made_by(value, *UNCHANGING):
         return True
     block = block_with(value)
     scope = operation.parent
@@ -146,7 +148,7 @@ class ContractionEncoder:
     def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
         self._spelling: Spelling = spelling
         self._sizes = sizes
-        self._made: dict[tuple[object, ...], SSAValue] = {}
+        self._encoded: dict[tuple[object, ...], SSAValue] = {}
 
     def encode(self, contraction: TiledContraction) -> None:
         """Replace a contraction by one on encoded tensors."""
@@ -162,8 +164,8 @@ class ContractionEncoder:
             self._set(value, encoding, loops, builder)
             for value, encoding in zip(view.inputs, encodings, strict=True)
         ]
-        start = self._start(view.outputs[0], last, loops, builder)
-        encoded = builder.insert(rebuilt(operation, [*factors, start], [start.type]))
+        accumulators = self._initial_accumulators(view.outputs[0], last, loops, builder)
+        encoded = builder.insert(rebuilt(operation, [*factors, accumulators], [accumulators.type]))
         encoded.attributes.pop(HINT, None)
         result = operation.results[0]
         unset = UnsetEncodingOp.build(
@@ -215,13 +217,13 @@ class ContractionEncoder:
         devices.
         """
         key = builder.insertion_point.block, value, encoding, loops
-        if key not in self._made or _is_everywhere(value):
+        if key not in self._encoded or _is_constant_or_global(value):
             type_ = with_encoding(cast(Tensor, value.type), encoding)
             operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
-            self._made[key] = builder.insert(operation).result
-        return self._made[key]
+            self._encoded[key] = builder.insert(operation).result
+        return self._encoded[key]
 
-    def _start(
+    def _initial_accumulators(
         self,
         value: SSAValue,
         encoding: EncodingAttr,
@@ -243,6 +245,6 @@ class ContractionEncoder:
         return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]
 
 
-def _is_everywhere(value: SSAValue) -> bool:
+def _is_constant_or_global(value: SSAValue) -> bool:
     """Return whether a tensor is a constant or a global's, which several devices may hold."""
-    return made_by(value, "arith.constant", "util.global.load") is not None
+    return made_by(value, "arith.constant", GLOBAL_LOAD) is not None

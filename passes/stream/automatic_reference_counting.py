@@ -27,12 +27,12 @@ from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
 from ...ir.locations import located_builder
+from .analysis.storage import VIEW_LIKE, views_of
 
-SAME = frozenset({"stream.resource.subview", "stream.timepoint.await"})
-"""Operations whose result is another name of the resource."""
-
-READS = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
+HOST_ACCESSES = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
 """Operations by which the host accesses a resource."""
+
+FOLLOWED = HOST_ACCESSES | VIEW_LIKE | {"stream.cmd.execute"}
 
 
 @dataclass(frozen=True)
@@ -46,32 +46,24 @@ class AutomaticReferenceCountingPass(ModulePass):
             if isinstance(operation, ResourceAllocaOp):
                 users = _users(operation)
                 if users is not None:
-                    _give_back(operation, users)
+                    _deallocate(operation, users)
 
 
 def _users(alloca: ResourceAllocaOp) -> set[Operation] | None:
     """Return all users of a resource; `None` if it is deallocated already or cannot be followed."""
-    names: list[SSAValue] = [alloca.result]
+    views: list[SSAValue] = [alloca.result]
     users: set[Operation] = set()
-    for name in names:
-        for use in name.uses:
+    for view in views:
+        for use in view.uses:
             user = use.operation
-            if user.parent is not alloca.parent:
-                return None
-            if user.name in SAME:
-                names += [result for result in user.results if _is_name(user, use.index, result)]
-            elif user.name != "stream.cmd.execute" and user.name not in READS:
+            if user.parent is not alloca.parent or user.name not in FOLLOWED:
                 return None
             users.add(user)
+        views += views_of(view)
     return users
 
 
-def _is_name(user: Operation, operand: int, result: SSAValue) -> bool:
-    """Return whether a result is another name of an operand."""
-    return len(user.results) == 1 or result is user.results[operand]
-
-
-def _give_back(alloca: ResourceAllocaOp, users: set[Operation]) -> None:
+def _deallocate(alloca: ResourceAllocaOp, users: set[Operation]) -> None:
     last: Operation = alloca
     waits: dict[SSAValue, None] = {}
     following: Operation | None = alloca

@@ -44,7 +44,7 @@ class DumpStatisticsPass(ModulePass):
     """The file to write to; `-` for standard output, empty for standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        usage = Usage.of(op)
+        usage = ProgramStatistics.of(op)
         lines = _csv(usage) if self.output_format == "csv" else _pretty(usage)
         text = "\n".join(lines) + "\n"
         if not self.output_file:
@@ -61,7 +61,7 @@ class DumpStatisticsPass(ModulePass):
 
 
 @dataclass
-class Usage:
+class ProgramStatistics:
     """The resources of a program and the operations that use them. Sizes are in bytes."""
 
     module: ModuleOp
@@ -77,7 +77,7 @@ class Usage:
     executables: list[ExecutableOp] = field(default_factory=list[ExecutableOp])
 
     @classmethod
-    def of(cls, module: ModuleOp) -> Usage:
+    def of(cls, module: ModuleOp) -> ProgramStatistics:
         usage = cls(module)
         usage.executables = [
             each for each in module.body.block.ops if isinstance(each, ExecutableOp)
@@ -117,7 +117,7 @@ def _bytes_of(constant: Operation) -> int:
     return prod(type_.get_shape()) * (-(-width // 8))
 
 
-def _pretty(usage: Usage) -> Iterator[str]:
+def _pretty(usage: ProgramStatistics) -> Iterator[str]:
     yield from _heading("Aggregate Statistics (static, whole-program)")
     minimum = "minimum " if usage.transient_is_open else ""
     transient, constant = usage.transient_bytes, usage.constant_bytes
@@ -163,7 +163,7 @@ def _size(count: int) -> str:
     return f"{count} B ({count / MEBIBYTE:.2f} MiB)"
 
 
-def _reuse(usage: Usage) -> str:
+def _reuse(usage: ProgramStatistics) -> str:
     """Return the share of dispatches beyond one per executable, as text."""
     dispatches = usage.count("cmd.dispatch")
     if not dispatches:
@@ -187,7 +187,7 @@ def _path(operation: Operation) -> str:
     return " > ".join(reversed(names))
 
 
-def _csv(usage: Usage) -> Iterator[str]:
+def _csv(usage: ProgramStatistics) -> Iterator[str]:
     yield from _csv_heading("Aggregate Statistics (static, whole-program)")
     columns = {
         "Constants": usage.constants,

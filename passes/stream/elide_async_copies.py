@@ -32,9 +32,8 @@ from ...ir.locations import block_with, builder_before
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import BRANCHES, forwards
 from .analysis.encoded_globals import operand_index
-from .analysis.storage import FRESH, STREAMABLE, is_resource, storage_operand
+from .analysis.storage import FRESH, STREAMABLE, is_read, is_resource, storage_operand
 
-READS = STREAMABLE | {"stream.async.load"}
 CLONE, SLICE = "stream.async.clone", "stream.async.slice"
 DISPATCH = "stream.async.dispatch"
 
@@ -61,16 +60,14 @@ def _elide(operation: Operation, ownership: _Ownership) -> bool:
     if operation.name not in (CLONE, SLICE):
         return False
     source, result = operation.operands[0], operation.results[0]
-    unchanged = _is_constant(source) and all(map(_is_read, result.uses))
+    here = affinity_of(operation)
+    unchanged = _is_constant(source) and all(map(is_read, result.uses))
     if operation.name == CLONE:
-        is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != affinity_of(
-            operation
-        )
+        is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != here
         ends = unchanged or ownership.ends_with(source, operation)
         return ends and not is_elsewhere and _replace(operation, source)
     users = [use.operation for use in result.uses]
-    here = affinity_of(operation)
-    if unchanged and all(each.name == DISPATCH and affinity_of(each) == here for each in users):
+    if unchanged and all(user.name == DISPATCH and affinity_of(user) == here for user in users):
         return source.type == result.type and _read_whole(operation)
     return False
 
@@ -86,13 +83,7 @@ def _replace(operation: Operation, source: SSAValue) -> bool:
 
 def _is_constant(value: SSAValue) -> bool:
     """Return whether nothing writes to a resource or passes it where it might be written to."""
-    return all(_is_read(use) or use.operation.name in RETURNS for use in value.uses)
-
-
-def _is_read(use: Use) -> bool:
-    user = use.operation
-    written = (storage_operand(user, index) for index in range(len(user.results)))
-    return user.name in READS and use.index not in written
+    return all(is_read(use) or use.operation.name in RETURNS for use in value.uses)
 
 
 def _read_whole(slice_: Operation) -> bool:
@@ -101,13 +92,13 @@ def _read_whole(slice_: Operation) -> bool:
     for use in tuple(slice_.results[0].uses):
         dispatch, index = use.operation, use.index
         first = operand_index(dispatch, "resource_operands")
-        place = sum(map(is_resource, dispatch.operands[first:index]))
+        number = sum(map(is_resource, dispatch.operands[first:index]))
         dispatch.operands[index] = source
         for name in ("resource_operand_offsets", "resource_operand_ends"):
-            at = operand_index(dispatch, name) + place
+            position = operand_index(dispatch, name) + number
             indices = BuilderIndices(builder_before(dispatch))
-            dispatch.operands[at] = indices.sum(start, dispatch.operands[at])
-        dispatch.operands[operand_index(dispatch, "resource_operand_sizes") + place] = size
+            dispatch.operands[position] = indices.sum(start, dispatch.operands[position])
+        dispatch.operands[operand_index(dispatch, "resource_operand_sizes") + number] = size
     Rewriter.erase_op(slice_)
     return True
 
@@ -123,48 +114,48 @@ class _Ownership:
     """Values under examination, assumed to be owned: they are if everything they come from is."""
 
     def __post_init__(self) -> None:
-        self._order = {each: number for number, each in enumerate(host_operations(self.module))}
+        self._order = {op: number for number, op in enumerate(host_operations(self.module))}
         self._forwarded = defaultdict(list)
         for operation in self._order:
             for first, inputs in forwards(operation):
-                for index, taken in enumerate(inputs, first):
-                    self._forwarded[taken].append((operation, index))
+                for index, value in enumerate(inputs, first):
+                    self._forwarded[value].append((operation, index))
 
     def ends_with(self, value: SSAValue, last: Operation) -> bool:
         """Return whether a resource has storage of this program and no use after `last`."""
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
             block_with(value) is last.parent
-            and _is_given_once(value, last)
+            and _is_passed_once(value, last)
             and all(self._is_earlier(use, last) for use in elsewhere)
             and self._is_owned(value)
         )
 
     def _is_earlier(self, use: Use, last: Operation) -> bool:
         user = use.operation
-        is_read = _is_read(use) and user.parent is last.parent
-        return is_read and self._order[user] < self._order[last]
+        is_local = is_read(use) and user.parent is last.parent
+        return is_local and self._order[user] < self._order[last]
 
     def _is_owned(self, value: SSAValue) -> bool:
         if value in self._assumed:
             return True
         self._assumed.add(value)
-        found = self._comes_from_owned(value)
+        is_owned = self._has_owned_source(value)
         self._assumed.discard(value)
-        return found
+        return is_owned
 
-    def _comes_from_owned(self, value: SSAValue) -> bool:
+    def _has_owned_source(self, value: SSAValue) -> bool:
         if isinstance(value, OpResult):
-            maker = value.op
-            written = storage_operand(maker, value.index)
+            owner = value.op
+            written = storage_operand(owner, value.index)
             if written is not None:
-                return maker.name in STREAMABLE and self.ends_with(maker.operands[written], maker)
-            return maker.name in FRESH
+                return owner.name in STREAMABLE and self.ends_with(owner.operands[written], owner)
+            return owner.name in FRESH
         assert isinstance(value, BlockArgument)
-        sources = list(self._given_to(value))
-        return bool(sources) and all(self.ends_with(*each) for each in sources)
+        sources = list(self._passed_values(value))
+        return bool(sources) and all(self.ends_with(source, last) for source, last in sources)
 
-    def _given_to(self, argument: BlockArgument) -> Iterator[tuple[SSAValue, Operation]]:
+    def _passed_values(self, argument: BlockArgument) -> Iterator[tuple[SSAValue, Operation]]:
         """Yield the values that a block argument may be, each with the operation that passes it."""
         block = argument.block
         parent = block.parent_op()
@@ -184,9 +175,9 @@ class _Ownership:
                 yield operation.operands[index], operation
 
 
-def _is_given_once(value: SSAValue, last: Operation) -> bool:
+def _is_passed_once(value: SSAValue, last: Operation) -> bool:
     """Return whether a value is only one operand of an operation, or one per branch successor."""
     if last.name not in BRANCHES:
-        return sum(each is value for each in last.operands) == 1
+        return sum(operand is value for operand in last.operands) == 1
     ranges = (last.operands[first : first + len(inputs)] for first, inputs in forwards(last))
-    return all(sum(each is value for each in given) <= 1 for given in ranges)
+    return all(sum(operand is value for operand in operands) <= 1 for operands in ranges)

@@ -25,9 +25,7 @@ from ...dialects.stream.affinity import own_affinity
 from ...dialects.stream.async_ops import AsyncCloneOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
-from .analysis.storage import FRESH, STREAMABLE, resources_in, storage_operand
-
-READS = STREAMABLE | {"stream.async.load"}
+from .analysis.storage import FRESH, STREAMABLE, is_read, resources_in, storage_operand
 
 
 @dataclass(frozen=True)
@@ -43,23 +41,26 @@ class MaterializeCopyOnWritePass(ModulePass):
                 continue
             for index in range(len(operation.results)):
                 written = storage_operand(operation, index)
-                if written is not None and not _is_free(operation, written, order):
+                if written is not None and not _may_write(operation, written, order):
                     order[_copy(operation, written)] = order[operation]
 
 
-def _is_free(operation: Operation, written: int, order: dict[Operation, int]) -> bool:
-    """Return whether an operation may write to one of its operands."""
+def _may_write(operation: Operation, written: int, order: dict[Operation, int]) -> bool:
+    """Return whether an operation may write to one of its operands.
+
+    Operations in front of it have been visited, so their own writes in place are correct.
+    """
     target = operation.operands[written]
     if not isinstance(target, OpResult) or target.op.parent is not operation.parent:
         return False
-    maker = target.op
-    tied = storage_operand(maker, target.index) is not None
-    if maker.name not in FRESH and not (tied and maker.name in STREAMABLE):
+    owner = target.op
+    tied = storage_operand(owner, target.index) is not None
+    if owner.name not in FRESH and not (tied and owner.name in STREAMABLE):
         return False
     return all(
         use.index == written
         if use.operation is operation
-        else use.operation.name in READS
+        else is_read(use)
         and use.operation.parent is operation.parent
         and order[use.operation] < order[operation]
         for use in target.uses

@@ -33,7 +33,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
 from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
-from .scheduling.followed_writes import all_writes_are_followed, root_of, written
+from .scheduling.local_readers import in_place_writes_have_local_readers, root_of, written_operands
 
 Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
 """Timepoints of the regions of a block that use a resource."""
@@ -46,7 +46,7 @@ class PropagateTimepointsPass(ModulePass):
     name = "iree-stream-propagate-timepoints"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        carried = CarriedTimepoints(op) if all_writes_are_followed(op) else None
+        carried = CarriedTimepoints(op) if in_place_writes_have_local_readers(op) else None
         if carried is not None:
             carried.expand()
         users: Users = {}
@@ -54,33 +54,33 @@ class PropagateTimepointsPass(ModulePass):
             if isinstance(operation, AsyncExecuteOp):
                 _wait(operation, users)
             elif operation.name == "stream.timepoint.barrier":
-                _announce(operation)
+                _replace_barrier(operation)
         if carried is not None:
-            carried.hand_on()
+            carried.forward_timepoints()
         for operation in tuple(host_operations(op)):
             if isinstance(operation, TimepointAwaitOp) and operation.sync is None:
-                _sink(operation)
+                _sink_await(operation)
         if carried is not None:
-            carried.clear()
+            carried.erase_unused_sizes()
 
 
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     """Make a region wait for its operands, and for earlier users of what it writes in place."""
     waits = dict.fromkeys(values(execute, "await_timepoint"))
-    writes = set(written(execute))
-    taken: list[SSAValue] = []
+    writes = set(written_operands(execute))
+    resources: list[SSAValue] = []
     roots: list[SSAValue] = []
     for index, operand in enumerate(execute.resource_operands):
         value, own = awaited(operand)
         waits |= dict.fromkeys(own)
-        taken.append(value)
+        resources.append(value)
         roots.append(root_of(value))
         if index in writes:
             waits |= dict.fromkeys(users.get((execute.parent, roots[-1]), ()))
     awaits = [joined(list(waits), builder_before(execute))] if waits else []
-    made = AsyncExecuteOp.build(
-        operands=[taken, execute.resource_operand_sizes, execute.result_sizes, awaits],
-        result_types=[[each.type for each in execute.results_], TimepointType()],
+    replacement = AsyncExecuteOp.build(
+        operands=[resources, execute.resource_operand_sizes, execute.result_sizes, awaits],
+        result_types=[[result.type for result in execute.results_], TimepointType()],
         properties={
             name: execute.properties[name]
             for name in ("affinity", "tied_operands")
@@ -89,19 +89,20 @@ def _wait(execute: AsyncExecuteOp, users: Users) -> None:
         attributes=execute.attributes,
         regions=[execute.detach_region(execute.body)],
     )
-    replace_by(execute, made)
+    replace_by(execute, replacement)
     for root in roots:
-        users.setdefault((made.parent, root), []).append(made.result_timepoint)
+        key = replacement.parent, root
+        users.setdefault(key, []).append(replacement.result_timepoint)
 
 
-def _announce(barrier: Operation) -> None:
+def _replace_barrier(barrier: Operation) -> None:
     """Replace a timepoint barrier by the timepoint of its resource, if that is known."""
     value, waits = awaited(barrier.operands[0])
     if waits:
         Rewriter.replace_op(barrier, [], [value, joined(waits, builder_before(barrier))])
 
 
-def _sink(wait: TimepointAwaitOp) -> None:
+def _sink_await(wait: TimepointAwaitOp) -> None:
     """Move an await of the host in front of its first use; erase it if there is none."""
     block = block_of(wait)
     users = {block.find_ancestor_op_in_block(use.operation) for r in wait.results for use in r.uses}

@@ -50,9 +50,9 @@ class RefineUsagePass(ModulePass):
     name = "iree-stream-refine-usage"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        usage = Usage(op)
+        lifetimes = LifetimeInference(op)
         for operation in tuple(host_operations(op)):
-            usage.refine(operation)
+            lifetimes.refine(operation)
         for operation in tuple(host_operations(op)):
             if operation.name == CAST:
                 _replace_cast(operation)
@@ -60,26 +60,26 @@ class RefineUsagePass(ModulePass):
                 _copy_constant(operation)
         for operation in op.body.block.ops:
             if operation.name in FUNCTIONS:
-                usage.declare(operation)
-        usage.check_globals(op)
+                lifetimes.declare(operation)
+        lifetimes.check_globals(op)
 
 
-class Usage:
+class LifetimeInference:
     """The lifetimes of a module's resources."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._known: dict[Hashable, str] = {}
         operations = tuple(host_operations(module))
-        learned = [found for operation in operations for found in _known_at(operation)]
-        self._classes = DisjointSet[Hashable](list(dict.fromkeys(thing for thing, _ in learned)))
+        required = [found for operation in operations for found in _required_lifetimes(operation)]
+        self._classes = DisjointSet[Hashable](list(dict.fromkeys(key for key, _ in required)))
         for one, other in aliases(module):
             if is_resource(one):
                 self._classes.union_left(one, other)
-        for thing, lifetime in learned:
-            self._learn(thing, lifetime)
+        for key, lifetime in required:
+            self._require(key, lifetime)
         for operation in operations:
-            for one, other in _weakly_joined(operation):
-                self._join_if_alike(one, other)
+            for one, other in _joined_if_compatible(operation):
+                self._join_if_compatible(one, other)
         self._join_transfers(operations)
 
     def refine(self, operation: Operation) -> None:
@@ -112,11 +112,11 @@ class Usage:
         if is_resource(value) and value.type != (type_ := self._type_of(value)):
             Rewriter.replace_value_with_new_type(value, type_)
 
-    def _lifetime_of(self, thing: Hashable) -> str:
-        return self._known.get(self._classes.find(thing), "transient")
+    def _lifetime_of(self, key: Hashable) -> str:
+        return self._known.get(self._classes.find(key), "transient")
 
-    def _type_of(self, thing: Hashable) -> ResourceType:
-        return ResourceType(StringAttr(self._lifetime_of(thing)))
+    def _type_of(self, key: Hashable) -> ResourceType:
+        return ResourceType(StringAttr(self._lifetime_of(key)))
 
     def declare(self, function: Operation) -> None:
         """Update a function's type to the lifetimes of its arguments and returned values."""
@@ -147,17 +147,17 @@ class Usage:
             known = {self._known[end] for end in ends if end in self._known}
             is_written = not ends.isdisjoint(written)
             if "staging" not in known and not ("constant" in known and is_written):
-                self._join_if_alike(operation.source, operation.result)
+                self._join_if_compatible(operation.source, operation.result)
                 if is_written:
                     written |= {self._classes.find(operation.source)}
 
-    def _learn(self, thing: Hashable, lifetime: str) -> None:
+    def _require(self, key: Hashable, lifetime: str) -> None:
         if lifetime != OPEN:
-            top = self._classes.find(thing)
-            found = self._known.get(top, lifetime)
-            self._known[top] = min(found, lifetime, key=STRONGEST_FIRST.index)
+            top = self._classes.find(key)
+            known = self._known.get(top, lifetime)
+            self._known[top] = min(known, lifetime, key=STRONGEST_FIRST.index)
 
-    def _join_if_alike(self, one: Hashable, other: Hashable) -> None:
+    def _join_if_compatible(self, one: Hashable, other: Hashable) -> None:
         one, other = self._classes.find(one), self._classes.find(other)
         known = {self._known[top] for top in (one, other) if top in self._known}
         if len(known) < 2:
@@ -175,7 +175,7 @@ def _lifetime(type_: Attribute) -> str:
     return type_.lifetime.data if isinstance(type_, ResourceType) else ""
 
 
-def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
+def _required_lifetimes(operation: Operation) -> Iterator[tuple[Hashable, str]]:
     """Yield the lifetimes that an operation implies for its values, and for globals by name."""
     for value in (
         *operation.results,
@@ -211,7 +211,7 @@ def _known_at(operation: Operation) -> Iterator[tuple[Hashable, str]]:
                     yield value, "external"
 
 
-def _weakly_joined(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
+def _joined_if_compatible(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:
     """Yield pairs that share storage if their lifetimes agree, and are copied otherwise."""
     if operation.name == CAST:
         yield operation.operands[0], operation.results[0]
@@ -234,11 +234,11 @@ def _replace_cast(operation: Operation) -> None:
 
 def _copy_of(operation: Operation, source: SSAValue, size: SSAValue, type_: Attribute) -> Operation:
     """Build a copy with another lifetime on the operation's device."""
-    place = affinity_of(operation)
+    affinity = affinity_of(operation)
     copy = AsyncTransferOp.build(
         operands=[source, size, size],
         result_types=[type_],
-        properties={"source_affinity": place, "target_affinity": place},
+        properties={"source_affinity": affinity, "target_affinity": affinity},
     )
     copy.location = operation.location
     return copy

@@ -14,7 +14,7 @@ Constants become `stream.resource.constants`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -47,9 +47,11 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
+from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
-from .scheduling.commands import Storage, Translation, to_command
+from .analysis.storage import stored_in
+from .scheduling.commands import CommandLowering, Storage, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
 CONSTANT = "stream.async.constant"
@@ -72,7 +74,8 @@ class ScheduleAllocationPass(ModulePass):
             if operation.name == "stream.async.func":
                 _declare(ctx, operation)
             elif operation.name.startswith("stream.async."):
-                _replace_on_host(ctx, operation)
+                rule = on_host.get(operation.name, _refuse)
+                rule(CommandLowering(ctx, {}, builder_before(operation)), operation)
 
 
 class Allocation:
@@ -83,11 +86,11 @@ class Allocation:
         self._execute = execute
         self._builder = builder_before(execute)
         self._zero = constant_index(0, self._builder)
-        self._place = {"affinity": execute.properties.get("affinity")}
+        self._properties = {"affinity": execute.properties.get("affinity")}
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
-        self._places: dict[SSAValue, Storage] = {}
+        self._storages: dict[SSAValue, Storage] = {}
         self._outside: dict[SSAValue, SSAValue] = {}
         self._waits = list(values(execute, "await_timepoint"))
 
@@ -103,21 +106,21 @@ class Allocation:
         ):
             self._capture(argument, operand, size)
         last = cast(YieldOp, block.last_op)
-        given = [lifetimes.root_of(value) for value in last.resource_operands]
+        yielded = [lifetimes.root_of(value) for value in last.resource_operands]
         roots = list(lifetimes.roots.values())
-        constants = [root for root in roots if root.maker.name == CONSTANT]
-        stored = [root for root in roots if root.maker.name != CONSTANT]
+        constants = [root for root in roots if root.producer.name == CONSTANT]
+        stored = [root for root in roots if root.producer.name != CONSTANT]
         self._make_constants(constants)
         for root in stored:
-            if root.value in given:
+            if root.value in yielded:
                 self._allocate(root)
-        slab = self._pack([root for root in stored if root.value not in given])
+        slab = self._pack([root for root in stored if root.value not in yielded])
         for value in lifetimes.stored_in:
-            self._places[value] = self._places[lifetimes.root_of(value)]
+            self._storages[value] = self._storages[lifetimes.root_of(value)]
         done = self._run(self._commands(block))
         if slab is not None:
-            done = self._give_back(*slab, done)
-        for result, value in zip(execute.results_, given, strict=True):
+            done = self._deallocate(*slab, done)
+        for result, value in zip(execute.results_, yielded, strict=True):
             result.replace_all_uses_with(self._outside[value])
         execute.result_timepoint.replace_all_uses_with(done)
         Rewriter.erase_op(execute)
@@ -125,7 +128,7 @@ class Allocation:
     def _capture(self, value: SSAValue, resource: SSAValue, size: SSAValue) -> None:
         """Record the resource that holds a value of the region, and capture it for the commands."""
         self._outside[value] = resource
-        self._places[value] = Storage(self._argument(resource, size), size, self._zero)
+        self._storages[value] = Storage(self._argument(resource, size), size, self._zero)
 
     def _argument(self, resource: SSAValue, size: SSAValue) -> SSAValue:
         """Return the block argument for a resource, which is captured once for all its uses."""
@@ -138,13 +141,13 @@ class Allocation:
     def _make_constants(self, roots: Sequence[Root]) -> None:
         if not roots:
             return
-        made = cast("type[IRDLOperation]", self._context.get_op("stream.resource.constants"))
-        contents = [root.maker.properties["value"] for root in roots]
+        kind = cast("type[IRDLOperation]", self._context.get_op("stream.resource.constants"))
+        contents = [root.producer.properties["value"] for root in roots]
         constants = self._builder.insert(
-            made.build(
+            kind.build(
                 operands=[[root.size for root in roots]],
                 result_types=[[root.value.type for root in roots], TIMEPOINT],
-                properties={"values": ArrayAttr(contents), **self._place},
+                properties={"values": ArrayAttr(contents), **self._properties},
             )
         )
         self._waits.append(constants.results[-1])
@@ -156,7 +159,7 @@ class Allocation:
         self._capture(root.value, self._new(root.value.type, root.size), root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
-        properties = dict(self._place)
+        properties = dict(self._properties)
         if cast(ResourceType, type_).lifetime.data in LONG_LIVED:
             alloc = ResourceAllocOp.build(
                 operands=[size],
@@ -187,7 +190,7 @@ class Allocation:
                         "lifetime_intervals": ArrayAttr(
                             [IntegerAttr.from_index_int_value(end) for end in ends]
                         ),
-                        **self._place,
+                        **self._properties,
                     },
                 )
             )
@@ -195,30 +198,30 @@ class Allocation:
         slab = self._new(TRANSIENT, size)
         argument = self._argument(slab, size)
         for root, offset in zip(roots, offsets, strict=True):
-            self._places[root.value] = Storage(argument, size, offset)
+            self._storages[root.value] = Storage(argument, size, offset)
         return slab, size
 
     def _commands(self, block: Block) -> list[Operation]:
         """Return the commands for the operations of a block."""
-        translation = Translation(self._context, self._places, self._builder)
-        made: list[Operation] = []
+        lowering = CommandLowering(self._context, self._storages, self._builder)
+        commands: list[Operation] = []
         for operation in block.ops:
             if operation.name == CONCURRENT:
                 inner = self._commands(operation.regions[0].block)
                 if len(inner) > 1:
                     region = Region(Block([*inner, YieldOp.create()]))
                     inner = [CmdConcurrentOp.build(regions=[region])]
-                found: Sequence[Operation] = inner
+                lowered: Sequence[Operation] = inner
             elif isinstance(operation, YieldOp):
                 continue
             elif (rule := to_command.get(operation.name)) is not None:
-                found = rule(translation, operation)
+                lowered = rule(lowering, operation)
             else:
                 raise OperationError(operation, "is nothing that commands do")
-            for command in found:
+            for command in lowered:
                 locate(command, operation)
-            made += found
-        return made
+            commands += lowered
+        return commands
 
     def _run(self, commands: Sequence[Operation]) -> SSAValue:
         """Emit the execution of commands, which waits for their resources; return its timepoint."""
@@ -229,88 +232,92 @@ class Allocation:
         execute = CmdExecuteOp.build(
             operands=[list(self._captured), list(self._captured.values()), ready],
             result_types=[TIMEPOINT],
-            properties=self._place,
+            properties=self._properties,
             regions=[Region(self._body)],
         )
         return self._builder.insert(execute).result_timepoint
 
-    def _give_back(self, slab: SSAValue, size: SSAValue, done: SSAValue) -> SSAValue:
+    def _deallocate(self, slab: SSAValue, size: SSAValue, done: SSAValue) -> SSAValue:
         dealloca = self._builder.insert(
             ResourceDeallocaOp.build(
-                operands=[slab, size, [done]], result_types=[TIMEPOINT], properties=self._place
+                operands=[slab, size, [done]], result_types=[TIMEPOINT], properties=self._properties
             )
         )
         return joined([dealloca.results[0], done], self._builder)
 
 
-def _replace_on_host(context: Context, operation: Operation) -> None:
-    """Replace an asynchronous operation that the host executes."""
-    to = Translation(context, {}, builder_before(operation))
-    if operation.name == "stream.async.load":
-        load = to.make(
-            "stream.resource.load", list(operation.operands), [operation.results[0].type]
-        )
-        replace_by(operation, load)
-    elif operation.name == "stream.async.store":
-        target, size, offset, value = operation.operands
-        to.outside.insert(to.make("stream.resource.store", [target, size, offset, value]))
-        operation.results[0].replace_all_uses_with(target)
-        Rewriter.erase_op(operation)
-    elif operation.name.startswith("stream.async.parameter."):
-        _replace_parameters(to, operation)
-    elif operation.name == "stream.async.alloca":
-        (size,), (result,) = operation.operands, operation.results
-        alloca = ResourceAllocaOp.build(
-            operands=[size, []],
-            result_types=[result.type, TIMEPOINT],
-            properties={"affinity": operation.properties.get("affinity")},
-        )
-        made, ready = to.outside.insert(alloca).results
-        result.replace_all_uses_with(awaited(made, size, ready, to.outside))
-        Rewriter.erase_op(operation)
-    elif operation.name == "stream.async.barrier":
-        operation.results[0].replace_all_uses_with(operation.operands[0])
-        Rewriter.erase_op(operation)
-    else:
-        raise OperationError(
-            operation,
-            "is in no stream.async.execute: iree-stream-schedule-execution puts what devices can"
-            " do into one",
-        )
+def _refuse(to: CommandLowering, operation: Operation) -> None:
+    raise OperationError(
+        operation,
+        "is in no stream.async.execute: iree-stream-schedule-execution puts what devices can"
+        " do into one",
+    )
 
 
-def _replace_parameters(to: Translation, operation: Operation) -> None:
-    """Replace reads, writes and loads of parameters; a load allocates its results."""
+HostRule = Callable[[CommandLowering, Operation], None]
+
+on_host = Rules[HostRule]()
+"""Rules that replace an asynchronous operation which the host executes, by name."""
+
+
+@on_host("stream.async.load")
+def _load(to: CommandLowering, operation: Operation) -> None:
+    load = to.make("stream.resource.load", operation.operands, operation.result_types)
+    replace_by(operation, load)
+
+
+@on_host("stream.async.store")
+def _store(to: CommandLowering, operation: Operation) -> None:
+    to.outside.insert(to.make("stream.resource.store", operation.operands))
+    Rewriter.replace_op(operation, [], [operation.operands[0]])
+
+
+@on_host("stream.async.alloca")
+def _alloca(to: CommandLowering, operation: Operation) -> None:
+    (size,), (result,) = operation.operands, operation.results
+    alloca = ResourceAllocaOp.build(
+        operands=[size, []],
+        result_types=[result.type, TIMEPOINT],
+        properties={"affinity": operation.properties.get("affinity")},
+    )
+    resource, timepoint = to.outside.insert(alloca).results
+    Rewriter.replace_op(operation, [], [awaited(resource, size, timepoint, to.outside)])
+
+
+@on_host("stream.async.barrier")
+def _barrier(to: CommandLowering, operation: Operation) -> None:
+    Rewriter.replace_op(operation, [], [operation.operands[0]])
+
+
+@on_host(
+    *(f"stream.async.parameter.{kind}" for kind in ("gather", "load", "read", "scatter", "write"))
+)
+def _parameters(to: CommandLowering, operation: Operation) -> None:
+    """Replace reads, writes and loads of parameters; a load allocates its result."""
     name = operation.name.replace("async", "cmd")
     definition = cast("type[IRDLOperation]", to.context.get_op(name)).get_irdl_definition()
     operands: list[SSAValue | Sequence[SSAValue]] = []
-    for each, kind in definition.operands:
+    for operand, kind in definition.operands:
         # The command may take lists where the asynchronous operation takes one parameter.
-        found = values(operation, each) or values(operation, each.removesuffix("s"))
-        operands.append(found if isinstance(kind, VarOperandDef) else found[0])
-    loads = name.endswith("load")
-    held, done = operation.results
-    types = [[held.type], TIMEPOINT] if loads else [TIMEPOINT]
-    made = to.make(name, operands, types, affinity=operation.properties.get("affinity"))
-    to.outside.insert(made)
-    there = (
-        made.results[0]
-        if loads
-        else (*values(operation, "target"), *values(operation, "source"))[0]
-    )
-    held.replace_all_uses_with(there)
-    done.replace_all_uses_with(made.results[-1])
-    Rewriter.erase_op(operation)
+        listed = values(operation, operand) or values(operation, operand.removesuffix("s"))
+        operands.append(listed if isinstance(kind, VarOperandDef) else listed[0])
+    is_load = name.endswith("load")
+    types = [[operation.results[0].type], TIMEPOINT] if is_load else [TIMEPOINT]
+    command = to.make(name, operands, types, affinity=operation.properties.get("affinity"))
+    to.outside.insert(command)
+    resource = command.results[0] if is_load else stored_in(operation, 0)
+    assert resource is not None
+    Rewriter.replace_op(operation, [], [resource, command.results[-1]])
 
 
 def _declare(context: Context, function: Operation) -> None:
     """Declare an external function as a command: resources get ranges, results become operands."""
     type_ = cast(FunctionType, function.properties["function_type"])
     ties = ties_of(function, len(type_.outputs))
-    own = [each for each, tie in zip(type_.outputs, ties, strict=True) if tie == UNTIED]
+    untied = [output for output, tie in zip(type_.outputs, ties, strict=True) if tie == UNTIED]
     inputs: list[Attribute] = []
-    for each in (*type_.inputs, *own):
-        inputs += [each, INDEX, INDEX] if each.name == RESOURCE else [each]
+    for input_ in (*type_.inputs, *untied):
+        inputs += [input_, INDEX, INDEX] if input_.name == RESOURCE else [input_]
     kept = {
         name: function.properties[name]
         for name in ("sym_name", "sym_visibility")

@@ -53,21 +53,21 @@ def _schedule(block: Block) -> None:
     last = block.last_op
     if last is None:
         return
-    for wave in _waves([each for each in block.ops if each is not last], block):
+    for wave in _waves([operation for operation in block.ops if operation is not last], block):
         if len(wave) == 1:
             wave[0].detach()
             block.insert_op_before(wave[0], last)
             continue
         first = wave[0]
         captures = enclose(wave)
-        taken, given = captures.taken, captures.given
+        operands, results = captures.operands, captures.results
         concurrent = AsyncConcurrentOp.build(
-            operands=[list(taken), list(taken.values()), list(given.values())],
-            result_types=[[value.type for value in given]],
+            operands=[list(operands), list(operands.values()), list(results.values())],
+            result_types=[[value.type for value in results]],
             properties=captures.properties,
             regions=[captures.body],
         )
-        captures.hand_on(concurrent.results)
+        captures.replace_outside_uses(concurrent.results)
         locate(concurrent, first)
         block.insert_op_before(concurrent, last)
 
@@ -75,7 +75,7 @@ def _schedule(block: Block) -> None:
 def _waves(operations: Sequence[Operation], block: Block) -> list[list[Operation]]:
     """Return the waves in order; operations of a wave are in program order."""
     data = DataNeeds(block)
-    needs = {each: set(data.add(each)) for each in operations}
+    needs = {operation: set(data.add(operation)) for operation in operations}
     waves: list[list[Operation]] = []
     needed: set[Operation] = set()
     """Operations on which the newest wave depends."""

@@ -1,4 +1,4 @@
-"""Group asynchronous operations into regions that devices execute, with timepoints.
+"""Partition asynchronous operations into regions that devices execute, with timepoints.
 
     %1 = stream.async.splat on(A) %v : i32 -> !stream.resource<transient>{%size}
     %2 = stream.async.dispatch on(A) @ex::@f(%1[%c0 to %size for %size]) : ...
@@ -32,7 +32,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from ...ir.regions import inner_blocks
 from .scheduling.captures import enclose
-from .scheduling.partitions import Group, Partitioning
+from .scheduling.partitions import Partition, Partitioning
 
 TIMEPOINT = TimepointType()
 
@@ -57,39 +57,39 @@ class ScheduleExecutionPass(ModulePass):
 def schedule(block: Block) -> None:
     """Move the operations of a block that devices execute into regions."""
     last = block.last_op
-    groups = list(Partitioning(block).ordered())
-    if not any(group.streams for group in groups) or last is None:
+    partitions = list(Partitioning(block).ordered())
+    if not any(partition.is_on_device for partition in partitions) or last is None:
         return
-    for group in groups:
-        if not group.streams:
-            for operation in group.operations:
+    for partition in partitions:
+        if not partition.is_on_device:
+            for operation in partition.operations:
                 operation.detach()
                 block.insert_op_before(operation, last)
             continue
-        made = _execute(group)
-        for operation in made:
-            locate(operation, group.operations[0])
-        block.insert_ops_before(made, last)
+        scheduled = _execute(partition)
+        for operation in scheduled:
+            locate(operation, partition.operations[0])
+        block.insert_ops_before(scheduled, last)
 
 
-def _execute(group: Group) -> Sequence[Operation]:
-    """Return the region of a group, and the operation that awaits it if it has results."""
-    captures = enclose(group.operations)
-    for operation in group.operations:
+def _execute(partition: Partition) -> Sequence[Operation]:
+    """Return the region of a partition, and the operation that awaits it if it has results."""
+    captures = enclose(partition.operations)
+    for operation in partition.operations:
         if operation.name != "stream.async.transfer":
             operation.properties.pop("affinity", None)
-    taken, given = captures.taken, captures.given
+    operands, results = captures.operands, captures.results
     execute = AsyncExecuteOp.build(
-        operands=[list(taken), list(taken.values()), list(given.values()), []],
-        result_types=[[value.type for value in given], TIMEPOINT],
-        properties={"affinity": group.place, **captures.properties},
+        operands=[list(operands), list(operands.values()), list(results.values()), []],
+        result_types=[[value.type for value in results], TIMEPOINT],
+        properties={"affinity": partition.affinity, **captures.properties},
         regions=[captures.body],
     )
-    if not given:
+    if not results:
         return (execute,)
     awaited = TimepointAwaitOp.build(
-        operands=[execute.results_, list(given.values()), [execute.result_timepoint]],
-        result_types=[[value.type for value in given]],
+        operands=[execute.results_, list(results.values()), [execute.result_timepoint]],
+        result_types=[[value.type for value in results]],
     )
-    captures.hand_on(awaited.results)
+    captures.replace_outside_uses(awaited.results)
     return execute, awaited

@@ -170,6 +170,32 @@ class Builder(FoldingIndices[Register]):
         """Jump to a label if a condition is false."""
         self.emit("jump_unless", self.hold(condition), label)
 
+    @contextmanager
+    def loop(
+        self, start: IndexOrInt, stop: IndexOrInt, step: IndexOrInt = 1
+    ) -> Generator[IndexOrInt]:
+        """Emit a loop over `range(start, stop, step)`; yield its index.
+
+        A loop that is known to run once is left out.
+        """
+        if (
+            isinstance(start, int)
+            and isinstance(stop, int)
+            and isinstance(step, int)
+            and start < stop <= start + step
+        ):
+            yield start
+            return
+        index = self.register()
+        self.move(index, start)
+        top, end = self.label(), self.label()
+        self.jump_unless(self.compare("slt", index, stop), end)
+        with self.scope():
+            self.bind_label(top)
+            yield index
+            self.emit("loop", index, self.hold(stop), self.hold(step), top)
+        self.bind_label(end)
+
     def later(self, write: Callable[[], None]) -> Label:
         """Return a label of code that is emitted at the end, because it rarely runs."""
         label = self.label()

@@ -52,17 +52,9 @@ class SavedFunction:
         """Return the entry that a process runs."""
         return self.entries[process % len(self.entries)]
 
-    def argument_sharding(self, argument: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of an argument; `None` for a function on one device."""
-        return (
-            None
-            if self.grid is None
-            else _placed(self._arguments[argument], self.grid, tensor_rank)
-        )
-
-    def result_sharding(self, result: int, tensor_rank: int) -> Sharding | None:
-        """Return the sharding of a result; `None` for a function on one device."""
-        return None if self.grid is None else _placed(self._results[result], self.grid, tensor_rank)
+    def boundary_sharding(self, side: int, index: int, grid: Grid, tensor_rank: int) -> Sharding:
+        """Return the sharding of an argument (side 0) or a result (side 1) on a grid."""
+        return _placed((self._arguments, self._results)[side][index], grid, tensor_rank)
 
     def _numbered_results(self) -> Iterator[tuple[int, tuple[Sharding | None, ValueType]]]:
         return enumerate(zip(self._results, self.types.results, strict=True))

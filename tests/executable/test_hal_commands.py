@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mesh_opt.api import compile
-from mesh_opt.interpreter.frames import Device, Frame, Program
+from mesh_opt.interpreter.frames import Frame, Process, Program
 from mesh_opt.interpreter.hal_commands import Buffer
 from mesh_opt.interpreter.registry import find_entry
 from mesh_opt.ir.diagnostics import OperationError
@@ -145,7 +145,7 @@ def test_commands_fill_what_the_table_says() -> None:
 
 @pytest.mark.parametrize("use", ["hal.buffer.length", "hal.buffer.assert"])
 def test_what_is_given_back_is_not_looked_at(use: str) -> None:
-    entry, frame = find_entry(use), Frame(Device(Program(ModuleOp([]))))
+    entry, frame = find_entry(use), Frame(Process(Program(ModuleOp([]))))
     assert entry is not None and entry.execute is not None
     with pytest.raises(OperationError, match="has been given back to its queue"):
         entry.execute(test.TestOp(), (Buffer(None), None, np.int64(4)), frame)

@@ -10,7 +10,7 @@ import pytest
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
-from mesh_opt.codegen.microkernels.mmt4d import PackedTile, blocks
+from mesh_opt.codegen.microkernels.mmt4d import Mmt4dTile, blocks
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.runtime.abi.elements import element_by_name
 
@@ -198,7 +198,7 @@ def test_producers_are_packed_on_the_way() -> None:
 @pytest.mark.parametrize(("rows", "columns", "depth"), [(16, 16, 1), (7, 32, 1), (16, 16, 16)])
 def test_blocks_cover_a_tile_once(rows: int, columns: int, depth: int) -> None:
     f32 = element_by_name("f32")
-    tile = PackedTile(f32, f32, f32, rows, columns, depth)
+    tile = Mmt4dTile(f32, f32, f32, rows, columns, depth)
     vectors = columns * depth // tile.lanes
     covered = [(row, part) for block, parts in blocks(tile) for row in block for part in parts]
     assert sorted(covered) == [(row, part) for row in range(rows) for part in range(vectors)]

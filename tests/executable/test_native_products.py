@@ -12,8 +12,8 @@ from breadth import breadth
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import contractions, matrix_products
-from mesh_opt.codegen.kernels.matrix_products import DEPTH_BLOCK
+from mesh_opt.codegen.kernels import contractions, panel_products
+from mesh_opt.codegen.kernels.contractions import DEPTH_BLOCK
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of_product
 from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits
@@ -79,7 +79,7 @@ def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every product be packed, however small it is, between guards."""
     monkeypatch.setenv(GUARD_VARIABLE, "1")
     monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 1)
-    monkeypatch.setattr(contractions, "gains_from_panels", lambda contraction, is_inline: True)
+    monkeypatch.setattr(panel_products, "gains_from_panels", lambda contraction, is_fused: True)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_product(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that are packed and multiplied in registers, added to what is there."""
     in_panels(monkeypatch)
-    monkeypatch.setattr(matrix_products, "DEPTH_BLOCK", block)
+    monkeypatch.setattr(contractions, "DEPTH_BLOCK", block)
     tensors = [f"tensor<{each.split()[0]}>" for each in LARGE[name]]
     used = [each.split()[1] for each in LARGE[name]]
     element = "f64" if "f64" in tensors[0] else "f32"
@@ -127,9 +127,9 @@ def test_large_product_of_narrow_floats(element: str, monkeypatch: pytest.Monkey
 def test_f16_is_widened_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A product that strips serve well in `f32` is packed in `f16`, which is slow to convert."""
     asked: list[bool] = []
-    gains = contractions.gains_from_panels
+    gains = panel_products.gains_from_panels
     monkeypatch.setattr(
-        contractions, "gains_from_panels", lambda *each: asked.append(gains(*each)) or asked[-1]
+        panel_products, "gains_from_panels", lambda *each: asked.append(gains(*each)) or asked[-1]
     )
     for element in ("f16", "f32"):
         text = matmul(element, "f32").replace("<7x", "<131x").replace("x33x", "x139x")
@@ -199,7 +199,7 @@ def test_large_product_of_narrow_elements(
     """Several terms at once: of integers the least, whose pairs are more than a sum can hold, of
     floats infinities, zeros with a sign and what is no number."""
     in_panels(monkeypatch)
-    monkeypatch.setattr(matrix_products, "DEPTH_BLOCK", block)
+    monkeypatch.setattr(contractions, "DEPTH_BLOCK", block)
     element, widen, *operands = NARROW[name]
     rng = np.random.default_rng(1)
     sizes: dict[str, int] = {}

@@ -7,7 +7,7 @@ import pytest
 from backend_checks import check, function, random_input
 from mesh_opt import api
 from mesh_opt.codegen.host_code import kernel_steps
-from mesh_opt.codegen.kernels import contractions, reduction_loops, register_tiles
+from mesh_opt.codegen.kernels import panel_products, reduction_loops, register_tiles
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
 
@@ -243,7 +243,7 @@ def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
     monkeypatch.setattr(register_tiles, "SMALL_OPERAND", 0)
     monkeypatch.setattr(reduction_loops, "LARGE_OPERAND", 0)
-    monkeypatch.setattr(contractions, "PackedProduct", None)
+    monkeypatch.setattr(panel_products, "PanelProduct", None)
     check(product(*THIN[name]))
 
 

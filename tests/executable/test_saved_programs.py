@@ -342,6 +342,7 @@ def test_arrays_stay_on_devices(tmp_path: Path) -> None:
     (expected,) = program.main.run([x, w])
     (stays,) = loaded.main.run_on_devices(x, placed)
     assert len(stays.shards) == 4
+    assert isinstance(placed, mesh_opt.DeviceArray) and isinstance(stays, mesh_opt.DeviceArray)
     np.testing.assert_array_equal(np.asarray(stays), expected)
     # What the compiler's function is given is whole.
     loaded.saved.differences.append("the CPU is another")

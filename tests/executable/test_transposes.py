@@ -9,7 +9,7 @@ from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import transposes as kernels
-from mesh_opt.codegen.kernels.moved_operands import read_through
+from mesh_opt.codegen.kernels.permuted_operands import fold_permutations
 from mesh_opt.codegen.microkernels import transposes
 from mesh_opt.dialects.linalg.structured_view import structured_view
 
@@ -132,7 +132,7 @@ def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.Monkey
     check(text)
     body = api.compile(text).module.body.block.first_op.regions[0].block
     product = next(each for each in body.ops if each.name == "linalg.matmul")
-    view = read_through(structured_view(product), lambda value: value not in body.args)
+    view = fold_permutations(structured_view(product), lambda value: value not in body.args)
     assert view.inputs[0] is body.args[0]
     assert str(view.maps[0]) == "(d0, d1, d2) -> (d2, d0)"
 

@@ -19,7 +19,7 @@ from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
 from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
 from ...sharding.collectives import COLLECTIVES, RECV
-from ..diagnostics import place_of, places_of_location
+from ..print_diagnostics import position_of, positions_of_location
 from ..quiet_observer import QuietObserver
 from .graph import Node, function_graphs
 
@@ -67,7 +67,7 @@ class StageRecorder(QuietObserver):
         """Record a remark for the pass that is running."""
         notes = [f" ({note.message})" for note in remark.notes]
         message = f"{remark.message}{''.join(notes)}"
-        found = RecordedRemark(remark.category, message, str(place_of(remark.operation) or ""))
+        found = RecordedRemark(remark.category, message, str(position_of(remark.operation) or ""))
         if found not in self._remarks:
             self._remarks.append(found)
 
@@ -117,7 +117,7 @@ def _recorded(name: str, module: ModuleOp) -> RecordedStage:
     places: dict[int, list[str]] = {}
     sends: dict[int, tuple[str, float | None]] = {}
     for line, operation in printer.operations:
-        found = list(dict.fromkeys(map(str, places_of_location(operation.location))))
+        found = list(dict.fromkeys(map(str, positions_of_location(operation.location))))
         if found:
             places[line + above] = found
         if operation.name in COLLECTIVES and operation.name != RECV.operation:

@@ -20,7 +20,7 @@ from ...ir.nesting_limits import deep_recursion
 from ...ir.regions import enclosing
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
-from ..diagnostics import Diagnostic, Place, from_operation_error, from_parse_error
+from ..print_diagnostics import Diagnostic, SourcePosition, from_operation_error, from_parse_error
 from .positions import Positions
 from .recovering_parser import RecoveringParser
 from .reused_functions import Extent, ReusableFunctions, without_bodies
@@ -116,11 +116,11 @@ class Analysis:
         for piece in self.pieces:
             yield from sorted(piece.errors, key=_line_and_column)
 
-    def offset_of(self, place: Place) -> int:
-        """Return the offset of a place in the file."""
+    def offset_of(self, position: SourcePosition) -> int:
+        """Return the offset of a position in the file."""
         starts = self._line_starts
-        line = max(1, min(place.line, len(starts)))
-        return min(starts[line - 1] + place.column - 1, len(self.text))
+        line = max(1, min(position.line, len(starts)))
+        return min(starts[line - 1] + position.column - 1, len(self.text))
 
     def word_at(self, offset: int) -> tuple[int, int]:
         """Return the range of the name at an offset, or of one character, to mark an error."""
@@ -143,8 +143,8 @@ class Analysis:
 
 
 def _line_and_column(diagnostic: Diagnostic) -> tuple[int, int]:
-    place = diagnostic.place
-    return (0, 0) if place is None else (place.line, place.column)
+    position = diagnostic.position
+    return (0, 0) if position is None else (position.line, position.column)
 
 
 def analyse(

@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import ParseError
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import Remark
 from ...ir.tensor_types import element_bytes
-from ..diagnostics import place_of
+from ..print_diagnostics import position_of
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
 from .shardings import Shardings, describe
@@ -86,8 +86,8 @@ def _element_bytes(value: SSAValue) -> int | None:
 def _remark(remark: Remark) -> str:
     lines = [f"*{remark.category}*: {remark.message}"]
     for note in remark.notes:
-        place = place_of(note.operation) if note.operation is not None else None
-        where = f" (line {place.line})" if place is not None else ""
+        position = position_of(note.operation) if note.operation is not None else None
+        where = f" (line {position.line})" if position is not None else ""
         lines.append(f"- {note.message}{where}")
     return "\n".join(lines)
 
@@ -113,9 +113,9 @@ def _of_operation(
     if text := documentation(kind):
         parts.append(text)
     if operation is not None:
-        place = place_of(operation)
-        if place is not None:
-            about = shardings(piece).remarks.get((place.line, place.column), [])
+        position = position_of(operation)
+        if position is not None:
+            about = shardings(piece).remarks.get((position.line, position.column), [])
             parts += [_remark(each) for each in about[:MOST_REMARKS]]
     return "\n\n".join(parts)
 

@@ -18,8 +18,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from ..console import fault_text
-from ..diagnostics import Diagnostic, Severity
 from ..driver import new_context
+from ..print_diagnostics import Diagnostic, Severity
 from .analysis import Analysis, Piece, analyse
 from .completion import Kind, Operations, completions_at
 from .definitions import definition_at
@@ -169,8 +169,8 @@ class MeshServer(LanguageServer):
         )
 
     def _place(self, document: Document, analysis: Analysis, diagnostic: Diagnostic) -> lsp.Range:
-        place = diagnostic.place
-        start = 0 if place is None else analysis.offset_of(place)
+        position = diagnostic.position
+        start = 0 if position is None else analysis.offset_of(position)
         return range_of(analysis.positions(self.encoding), Extent(*analysis.word_at(start)))
 
 

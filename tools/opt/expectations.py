@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ...ir.text.source import Source
-from ..diagnostics import Diagnostic, Place, Severity, error
+from ..print_diagnostics import Diagnostic, Severity, SourcePosition, error
 
 _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"
@@ -27,14 +27,16 @@ class _Expectation:
     """The line of the diagnostic; `None` for one without a position."""
     text: str
     is_regex: bool
-    place: Place
+    position: SourcePosition
     found: bool = False
 
     def matches(self, diagnostic: Diagnostic) -> bool:
         if diagnostic.severity is not self.severity:
             return False
-        place = diagnostic.place
-        line = place.line if place is not None and place.file == self.place.file else None
+        position = diagnostic.position
+        line = (
+            position.line if position is not None and position.file == self.position.file else None
+        )
         if line != self.line:
             return False
         if self.is_regex:
@@ -56,13 +58,13 @@ def check_expectations(
             expectation.found = True
         elif diagnostic.severity is not Severity.NOTE and not only:
             severity = diagnostic.severity.value
-            wrong.append(error(f"unexpected {severity}: {diagnostic.message}", diagnostic.place))
+            wrong.append(error(f"unexpected {severity}: {diagnostic.message}", diagnostic.position))
     wrong += [
-        error(f'expected {e.severity.value} "{e.text}" was not produced', e.place)
+        error(f'expected {e.severity.value} "{e.text}" was not produced', e.position)
         for e in expectations
         if not e.found
     ]
-    return sorted(wrong, key=lambda one: one.place.line if one.place is not None else 0)
+    return sorted(wrong, key=lambda one: one.position.line if one.position is not None else 0)
 
 
 def _flat(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
@@ -83,17 +85,19 @@ def _read_expectations(source: Source) -> tuple[list[_Expectation], list[Diagnos
             last_plain_line = number
             maybe = _MAYBE_EXPECTATION.search(line)
             if maybe is not None:
-                place = Place(source.name, number, maybe.start() + 1)
-                wrong.append(error("expectation is not of the form expected-error {{text}}", place))
+                position = SourcePosition(source.name, number, maybe.start() + 1)
+                wrong.append(
+                    error("expectation is not of the form expected-error {{text}}", position)
+                )
             continue
-        place = Place(source.name, number, match.start() + 1)
+        position = SourcePosition(source.name, number, match.start() + 1)
         expectation = _Expectation(
-            Severity(match["severity"]), number, match["text"], match["regex"] is not None, place
+            Severity(match["severity"]), number, match["text"], match["regex"] is not None, position
         )
         if expectation.is_regex:
             pattern, problem = _regex(expectation.text)
             if problem is not None:
-                wrong.append(error(f"regular expression does not compile: {problem}", place))
+                wrong.append(error(f"regular expression does not compile: {problem}", position))
                 continue
             expectation.text = pattern
         match match["where"]:

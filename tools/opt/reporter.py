@@ -11,7 +11,14 @@ from ...ir.diagnostics import OperationError
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import print_operation
 from ...ir.text.source import Source
-from ..diagnostics import Diagnostic, Severity, from_operation_error, place_of, render, with_notes
+from ..print_diagnostics import (
+    Diagnostic,
+    Severity,
+    from_operation_error,
+    position_of,
+    render,
+    with_notes,
+)
 
 if TYPE_CHECKING:
     from .options import Diagnostics
@@ -61,9 +68,9 @@ class Reporter:
         if self._options.mlir_print_op_on_diagnostic:
             style = PrintStyle(generic=True, aliases=False)
             text = f"see current operation: {print_operation(operation, style)}"
-            notes.append(Diagnostic(Severity.NOTE, text, place_of(operation)))
+            notes.append(Diagnostic(Severity.NOTE, text, position_of(operation)))
         if self._options.mlir_print_stacktrace_on_diagnostic:
             frames = traceback.format_tb(cause.__traceback__) or traceback.format_stack()
             text = f"diagnostic emitted with trace:\n{''.join(frames).rstrip()}"
-            notes.append(Diagnostic(Severity.NOTE, text, place_of(operation)))
+            notes.append(Diagnostic(Severity.NOTE, text, position_of(operation)))
         self.report(with_notes(diagnostic, notes))

@@ -80,9 +80,9 @@ def is_whole(access: DispatchTensorLoad | DispatchTensorStore, sizes: Sequence[S
     if any(stride != 1 for stride in static_list(access, "strides")):
         return False
     dynamic = iter(access.sizes)
-    for given, size in zip(static_list(access, "sizes"), sizes, strict=True):
-        taken = next(dynamic) if given is None else given
-        number = constant_integer(taken) if isinstance(taken, SSAValue) else taken
-        if taken != size and (number is None or number != size):
+    for static, size in zip(static_list(access, "sizes"), sizes, strict=True):
+        accessed = next(dynamic) if static is None else static
+        number = constant_integer(accessed) if isinstance(accessed, SSAValue) else accessed
+        if accessed != size and (number is None or number != size):
             return False
     return True

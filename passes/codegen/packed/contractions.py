@@ -113,9 +113,9 @@ def lower_contraction(
     factors = [forms[RHS], forms[LHS]] if swapped else [forms[LHS], forms[RHS]]
     batched = Role.BATCH in result.roles.values()
     kind = NAMED_CLASSES["linalg.batch_mmt4d" if batched else "linalg.mmt4d"]
-    made = kind(factors, [forms[RESULT]])
-    made.location = operation.location
-    packed = values.builder.insert(made).results[0]
+    mmt4d = kind(factors, [forms[RESULT]])
+    mmt4d.location = operation.location
+    packed = values.builder.insert(mmt4d).results[0]
     return _from_matrix(values, packed, shapes[RESULT], result, _sides(RESULT, swapped))
 
 
@@ -227,17 +227,17 @@ def _joined_sizes(sizes: Sequence[Size], groups: Sequence[Sequence[int]]) -> lis
 def _unit_shape(
     sizes: Sequence[SizeT], operand: PackedOperand, sides: tuple[Role, ...]
 ) -> tuple[list[SizeT | int], list[list[int]]]:
-    """Return the shape with added unit dimensions, and the group that each given one expands to."""
+    """Return the shape with added unit dimensions, and the group that each size expands to."""
     slots = [*([Role.BATCH] if operand.loops(Role.BATCH) else []), *sides]
-    given = iter(sizes)
+    real_sizes = iter(sizes)
     is_real = [bool(operand.loops(role)) for role in (*slots, *sides)]
-    shape: list[SizeT | int] = [next(given) if real else 1 for real in is_real]
-    real = [index for index, there in enumerate(is_real) if there]
+    shape: list[SizeT | int] = [next(real_sizes) if real else 1 for real in is_real]
+    real_dimensions = [index for index, real in enumerate(is_real) if real]
     groups: list[list[int]] = [[] for _ in sizes]
     for dimension in range(len(shape)):
         # A unit dimension joins the next real one: a unit row the columns, a unit tile row their
         # tile.
-        owner = next(i for i, place in enumerate(real) if place >= dimension)
+        owner = next(i for i, real in enumerate(real_dimensions) if real >= dimension)
         groups[owner].append(dimension)
     return shape, groups
 

@@ -27,16 +27,19 @@ from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padd
 class PackedLoops:
     """A loop nest over tiles in the result's layout: outer loops in its order, then tile loops."""
 
-    loops: int
     outer: tuple[int, ...]
     """The original loop of each outer loop."""
     tiles: tuple[tuple[int, int], ...]
     """The original loop and the size of each loop inside a tile."""
 
-    def outer_place(self, loop: int) -> int:
+    @property
+    def count(self) -> int:
+        return len(self.outer) + len(self.tiles)
+
+    def outer_index(self, loop: int) -> int:
         return self.outer.index(loop)
 
-    def inner_place(self, loop: int) -> int:
+    def tile_index(self, loop: int) -> int:
         return len(self.outer) + [tiled for tiled, _ in self.tiles].index(loop)
 
     def tile(self, loop: int) -> int | None:
@@ -90,14 +93,14 @@ def lower_elementwise(
     for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         if not isinstance(value.type, TensorType):
             operands.append(value)
-            maps.append(AffineMap(len(loops.outer) + len(loops.tiles), 0, ()))
+            maps.append(AffineMap(loops.count, 0, ()))
             continue
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
             return None
         wanted = _operand_layout(values, value, map_, loops)
         if wanted.has_dynamic_tiles and wanted != layout:
             # Dynamic tile sizes can only be queried for the result's layout.
-            if replace(wanted, asked_of=layout.asked_of) != layout:
+            if replace(wanted, queried_operand=layout.queried_operand) != layout:
                 return None
             wanted = layout
         operands.append(values.form(value, wanted))
@@ -128,7 +131,6 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
     order = layout.outer_permutation or range(len(dimensions))
     tiles = zip(layout.inner_positions, layout.inner_tiles, strict=True)
     return PackedLoops(
-        len(dimensions),
         tuple(dimensions[position] for position in order),
         tuple((dimensions[position], tile) for position, tile in tiles),
     )
@@ -144,14 +146,14 @@ def _operand_layout(
         for position, loop in enumerate(dimensions)
         if (tile := loops.tile(loop)) is not None
     }
-    held = values.held(value)
-    own = held.layout
-    if held.forms and dict(zip(own.inner_positions, own.inner_tiles, strict=True)) == wanted:
+    forms = values.forms_of(value)
+    own = forms.layout
+    if forms.by_layout and dict(zip(own.inner_positions, own.inner_tiles, strict=True)) == wanted:
         return own
     if not wanted:
         return IDENTITY
-    positions = sorted(wanted, key=lambda position: loops.inner_place(dimensions[position]))
-    outer = sorted(range(len(dimensions)), key=lambda p: loops.outer_place(dimensions[p]))
+    positions = sorted(wanted, key=lambda position: loops.tile_index(dimensions[position]))
+    outer = sorted(range(len(dimensions)), key=lambda p: loops.outer_index(dimensions[p]))
     tiles = tuple(wanted[position] for position in positions)
     return layout_of_tiles(PackedLayout(tuple(positions), tiles, tuple(outer)))
 
@@ -159,10 +161,10 @@ def _operand_layout(
 def _packed_map(map_: AffineMap, layout: PackedLayout, loops: PackedLoops) -> AffineMap:
     dimensions = [cast(AffineDimExpr, result).position for result in map_.results]
     order = layout.outer_permutation or range(len(dimensions))
-    places = [loops.outer_place(dimensions[position]) for position in order]
-    places += [loops.inner_place(dimensions[position]) for position in layout.inner_positions]
-    results = tuple(AffineExpr.dimension(place) for place in places)
-    return AffineMap(len(loops.outer) + len(loops.tiles), 0, results)
+    indices = [loops.outer_index(dimensions[position]) for position in order]
+    indices += [loops.tile_index(dimensions[position]) for position in layout.inner_positions]
+    results = tuple(map(AffineExpr.dimension, indices))
+    return AffineMap(loops.count, 0, results)
 
 
 ON_TENSORS = frozenset({"arith", "math", "complex"})

@@ -60,12 +60,12 @@ def lower_inner_tiled(
     parallel = (*result.loops(Role.BATCH), *result.loops(Role.M), *result.loops(Role.N))
     order = (*parallel, *left.loops(Role.K))
     maps = [
-        AffineMapAttr(AffineMap(len(order), 0, tuple(map(AffineExpr.dimension, places))))
-        for places in ([order.index(loop) for loop in one.outer] for one in (left, right, result))
+        AffineMapAttr(AffineMap(len(order), 0, tuple(map(AffineExpr.dimension, loops))))
+        for loops in ([order.index(loop) for loop in one.outer] for one in (left, right, result))
     ]
     kinds = [IteratorType.PARALLEL] * len(parallel)
     kinds += [IteratorType.REDUCTION] * (len(order) - len(parallel))
-    made = InnerTiledOp.build(
+    operation = InnerTiledOp.build(
         operands=[forms[:-1], forms[-1:]],
         result_types=[[forms[-1].type]],
         properties={
@@ -75,4 +75,4 @@ def lower_inner_tiled(
             "semantics": tiled.semantics,
         },
     )
-    return values.builder.insert(made).results[0]
+    return values.builder.insert(operation).results[0]

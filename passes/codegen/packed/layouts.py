@@ -66,20 +66,24 @@ class KernelSolvers:
 
 
 def target_solver(
-    function: Operation, otherwise: EncodingSolverInterface
+    function: Operation, default: EncodingSolverInterface
 ) -> tuple[EncodingSolverInterface, ...]:
     """Return the solver of the target that a function names.
 
-    Without such a target return `otherwise`; if its solver has no tiles, that of row-major layouts.
+    Without such a target return `default`; if its solver has no tiles, that of row-major layouts.
     """
     target = function.attributes.get(TARGET)
     if not isinstance(target, ExecutableTargetAttr):
-        rows = isinstance(otherwise, IdentityResolverAttr)
+        is_row_major = isinstance(default, IdentityResolverAttr)
         values = (value for operation in function.walk() for value in operation.results)
-        if rows and remarks_wanted() and any(tensor_encoding(value.type) for value in values):
+        if (
+            is_row_major
+            and remarks_wanted()
+            and any(tensor_encoding(value.type) for value in values)
+        ):
             name = root_symbol(function, "sym_name")
             remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
-        return (otherwise,)
+        return (default,)
     solver = solver_of(target)
     without_tiles = isinstance(solver, UnsupportedResolverAttr | SpecializationResolverAttr)
     return (IdentityResolverAttr() if without_tiles else solver,)
@@ -109,19 +113,19 @@ def bound_solvers(executable: Operation) -> tuple[EncodingSolverInterface, ...]:
 class KernelLayouts:
     """The layouts of the tensor types of one kernel.
 
-    A function that names its target itself (`names_target`) is lowered as IREE lowers it: it
+    A function that names its target itself (`has_own_target`) is lowered as IREE lowers it: it
     queries the tile sizes that microkernels choose at run time, and may use the target's own
     instructions. In other functions these tile sizes are constants, the ones for which the host
     allocates storage.
     """
 
     def __init__(
-        self, solvers: tuple[EncodingSolverInterface, ...], *, names_target: bool = False
+        self, solvers: tuple[EncodingSolverInterface, ...], *, has_own_target: bool = False
     ) -> None:
         self.solvers = solvers
-        self.asked: dict[PackedLayout, Attribute] = {}
+        self.queried_types: dict[PackedLayout, Attribute] = {}
         """Layouts whose tile sizes are queried, each with a tensor type to query for."""
-        self.names_target = names_target
+        self.has_own_target = has_own_target
         self._layouts: dict[Attribute, PackedLayout] = {}
 
     def lowering_solver(self) -> EncodingSolverInterface | None:
@@ -134,7 +138,7 @@ class KernelLayouts:
 
     def named_solver(self) -> EncodingSolverInterface | None:
         """Return the solver of the target that the function names, or `None`."""
-        return self.solvers[0] if self.names_target and len(self.solvers) == 1 else None
+        return self.solvers[0] if self.has_own_target and len(self.solvers) == 1 else None
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
         """Return how tensors of a type are packed.
@@ -146,8 +150,8 @@ class KernelLayouts:
         if encoding is None:
             return IDENTITY
         if type_ not in self._layouts:
-            found = self._find(cast(Tensor, type_), encoding, operation)
-            self._layouts[type_] = self._resolved(found, encoding, type_)
+            layout = self._find(cast(Tensor, type_), encoding, operation)
+            self._layouts[type_] = self._resolved(layout, encoding, type_)
         return self._layouts[type_]
 
     def _resolved(
@@ -155,11 +159,11 @@ class KernelLayouts:
     ) -> PackedLayout:
         if layout.is_identity:
             return IDENTITY
-        if self.names_target and layout.has_dynamic_tiles:
+        if self.has_own_target and layout.has_dynamic_tiles:
             operand = _operand_of(encoding)
             if operand is not None:
-                layout = replace(layout, asked_of=operand)
-                self.asked.setdefault(layout, type_)
+                layout = replace(layout, queried_operand=operand)
+                self.queried_types.setdefault(layout, type_)
                 return layout
         return static_tiles(layout)
 
@@ -179,13 +183,13 @@ class KernelLayouts:
                     ],
                 )
         try:
-            ways = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
+            stored = {(one.packed_layout(tensor), one.storage_formula(tensor)) for one in layouts}
         except EncodingError as error:
             raise OperationError(
                 operation, f"has a tensor without a layout, {tensor}: {error}"
             ) from error
         # If the targets disagree, the layout is row-major everywhere.
-        return next(iter(ways))[0] if len(ways) == 1 else IDENTITY
+        return next(iter(stored))[0] if len(stored) == 1 else IDENTITY
 
 
 def _operand_of(encoding: TensorEncoding) -> int | None:

@@ -29,29 +29,29 @@ class UnknownSizes:
     """
 
     def __init__(self) -> None:
-        self._makers: list[tuple[Operation, SSAValue]] = []
+        self._placeholders: list[tuple[Operation, SSAValue]] = []
 
-    def make(self, passed: SSAValue) -> SSAValue:
+    def placeholder(self, argument: SSAValue) -> SSAValue:
         """Return a placeholder for a size of an argument."""
-        maker = UnrealizedConversionCastOp.create(operands=[], result_types=[IndexType()])
-        self._makers.append((maker, passed))
-        return maker.results[0]
+        op = UnrealizedConversionCastOp.create(operands=[], result_types=[IndexType()])
+        self._placeholders.append((op, argument))
+        return op.results[0]
 
     def is_unknown(self, size: SSAValue | int) -> bool:
         """Return whether a size is one of the placeholders."""
-        return any(size is maker.results[0] for maker, _ in self._makers)
+        return any(size is op.results[0] for op, _ in self._placeholders)
 
     def verify_unused(self) -> None:
         """Erase unused operations on placeholders.
 
         Raises OperationError at an operation that needs one.
         """
-        for maker, passed in self._makers:
-            _drop_unused_users(maker.results[0])
-            for use in maker.results[0].uses:
+        for op, argument in self._placeholders:
+            _drop_unused_users(op.results[0])
+            for use in op.results[0].uses:
                 raise OperationError(
                     use.operation,
-                    f"needs a size of an argument that is passed in tiles, {passed.type}: its "
+                    f"needs a size of an argument that is passed in tiles, {argument.type}: its "
                     "tiles may reach beyond it; list the sizes where it is decoded",
                 )
 

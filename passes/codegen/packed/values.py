@@ -34,39 +34,42 @@ from ....tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, PackedLayout
 from ...sizes.dimension_sizes import DimensionSizes, Size
 from ...stream.conversion.stored_tensors import zero_of
 
-Maker = Callable[[PackedLayout], SSAValue]
-"""Makes a tensor that has no producer, such as `tensor.empty`, in any layout."""
+LayoutFactory = Callable[[PackedLayout], SSAValue]
+"""Makes a tensor without inputs, such as `tensor.empty`, in the layout that is passed."""
 
 
 @dataclass(slots=True)
-class HeldTensor:
+class TensorForms:
     """A tensor in all forms that exist of it; the first one is the original."""
 
     tensor: Tensor
     """The logical type, without an encoding."""
     sizes: tuple[Size, ...]
-    forms: dict[PackedLayout, SSAValue] = field(default_factory=dict[PackedLayout, SSAValue])
+    by_layout: dict[PackedLayout, SSAValue] = field(default_factory=dict[PackedLayout, SSAValue])
     """The forms by layout. Under a layout with a swizzle, tiles are as in memory."""
-    make: Maker | None = None
+    factory: LayoutFactory | None = None
+    """Makes any form of a tensor that has no producer."""
 
     @property
     def layout(self) -> PackedLayout:
         """The tiles of the original form; the identity for a tensor that is made on demand."""
-        return layout_of_tiles(next(iter(self.forms), IDENTITY))
+        return layout_of_tiles(next(iter(self.by_layout), IDENTITY))
 
 
 class PackedValues:
     """The tensors of one kernel. Forms are emitted in front of the current operation."""
 
-    def __init__(self, asked: Mapping[PackedLayout, Attribute], *, by_maps: bool) -> None:
+    def __init__(
+        self, queried_types: Mapping[PackedLayout, Attribute], *, use_affine_apply: bool
+    ) -> None:
         self.dimensions = DimensionSizes()
-        self._by_maps = by_maps
+        self._use_affine_apply = use_affine_apply
         """Whether tiles are counted by `affine.apply`, as in IREE, instead of `arith.ceildivsi`."""
-        self._asked = asked
+        self._queried_types = queried_types
         """Layouts whose tile sizes are queried at run time, each with a type to query for."""
-        self._answers: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
-        self._held: dict[SSAValue, HeldTensor] = {}
-        self._counts: dict[tuple[Size, Size, Block | None], SSAValue] = {}
+        self._queried_sizes: dict[tuple[PackedLayout, Block | None], tuple[Size, ...]] = {}
+        self._forms: dict[SSAValue, TensorForms] = {}
+        self._tile_counts: dict[tuple[Size, Size, Block | None], SSAValue] = {}
         self._operation: Operation | None = None
 
     def move_to(self, operation: Operation) -> None:
@@ -85,89 +88,91 @@ class PackedValues:
         """A builder in front of the current operation."""
         return builder_before(self.operation)
 
-    def held(self, value: SSAValue) -> HeldTensor:
+    def forms_of(self, value: SSAValue) -> TensorForms:
         """Return the forms of a tensor; one that was never encoded has only itself.
 
         Raises OperationError at the current operation if the value is no ranked tensor.
         """
-        if value not in self._held:
+        if value not in self._forms:
             tensor = ranked(value)
             if tensor is None:
                 raise OperationError(self.operation, f"expects a ranked tensor, found {value.type}")
             sizes = self.dimensions.sizes(value)
-            self._held[value] = HeldTensor(plain(tensor), sizes, {IDENTITY: value})
-        return self._held[value]
+            self._forms[value] = TensorForms(plain(tensor), sizes, {IDENTITY: value})
+        return self._forms[value]
 
-    def hold(self, value: SSAValue, held: HeldTensor) -> None:
+    def set_forms(self, value: SSAValue, forms: TensorForms) -> None:
         """Record what replaces a value from now on."""
-        self._held[value] = held
+        self._forms[value] = forms
 
-    def hold_form(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
+    def set_only_form(self, value: SSAValue, layout: PackedLayout, form: SSAValue) -> None:
         """Record the only form that replaces a value."""
         tensor = cast(Tensor, value.type)
         sizes = self.sizes(value)
-        self._held[value] = HeldTensor(plain(tensor), sizes, {layout: form})
+        self._forms[value] = TensorForms(plain(tensor), sizes, {layout: form})
 
     def sizes(self, value: SSAValue) -> tuple[Size, ...]:
         """Return the logical sizes of a tensor."""
-        held = self._held.get(value)
-        return held.sizes if held is not None else self.dimensions.sizes(value)
+        forms = self._forms.get(value)
+        return forms.sizes if forms is not None else self.dimensions.sizes(value)
 
     def form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
         """Return a tensor in a layout without its swizzle: outer dimensions, then tiles."""
-        held = self.held(value)
+        forms = self.forms_of(value)
         layout = layout_of_tiles(layout)
-        if layout not in held.forms:
-            return self._add(held, layout, self._make(held, layout))
-        return held.forms[layout]
+        if layout not in forms.by_layout:
+            return self._add(forms, layout, self._make(forms, layout))
+        return forms.by_layout[layout]
 
     def memory_form(self, value: SSAValue, layout: PackedLayout) -> SSAValue:
         """Return a tensor as memory holds it in a layout, with swizzled tiles."""
         layout = layout_in_memory(layout)
         if layout.swizzle is None:
             return self.form(value, layout)
-        held = self.held(value)
-        if layout in held.forms:
-            return held.forms[layout]
-        if held.make is not None:
-            return held.make(layout)
+        forms = self.forms_of(value)
+        if layout in forms.by_layout:
+            return forms.by_layout[layout]
+        if forms.factory is not None:
+            return forms.factory(layout)
         tiles = self.form(value, layout)
-        made = self.to_memory(tiles, self.dimensions.sizes(tiles), layout)
-        return self._add(held, layout, made)
+        swizzled = self.to_memory(tiles, self.dimensions.sizes(tiles), layout)
+        return self._add(forms, layout, swizzled)
 
     def are_stored(self, tensors: Sequence[SSAValue], layout: PackedLayout) -> bool:
         """Return whether tensors exist in a memory layout or are made on demand, and one exists."""
-        held = [self.held(value) for value in tensors]
-        there = [layout in one.forms for one in held]
-        made = [one.make is not None for one in held]
-        return any(there) and all(a or b for a, b in zip(there, made, strict=True))
+        forms = [self.forms_of(value) for value in tensors]
+        stored = [layout in form.by_layout for form in forms]
+        return any(stored) and all(
+            is_stored or form.factory is not None
+            for form, is_stored in zip(forms, stored, strict=True)
+        )
 
-    def _add(self, held: HeldTensor, layout: PackedLayout, form: SSAValue) -> SSAValue:
+    def _add(self, forms: TensorForms, layout: PackedLayout, form: SSAValue) -> SSAValue:
         """Record a form for reuse if it is available wherever the original is."""
-        original = next(iter(held.forms.values()), None)
+        original = next(iter(forms.by_layout.values()), None)
         if original is not None and block_with(original) is self.operation.parent:
-            held.forms[layout] = form
+            forms.by_layout[layout] = form
         return form
 
-    def _make(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
-        if held.make is not None:
-            return held.make(layout)
-        value = held.forms.get(IDENTITY)
+    def _make(self, forms: TensorForms, layout: PackedLayout) -> SSAValue:
+        if forms.factory is not None:
+            return forms.factory(layout)
+        value = forms.by_layout.get(IDENTITY)
         if value is None:
-            original = held.layout
-            tiles = self._tiles(held, original)
+            original = forms.layout
+            tiles = self._tiles(forms, original)
             if layout == original:
                 return tiles
-            value = self._add(held, IDENTITY, self._unpack(held, tiles, original))
-        return value if layout == IDENTITY else self._pack(held, value, layout)
+            value = self._add(forms, IDENTITY, self._unpack(forms, tiles, original))
+        return value if layout == IDENTITY else self._pack(forms, value, layout)
 
-    def _tiles(self, held: HeldTensor, layout: PackedLayout) -> SSAValue:
+    def _tiles(self, forms: TensorForms, layout: PackedLayout) -> SSAValue:
         """Return the original in tiles without swizzle."""
-        if layout not in held.forms:
-            stored, form = next(iter(held.forms.items()))
+        if layout not in forms.by_layout:
+            stored, form = next(iter(forms.by_layout.items()))
             tiles = self.from_memory(form, self.dimensions.sizes(form), stored)
-            return self._add(held, layout, tiles)
-        return held.forms[layout]
+            return self._add(forms, layout, tiles)
+        return forms.by_layout[layout]
 
     # Relayouts
 
@@ -197,16 +202,16 @@ class PackedValues:
         if not layout.has_dynamic_tiles:
             return layout.inner_tiles
         key = layout, self.operation.parent
-        if key not in self._answers:
-            tensor = cast(Tensor, self._asked[layout])
+        if key not in self._queried_sizes:
+            tensor = cast(Tensor, self._queried_types[layout])
             query = QueryTileSizesOp.build(
                 result_types=[[IndexType()] * len(tensor.get_shape())],
                 properties={"tensor_type": tensor},
             )
             # The query returns sizes in the order of the layout's tiles, which cover all
             # dimensions.
-            self._answers[key] = tuple(self.builder.insert(query).results)
-        return self._answers[key]
+            self._queried_sizes[key] = tuple(self.builder.insert(query).results)
+        return self._queried_sizes[key]
 
     def _tile_count(self, size: Size, tile: Size) -> Size:
         if isinstance(size, int) and isinstance(tile, int):
@@ -214,34 +219,34 @@ class PackedValues:
         if tile == 1:
             return size
         key = size, tile, self.operation.parent
-        if key not in self._counts:
-            self._counts[key] = self._ceiling_division(size, tile)
-        return self._counts[key]
+        if key not in self._tile_counts:
+            self._tile_counts[key] = self._ceiling_division(size, tile)
+        return self._tile_counts[key]
 
     def _ceiling_division(self, size: Size, tile: Size) -> SSAValue:
         builder = self.builder
-        if not self._by_maps:
+        if not self._use_affine_apply:
             dividend, divisor = (
-                constant_index(each, builder) if isinstance(each, int) else each
-                for each in (size, tile)
+                constant_index(operand, builder) if isinstance(operand, int) else operand
+                for operand in (size, tile)
             )
             return builder.insert(CeilDivSIOp(dividend, divisor)).result
-        symbols = [each for each in (size, tile) if isinstance(each, SSAValue)]
+        symbols = [operand for operand in (size, tile) if isinstance(operand, SSAValue)]
         dividend, divisor = (
-            AffineExpr.symbol(symbols.index(each))
-            if isinstance(each, SSAValue)
-            else AffineExpr.constant(each)
-            for each in (size, tile)
+            AffineExpr.symbol(symbols.index(operand))
+            if isinstance(operand, SSAValue)
+            else AffineExpr.constant(operand)
+            for operand in (size, tile)
         )
         count = AffineBinaryOpExpr(AffineBinaryOpKind.CeilDiv, dividend, divisor)
         map_ = AffineMap(0, len(symbols), (count,))
         return builder.insert(ApplyOp(symbols, AffineMapAttr(map_))).result
 
-    def _pack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
-        empty = self.empty(held.tensor, held.sizes, layout)
+    def _pack(self, forms: TensorForms, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        empty = self.empty(forms.tensor, forms.sizes, layout)
         padding = None
-        if leaves_padding(held.sizes, layout):
-            padding = zero_of(held.tensor.element_type, self.builder)
+        if leaves_padding(forms.sizes, layout):
+            padding = zero_of(forms.tensor.element_type, self.builder)
         pack = PackOp(
             value,
             empty,
@@ -252,8 +257,8 @@ class PackedValues:
         )
         return self.builder.insert(pack).result
 
-    def _unpack(self, held: HeldTensor, value: SSAValue, layout: PackedLayout) -> SSAValue:
-        empty = self.empty(held.tensor, held.sizes, IDENTITY)
+    def _unpack(self, forms: TensorForms, value: SSAValue, layout: PackedLayout) -> SSAValue:
+        empty = self.empty(forms.tensor, forms.sizes, IDENTITY)
         unpack = UnpackOp(
             value,
             empty,
@@ -262,9 +267,9 @@ class PackedValues:
             layout.outer_permutation,
         )
         result = self.builder.insert(unpack).result
-        if result.type != held.tensor:
+        if result.type != forms.tensor:
             # One of the types has a size as static that the other has as dynamic.
-            return self.cast(result, held.tensor)
+            return self.cast(result, forms.tensor)
         return result
 
     def cast(self, value: SSAValue, tensor: Tensor) -> SSAValue:
@@ -380,14 +385,14 @@ def _groups_in_order(rank: int, layout: PackedLayout) -> list[list[int]] | None:
     if moved != sorted(moved):
         return None
     groups = [[dimension] for dimension in range(rank)]
-    place = 0
+    end = 0
     for tile in layout.inner_tiles:
-        start = place
-        while place == start or (place < len(sizes) and prod(sizes[start:place]) < tile):
-            place += 1
-        if place > len(sizes) or prod(sizes[start:place]) != tile:
+        start = end
+        while end == start or (end < len(sizes) and prod(sizes[start:end]) < tile):
+            end += 1
+        if end > len(sizes) or prod(sizes[start:end]) != tile:
             return None
-        groups.append(list(range(rank + start, rank + place)))
+        groups.append(list(range(rank + start, rank + end)))
     groups[-1] = list(range(groups[-1][0], rank + len(sizes)))
     return groups
 

@@ -1,9 +1,10 @@
 """Group the tensor operations of a block into dispatches.
 
 Any operation that computes tensors can start a group. An operation joins the group of an operand if
-it works row by row on the group's tensors (`iteration_space.py`) or encodes one, and if no other
-unit depends on the group and is needed by the operation. Operations that cost nothing to repeat
-(empty and filled tensors, splats, broadcasts) are copied into each kernel that reads them.
+it keeps the group's parallel dimensions independent (`iteration_space.py`) or encodes a tensor of
+the group, and if no other unit depends on the group and is needed by the operation. Operations that
+cost nothing to repeat (empty and filled tensors, splats, broadcasts) are rematerialized in each
+kernel that reads them.
 """
 
 from __future__ import annotations
@@ -21,35 +22,36 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 
+from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import is_splat
 from ....ir.graph_orders import topological_order
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, values_read
 from ...stream.analysis.device_placement import DevicePlacement
-from .iteration_space import GroupRows, is_broadcast
+from .iteration_space import SharedParallelDims, is_broadcast
 
-_OF_VALUES = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
+_VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations have no side effects, provided that they do not use buffers."""
 
-_OF_BODIES = frozenset({"scf"})
+_BODY_DIALECTS = frozenset({"scf"})
 """Dialects whose operations have only the side effects of their bodies."""
 
-_NOT_OF_VALUES = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
+_WITH_EFFECTS = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
 
 
-def only_computes(operation: Operation) -> bool:
+def is_memory_effect_free(operation: Operation) -> bool:
     """Return whether an operation has no effect besides its results."""
     if is_side_effect_free(operation):
         return True
     dialect = operation.name.partition(".")[0]
-    if dialect in _OF_VALUES:
-        if operation.name in _NOT_OF_VALUES or _has_buffer(operation):
+    if dialect in _VALUE_DIALECTS:
+        if operation.name in _WITH_EFFECTS or _has_buffer(operation):
             return False
-    elif dialect not in _OF_BODIES:
+    elif dialect not in _BODY_DIALECTS:
         return False
     return all(
-        inner.has_trait(IsTerminator, value_if_unregistered=False) or only_computes(inner)
+        inner.has_trait(IsTerminator, value_if_unregistered=False) or is_memory_effect_free(inner)
         for block in inner_blocks(operation)
         for inner in block.ops
     )
@@ -71,15 +73,13 @@ PARALLEL_LOOPS = frozenset({"scf.forall"})
 
 UPDATES = frozenset({"tensor.insert", "tensor.insert_slice"})
 
-TURN_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
+UPDATE_LOOP_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
 """Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
 
-RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-"""Operations that keep the elements and their order, so that nothing is computed."""
+FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+"""Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
 
-ENCODE = "iree_encoding.set_encoding"
-
-ENCODES = frozenset({ENCODE, "iree_encoding.unset_encoding"})
+ENCODING_OPS = frozenset({SetEncodingOp.name, UnsetEncodingOp.name})
 
 LARGEST_GROUP = 24
 """The most operations in one kernel; compiling a larger one takes longer than fusion saves."""
@@ -89,13 +89,13 @@ LONGEST_SEARCH = 1000
 
 
 @dataclass(eq=False)
-class Group:
+class FusionGroup:
     """Operations that become one dispatch, in order, and their positions in the block."""
 
     operations: list[Operation]
-    place: Attribute | None
+    affinity: Attribute | None
     positions: list[int] = field(default_factory=list[int])
-    rows: GroupRows = field(default_factory=GroupRows)
+    parallel_dims: SharedParallelDims = field(default_factory=SharedParallelDims)
 
 
 def is_computation(operation: Operation) -> bool:
@@ -106,7 +106,7 @@ def is_computation(operation: Operation) -> bool:
         return True
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
-    if operation.name in RESHAPES:
+    if operation.name in FLOW_RESHAPES:
         return False
     if operation.has_trait(IsTerminator, value_if_unregistered=False):
         return False
@@ -128,24 +128,24 @@ def is_update_loop(operation: Operation) -> bool:
             isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
             for tensor, new in zip(block.args[1:], last.operands, strict=False)
         )
-        and all(inner is last or _is_of_turn(inner) for inner in block.ops)
+        and all(inner is last or _may_be_in_update_loop(inner) for inner in block.ops)
     )
 
 
-def _is_of_turn(operation: Operation) -> bool:
+def _may_be_in_update_loop(operation: Operation) -> bool:
     """Return whether an operation computes scalars, or slices or elementwise results of tensors."""
-    if operation.name in TURN_OPERATIONS:
+    if operation.name in UPDATE_LOOP_OPERATIONS:
         return True
     view = structured_view(operation)
     if view is not None:
         return not view.reduction_loops
-    return only_computes(operation) and not any(
+    return is_memory_effect_free(operation) and not any(
         isinstance(result.type, TensorType) for result in operation.results
     )
 
 
-def is_copied(operation: Operation) -> bool:
-    """Return whether an operation is repeated in each kernel instead of being computed once."""
+def is_rematerialized(operation: Operation) -> bool:
+    """Return whether an operation is repeated in each kernel that reads it, not computed once."""
     if operation.name == "linalg.fill":
         return made_by(operation.operands[-1], "tensor.empty") is not None
     if operation.name == "arith.constant":
@@ -156,15 +156,17 @@ def is_copied(operation: Operation) -> bool:
     return operation.name in ("tensor.empty", "tensor.splat")
 
 
-def repeated_broadcasts(blocks: Sequence[Block], placement: DevicePlacement) -> set[Operation]:
+def rematerialized_broadcasts(
+    blocks: Sequence[Block], placement: DevicePlacement
+) -> set[Operation]:
     """Return the broadcasts that each reading kernel repeats: all readers run on its device."""
     found: set[Operation] = set()
     for block in blocks:
         for operation in block.ops:
             if is_broadcast(operation) and is_computation(operation):
-                place = placement.runs_on(operation)
+                affinity = placement.runs_on(operation)
                 if all(
-                    _is_kernel(use.operation) and placement.runs_on(use.operation) == place
+                    _is_kernel(use.operation) and placement.runs_on(use.operation) == affinity
                     for use in operation.results[0].uses
                 ):
                     found.add(operation)
@@ -174,8 +176,8 @@ def repeated_broadcasts(blocks: Sequence[Block], placement: DevicePlacement) -> 
 def _is_kernel(operation: Operation) -> bool:
     return (
         is_computation(operation)
-        and operation.name not in ENCODES
-        and not is_copied(operation)
+        and operation.name not in ENCODING_OPS
+        and not is_rematerialized(operation)
         and not is_collective(operation)
     )
 
@@ -190,30 +192,32 @@ def is_collective(operation: Operation) -> bool:
 class Grouping:
     """Groups the operations of one block and reorders the block so that groups are contiguous."""
 
-    def __init__(self, block: Block, placement: DevicePlacement, repeated: set[Operation]) -> None:
-        """`repeated` are the operations that are copied into each kernel that reads them."""
+    def __init__(
+        self, block: Block, placement: DevicePlacement, rematerialized: set[Operation]
+    ) -> None:
+        """`rematerialized` are the broadcasts that each kernel that reads them repeats."""
         self._block = block
-        self._repeated = repeated
+        self._rematerialized = rematerialized
         self._placement = placement
         self._operations = list(block.ops)
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
-        self._groups: dict[Operation, Group] = {}
-        self._all: list[Group] = []
+        self._groups: dict[Operation, FusionGroup] = {}
+        self._all: list[FusionGroup] = []
         """All groups, ordered by the position of their first operation."""
         effects = [o for o in self._operations if not is_computation(o) and _has_effect(o)]
         self._effect_before = dict(zip(effects[1:], effects, strict=False))
         for operation in self._operations:
-            if is_computation(operation) and not self._is_repeated(operation):
+            if is_computation(operation) and not self._is_rematerialized(operation):
                 self._add(operation)
 
-    def arrange(self) -> list[Group]:
+    def arrange(self) -> list[FusionGroup]:
         """Reorder the block so that each group is contiguous; return the groups in order."""
         order = self._order()
         for operation in self._operations:
             operation.detach()
-        arranged: list[Group] = []
+        arranged: list[FusionGroup] = []
         for unit in order:
-            if isinstance(unit, Group):
+            if isinstance(unit, FusionGroup):
                 arranged.append(unit)
                 self._block.add_ops(unit.operations)
             else:
@@ -223,75 +227,73 @@ class Grouping:
     # Assignment of operations to groups
 
     def _add(self, operation: Operation) -> None:
-        place = self._placement.runs_on(operation)
-        found = dict.fromkeys(map(self._group_of, self._sources(operation)))
-        candidates = [group for group in found if group is not None]
+        affinity = self._placement.runs_on(operation)
+        groups = dict.fromkeys(map(self._group_of, self._sources(operation)))
+        candidates = [group for group in groups if group is not None]
         # Prefer the group that ends last: an operation joins behind all other groups it reads.
         for group in sorted(candidates, key=self._key, reverse=True):
-            if self._may_join(operation, group, place):
-                group.rows.join(operation, self._repeated)
+            if self._may_join(operation, group, affinity):
+                group.parallel_dims.join(operation, self._rematerialized)
                 break
         else:
-            group = Group([], place)
-            group.rows.start(operation)
+            group = FusionGroup([], affinity)
+            group.parallel_dims.start(operation)
             self._all.append(group)
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
         self._groups[operation] = group
 
-    def _group_of(self, value: SSAValue) -> Group | None:
+    def _group_of(self, value: SSAValue) -> FusionGroup | None:
         return self._groups.get(value.op) if isinstance(value, OpResult) else None
 
-    def _is_repeated(self, operation: Operation) -> bool:
-        return operation in self._repeated or is_copied(operation)
+    def _is_rematerialized(self, operation: Operation) -> bool:
+        return operation in self._rematerialized or is_rematerialized(operation)
 
     def _sources(self, operation: Operation) -> list[SSAValue]:
-        """Return the values that an operation depends on, looking through repeated operations."""
-        found: dict[SSAValue, None] = {}
+        """Return the values that an operation depends on, looking through repeated broadcasts."""
+        seen: dict[SSAValue, None] = {}
         stack = list(values_read(operation))
         while stack:
             value = stack.pop()
-            if value in found:
+            if value in seen:
                 continue
-            found[value] = None
-            if isinstance(value, OpResult) and value.op in self._repeated:
+            seen[value] = None
+            if isinstance(value, OpResult) and value.op in self._rematerialized:
                 stack += value.op.operands
-        return [v for v in found if not (isinstance(v, OpResult) and v.op in self._repeated)]
+        return [v for v in seen if not (isinstance(v, OpResult) and v.op in self._rematerialized)]
 
-    def _may_join(self, operation: Operation, group: Group, place: Attribute | None) -> bool:
-        if group.place != place or len(group.operations) >= LARGEST_GROUP:
+    def _may_join(
+        self, operation: Operation, group: FusionGroup, affinity: Attribute | None
+    ) -> bool:
+        if group.affinity != affinity or len(group.operations) >= LARGEST_GROUP:
             return False
         if is_collective(group.operations[0]):
             return False
-        if operation.name in ENCODES:
+        if operation.name in ENCODING_OPS:
             if not any(structured_view(member) is not None for member in group.operations):
                 return False
         else:
-            is_laid_out = any(member.name == ENCODE for member in group.operations)
-            if is_laid_out or not group.rows.may_join(operation, self._repeated):
+            is_encoded = any(member.name == SetEncodingOp.name for member in group.operations)
+            if is_encoded or not group.parallel_dims.may_join(operation, self._rematerialized):
                 return False
         others = [o for o in self._sources(operation) if self._unit(o) not in (group, operation)]
         return not self._depends(others, group)
 
-    def _unit(self, value: SSAValue) -> Operation | Group | None:
+    def _unit(self, value: SSAValue) -> Operation | FusionGroup | None:
         """Return the group or operation of this block that makes a value, if there is one."""
         if not isinstance(value, OpResult):
             return None
-        operation = self._in_block(value.op)
+        operation = self._block.find_ancestor_op_in_block(value.op)
         return None if operation is None else self._groups.get(operation, operation)
 
-    def _in_block(self, operation: Operation) -> Operation | None:
-        """Return the operation of this block that is or contains the operation."""
-        return self._block.find_ancestor_op_in_block(operation)
-
-    def _depends(self, values: Sequence[SSAValue], group: Group) -> bool:
+    def _depends(self, values: Sequence[SSAValue], group: FusionGroup) -> bool:
         """Return whether any of the values may depend on what a group computes.
 
         The search stops before units that cannot depend on the group, and answers yes if it gets
         long.
         """
         first = self._earliest(group)
-        seen: set[Operation | Group] = set()
+        seen: set[Operation | FusionGroup] = set()
         stack = [unit for value in values if (unit := self._unit(value)) is not None]
         while stack:
             unit = stack.pop()
@@ -304,17 +306,17 @@ class Grouping:
         return False
 
     def _needs(
-        self, unit: Operation | Group, read: Callable[[Operation], Iterable[SSAValue]]
-    ) -> set[Operation | Group]:
+        self, unit: Operation | FusionGroup, read: Callable[[Operation], Iterable[SSAValue]]
+    ) -> set[Operation | FusionGroup]:
         """Return what must precede a unit: the producers of what it reads, and earlier effects."""
-        members = unit.operations if isinstance(unit, Group) else (unit,)
-        found = {self._unit(value) for member in members for value in read(member)}
-        needs = {one for one in found if one is not None and one is not unit}
-        if not isinstance(unit, Group) and unit in self._effect_before:
+        members = unit.operations if isinstance(unit, FusionGroup) else (unit,)
+        producers = {self._unit(value) for member in members for value in read(member)}
+        needs = {other for other in producers if other is not None and other is not unit}
+        if not isinstance(unit, FusionGroup) and unit in self._effect_before:
             needs.add(self._effect_before[unit])
         return needs
 
-    def _earliest(self, group: Group) -> int:
+    def _earliest(self, group: FusionGroup) -> int:
         """Return a position such that units that end before it cannot depend on the group."""
         first = group.positions[0]
         for other in reversed(self._all):
@@ -324,24 +326,24 @@ class Grouping:
 
     # Order of units
 
-    def _order(self) -> list[Operation | Group]:
+    def _order(self) -> list[Operation | FusionGroup]:
         """Sort units by dependence, otherwise in the original order. Effects keep their order."""
-        units: list[Operation | Group] = []
+        units: list[Operation | FusionGroup] = []
         for operation in self._operations:
             unit = self._groups.get(operation, operation)
-            if not isinstance(unit, Group) or unit.operations[0] is operation:
+            if not isinstance(unit, FusionGroup) or unit.operations[0] is operation:
                 units.append(unit)
-        needs: dict[Operation | Group, set[Operation | Group]] = {}
+        needs: dict[Operation | FusionGroup, set[Operation | FusionGroup]] = {}
         for unit in units:
-            read = self._sources if isinstance(unit, Group) else values_read
+            read = self._sources if isinstance(unit, FusionGroup) else values_read
             needs[unit] = self._needs(unit, read)
-            if not isinstance(unit, Group) and unit.next_op is None:
+            if not isinstance(unit, FusionGroup) and unit.next_op is None:
                 needs[unit] |= set(units) - {unit}
         return list(topological_order(needs, self._key))
 
-    def _key(self, unit: Operation | Group) -> int:
-        return unit.positions[-1] if isinstance(unit, Group) else self._positions[unit]
+    def _key(self, unit: Operation | FusionGroup) -> int:
+        return unit.positions[-1] if isinstance(unit, FusionGroup) else self._positions[unit]
 
 
 def _has_effect(operation: Operation) -> bool:
-    return not operation.name.startswith("flow.") and not only_computes(operation)
+    return not operation.name.startswith("flow.") and not is_memory_effect_free(operation)

@@ -1,9 +1,9 @@
-"""Track the rows of a group: the parallel loops that all of its operations share.
+"""Track the parallel dimensions that all operations of a fusion group share.
 
-Rows are numbered from 0. Each tensor that the group computes has one dimension for each row. An
-operation keeps the rows independent if it reads the group's tensors at one row at a time; it may do
-anything within the row. Softmax and normalisation are chains of such operations, whose rows are the
-loops that are not reduced.
+The dimensions are numbered from 0. Each tensor that the group computes has each of them. An
+operation keeps the iterations along them independent if it reads the group's tensors at one point
+of them at a time; whatever it does at that point is up to it. Softmax and normalisation are chains
+of such operations, and share the dimensions that are not reduced.
 """
 
 from __future__ import annotations
@@ -20,88 +20,91 @@ from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 
 
-class GroupRows:
-    """The rows of the tensors that a group computes."""
+class SharedParallelDims:
+    """The parallel dimensions that the operations of a fusion group share."""
 
     def __init__(self) -> None:
-        self._dimensions: dict[SSAValue, dict[int, int]] = {}
-        self._rows: list[int] = []
+        self._dims: list[int] = []
+        self._positions: dict[SSAValue, dict[int, int]] = {}
+        """For each tensor of the group, the position in its shape of each shared dimension."""
         self._is_elementwise = True
         """Whether all operations so far are elementwise."""
-        self._is_within_rows = True
+        self._is_independent = True
         """Whether all operations so far are elementwise or reductions of one tensor."""
 
     def start(self, operation: Operation) -> None:
-        """Start with the first operation: each dimension of its result is a row."""
+        """Start with the first operation, which shares each dimension of its result."""
         view = structured_view(operation)
         self._note_kind(view)
         if view is None:
             tensor = ranked(operation.results[0])
             rank = 0 if tensor is None else len(tensor.get_shape())
-            self._rows = list(range(rank)) if len(operation.results) == 1 else []
-            self._dimensions[operation.results[0]] = {row: row for row in self._rows}
+            self._dims = list(range(rank)) if len(operation.results) == 1 else []
+            self._positions[operation.results[0]] = {dim: dim for dim in self._dims}
             return
-        loops = range(len(view.iterators))
-        self._keep(operation, view, {loop: loop for loop in loops})
+        self._narrow(operation, view, {loop: loop for loop in range(len(view.iterators))})
 
-    def join(self, operation: Operation, repeated: set[Operation]) -> None:
+    def join(self, operation: Operation, rematerialized: set[Operation]) -> None:
         """Add an operation for which `may_join` holds, or an encode."""
         view = structured_view(operation)
         if view is None:
-            self._dimensions[operation.results[0]] = self._dimensions[operation.operands[0]]
+            self._positions[operation.results[0]] = self._positions[operation.operands[0]]
             return
-        self._keep(operation, view, self._loops(view, repeated))
+        self._narrow(operation, view, self._loops(view, rematerialized))
         self._note_kind(view)
 
-    def may_join(self, operation: Operation, repeated: set[Operation]) -> bool:
-        """Return whether an operation keeps the rows independent."""
+    def may_join(self, operation: Operation, rematerialized: set[Operation]) -> bool:
+        """Return whether an operation keeps the shared dimensions independent."""
         view = structured_view(operation)
         if view is None:
             return False
-        own = [value for value in view.inputs if value in self._dimensions]
-        kept = _result_rows(view, self._loops(view, repeated))
-        is_complete = len(kept) == len(self._rows)
+        own = [value for value in view.inputs if value in self._positions]
+        kept = _result_positions(view, self._loops(view, rematerialized))
+        is_complete = len(kept) == len(self._dims)
         if view.reduction_loops:
             if not (own and _is_simple_reduction(view)):
                 return False
-            return self._is_elementwise or (self._is_within_rows and bool(kept) and is_complete)
-        if self._is_within_rows and self._rows:
+            return self._is_elementwise or (self._is_independent and bool(kept) and is_complete)
+        if self._is_independent and self._dims:
             return is_complete
         return bool(own) and all(_reads_in_place(view, value) for value in own)
 
-    def _loops(self, view: StructuredView, repeated: set[Operation]) -> dict[int, int]:
-        """Return for each row the loop that indexes it wherever the operation reads the group."""
-        found: dict[int, int | None] = {}
-        for value, affine_map in reads(view, repeated):
-            dimensions = self._dimensions.get(value)
-            if dimensions is None:
+    def _loops(self, view: StructuredView, rematerialized: set[Operation]) -> dict[int, int]:
+        """Return for each dimension the loop that indexes it in all reads of group tensors."""
+        loops: dict[int, int | None] = {}
+        for value, affine_map in tensors_read(view, rematerialized):
+            positions = self._positions.get(value)
+            if positions is None:
                 continue
-            for row in self._rows:
-                index = affine_map.results[dimensions[row]]
+            for dim in self._dims:
+                index = affine_map.results[positions[dim]]
                 loop = index.position if isinstance(index, AffineDimExpr) else None
-                if loop is None or found.setdefault(row, loop) != loop:
-                    found[row] = None
-        return {row: loop for row, loop in found.items() if loop is not None}
+                if loop is None or loops.setdefault(dim, loop) != loop:
+                    loops[dim] = None
+        return {dim: loop for dim, loop in loops.items() if loop is not None}
 
-    def _keep(self, operation: Operation, view: StructuredView, loops: dict[int, int]) -> None:
-        kept = _result_rows(view, loops)
-        self._rows = sorted(kept)
-        for position, result in enumerate(operation.results):
-            self._dimensions[result] = {row: places[position] for row, places in kept.items()}
+    def _narrow(self, operation: Operation, view: StructuredView, loops: dict[int, int]) -> None:
+        """Share only the dimensions that all results of an operation have as well."""
+        kept = _result_positions(view, loops)
+        self._dims = sorted(kept)
+        for number, result in enumerate(operation.results):
+            self._positions[result] = {dim: positions[number] for dim, positions in kept.items()}
 
     def _note_kind(self, view: StructuredView | None) -> None:
         is_elementwise = view is not None and not view.reduction_loops
         self._is_elementwise = self._is_elementwise and is_elementwise
         if view is None or not (is_elementwise or _is_simple_reduction(view)):
-            self._is_within_rows = False
+            self._is_independent = False
 
 
-def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue, AffineMap]]:
-    """Return the tensors that an operation reads, and maps, looking through repeated broadcasts."""
+def tensors_read(
+    view: StructuredView, rematerialized: set[Operation]
+) -> list[tuple[SSAValue, AffineMap]]:
+    """Return the tensors that an operation reads, with maps. Look through repeated broadcasts."""
     found: list[tuple[SSAValue, AffineMap]] = []
     for operand, operand_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
         value, affine_map = operand, operand_map
-        while isinstance(value, OpResult) and value.op in repeated:
+        while isinstance(value, OpResult) and value.op in rematerialized:
             broadcast = structured_view(value.op)
             if broadcast is None:
                 break
@@ -111,18 +114,21 @@ def reads(view: StructuredView, repeated: set[Operation]) -> list[tuple[SSAValue
     return found
 
 
-def _result_rows(view: StructuredView, loops: dict[int, int]) -> dict[int, list[int]]:
-    """Return for each row its dimension in each result. Rows that a result lacks are left out."""
+def _result_positions(view: StructuredView, loops: dict[int, int]) -> dict[int, list[int]]:
+    """Return the positions in each result of the dimensions that all results have.
+
+    `loops` are the loops that index the dimensions. A loop that indexes two of them counts once.
+    """
     found: dict[int, list[int]] = {}
-    taken: set[int] = set()
-    for row, loop in loops.items():
-        if view.iterators[loop] is not IteratorType.PARALLEL or loop in taken:
+    used_loops: set[int] = set()
+    for dim, loop in loops.items():
+        if view.iterators[loop] is not IteratorType.PARALLEL or loop in used_loops:
             continue
-        places = [_position(affine_map, loop) for affine_map in view.output_maps]
-        known = [place for place in places if place is not None]
-        if len(known) == len(places):
-            found[row] = known
-            taken.add(loop)
+        positions = [_position(affine_map, loop) for affine_map in view.output_maps]
+        known = [position for position in positions if position is not None]
+        if len(known) == len(positions):
+            found[dim] = known
+            used_loops.add(loop)
     return found
 
 

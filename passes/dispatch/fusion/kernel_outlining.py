@@ -47,7 +47,7 @@ from ...stream.kernels.bindings import (
     kernel_label,
     whole_tensor,
 )
-from .groups import ENCODES, UPDATES, Group, is_copied
+from .groups import ENCODING_OPS, UPDATES, FusionGroup, is_rematerialized
 from .iteration_space import is_elementwise
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
@@ -62,19 +62,19 @@ class KernelOutliner:
         self._operations = KERNEL_OPERATIONS[spelling]
         self._structures = Structures()
         self._kernels: dict[Hashable, SymbolRefAttr] = {}
-        self._taken = names_in(module)
-        self._numbers: dict[str, int] = {}
+        self._used_names = names_in(module)
+        self._next_numbers: dict[str, int] = {}
 
     def outline(
         self,
-        group: Group,
+        group: FusionGroup,
         function: Operation,
         sizes: DimensionSizes,
-        repeated: set[Operation],
+        rematerialized: set[Operation],
     ) -> None:
         """Replace the operations of a group by a dispatch of a kernel that does the same.
 
-        `repeated` are operations outside of groups that each kernel copies.
+        `rematerialized` are operations outside of groups that each kernel copies.
 
         Raises OperationError if the group calls a function, reads a value that no dispatch can
         pass, or has a result whose sizes the group itself computes.
@@ -85,7 +85,7 @@ class KernelOutliner:
                 "is in a kernel, which cannot call functions: inline-calls inlines those that do "
                 "not call themselves",
             )
-        interface = Interface(group, sizes, repeated)
+        interface = Interface(group, sizes, rematerialized)
         root = root_of(group)
         body = KernelBody(interface, self._operations).block
         entry = self._executable(body, interface, kernel_suffix(root), function)
@@ -100,13 +100,13 @@ class KernelOutliner:
         dispatch = flow.DispatchOp.build(
             operands=[
                 interface.workload,
-                (*interface.tensors, *interface.numbers),
+                (*interface.tensors, *interface.scalars),
                 interface.tensor_sizes,
                 interface.result_sizes,
             ],
             result_types=[[result.type for result in interface.results]],
             properties=properties,
-            attributes={} if group.place is None else {AFFINITY: group.place},
+            attributes={} if group.affinity is None else {AFFINITY: group.affinity},
         )
         last = group.operations[-1]
         located_builder(InsertPoint.after(last), root).insert(dispatch)
@@ -116,10 +116,10 @@ class KernelOutliner:
                 if use.operation not in inside:
                     use.operation.operands[use.index] = new
         for operation in reversed(interface.sequence):
-            if operation in repeated:
+            if operation in rematerialized:
                 if any(result.uses for result in operation.results):
                     continue
-                repeated.remove(operation)
+                rematerialized.remove(operation)
             elif operation not in inside:
                 continue
             Rewriter.erase_op(operation)
@@ -156,11 +156,11 @@ class KernelOutliner:
     def _fresh_name(self, function: Operation) -> str:
         base = root_symbol(function, "sym_name") or "initializer"
         while True:
-            number = self._numbers.get(base, 0)
-            self._numbers[base] = number + 1
+            number = self._next_numbers.get(base, 0)
+            self._next_numbers[base] = number + 1
             name = f"{base}_dispatch_{number}"
-            if name not in self._taken:
-                self._taken.add(name)
+            if name not in self._used_names:
+                self._used_names.add(name)
                 return name
 
     def _insert(self, name: str, kernel: FuncOp, count: Region, function: Operation) -> None:
@@ -188,11 +188,13 @@ class KernelOutliner:
 class Interface:
     """The values of the host program that a group reads and writes."""
 
-    def __init__(self, group: Group, sizes: DimensionSizes, repeated: set[Operation]) -> None:
+    def __init__(
+        self, group: FusionGroup, sizes: DimensionSizes, rematerialized: set[Operation]
+    ) -> None:
         self.group = group
-        self._repeated = repeated
+        self._rematerialized = rematerialized
         inside = set(group.operations)
-        self._copied: set[Operation] = set()
+        self._rematerialized_operations: set[Operation] = set()
         self.sequence: list[Operation] = []
         """The operations of the kernel: those of the group, each preceded by the outside operations
         that the kernel copies for it.
@@ -229,19 +231,19 @@ class Interface:
                     f"reads a value of type '{value.type}', which no dispatch can pass: kernels "
                     "are given tensors and numbers",
                 )
-        self.numbers = [*self.workload, *others]
+        self.scalars = [*self.workload, *others]
         self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
         self.result_sizes = [size for value in self.results for size in self.dims[value]]
 
     def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
         owner = value.owner
         if isinstance(owner, Operation):
-            if self._is_in(owner, inside) or owner in self._copied:
+            if self._is_in(owner, inside) or owner in self._rematerialized_operations:
                 return
-            if is_copied(owner) or owner in self._repeated:
+            if is_rematerialized(owner) or owner in self._rematerialized:
                 for operand in owner.operands:
                     self._collect(operand, inside, read)
-                self._copied.add(owner)
+                self._rematerialized_operations.add(owner)
                 self.sequence.append(owner)
                 return
         elif self._is_in(owner.parent_op(), inside):
@@ -252,7 +254,7 @@ class Interface:
         """Return whether the host or another kernel reads a value of the group."""
         for use in value.uses:
             reader = use.operation
-            if reader in self._repeated:
+            if reader in self._rematerialized:
                 if self._is_read_outside(reader.results[0], inside):
                     return True
             elif not self._is_in(reader, inside):
@@ -286,9 +288,9 @@ class Interface:
                 isinstance(operand.owner, Operation) and operand.owner in inside
                 for operand in owner.operands
             ):
-                made_by = value.owner
+                producer = value.owner
                 raise OperationError(
-                    made_by if isinstance(made_by, Operation) else self.group.operations[0],
+                    producer if isinstance(producer, Operation) else self.group.operations[0],
                     f"has a result of type {value.type} whose sizes are not known before it has "
                     "run: storage cannot be set aside for it",
                 )
@@ -307,7 +309,7 @@ class KernelBody:
                     self._bound(value, "readwrite" if position in ties else "readonly")
                     for position, value in enumerate(interface.tensors)
                 ),
-                *(value.type for value in interface.numbers),
+                *(value.type for value in interface.scalars),
                 *(
                     self._bound(value, "writeonly")
                     for value, tie in zip(interface.results, ties, strict=True)
@@ -325,10 +327,10 @@ class KernelBody:
 
     def _fill(self) -> None:
         interface = self._interface
-        tensors, numbers = len(interface.tensors), len(interface.numbers)
+        tensors, scalars = len(interface.tensors), len(interface.scalars)
         arguments = self.block.args
-        for number, argument in zip(interface.numbers, arguments[tensors:], strict=False):
-            self._values[number] = argument
+        for scalar, argument in zip(interface.scalars, arguments[tensors:], strict=False):
+            self._values[scalar] = argument
         for ordinal, value in enumerate(interface.workload):
             operation = self._operations.ordinal_of(self._values[value], ordinal)
             self._values[value] = self._builder.insert(operation).results[0]
@@ -336,7 +338,7 @@ class KernelBody:
             value: self._tied(argument, interface.dims[value])
             for value, argument in zip(interface.tensors, arguments, strict=False)
         }
-        own = iter(arguments[tensors + numbers :])
+        own = iter(arguments[tensors + scalars :])
         outputs = {
             value: self._tied(next(own), interface.dims[value])
             if tie == UNTIED
@@ -394,10 +396,10 @@ def forget_names(operation: Operation) -> None:
 # Names
 
 
-def root_of(group: Group) -> Operation:
+def root_of(group: FusionGroup) -> Operation:
     """Return the operation that names the kernel: the first that is not elementwise."""
     for operation in group.operations:
-        if operation.name not in ENCODES and not is_elementwise(operation):
+        if operation.name not in ENCODING_OPS and not is_elementwise(operation):
             return operation
     return group.operations[0]
 

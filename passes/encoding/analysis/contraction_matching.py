@@ -112,15 +112,15 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     widened first. Each loop must be a batch, M, N or K loop; K and at least one of M and N must
     exist.
     """
-    found = _sum_of_products(operation, "matmul")
-    if found is None:
+    contraction = _sum_of_products(operation, "matmul")
+    if contraction is None:
         return None
-    for map_ in found.view.maps:
+    for map_ in contraction.view.maps:
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
             return None
         if len(set(map_.results)) != len(map_.results):
             return None
-    return found if _has_roles(found.encoding(LHS)) else None
+    return contraction if _has_roles(contraction.encoding(LHS)) else None
 
 
 def tiled_convolution(operation: Operation) -> TiledContraction | None:
@@ -128,8 +128,10 @@ def tiled_convolution(operation: Operation) -> TiledContraction | None:
 
     The convolution may have strides, but neither dilations nor groups.
     """
-    found = _sum_of_products(operation, "conv")
-    return found if found is not None and _has_roles(found.encoding(LHS)) else None
+    convolution = _sum_of_products(operation, "conv")
+    if convolution is None or not _has_roles(convolution.encoding(LHS)):
+        return None
+    return convolution
 
 
 def scaled_contraction(operation: Operation) -> TiledContraction | None:
@@ -197,18 +199,18 @@ def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
     product = _added_product(body) if len(body.args) == 3 else None
     if product is None:
         return None
-    found: dict[SSAValue, bool] = {}
+    is_unsigned: dict[SSAValue, bool] = {}
     for factor in product.operands:
         unsigned = False
         value = factor
         while (widening := made_by(value, *WIDENING)) is not None:
             unsigned = WIDENING[widening.name]
             value = widening.operands[0]
-        found[value] = unsigned
+        is_unsigned[value] = unsigned
     left, right = body.args[:2]
-    if set(found) != {left, right}:
+    if set(is_unsigned) != {left, right}:
         return None
-    return found[left], found[right]
+    return is_unsigned[left], is_unsigned[right]
 
 
 def _added_product(body: Block) -> Operation | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 from typing import cast
 
@@ -32,26 +31,25 @@ def pad_operands(contraction: TiledContraction) -> None:
     The producing region encodes the tensor last, and each reading region decodes it first.
     """
     view = contraction.view
-    if region_of(view.operation) is None:
+    if dispatch_region_of(view.operation) is None:
         return
     loops = tuple(zip(view.iterators, contraction.sizes, strict=True))
     summed = [size for kind, size in loops if kind is IteratorType.REDUCTION]
     points = [size for kind, size in loops if kind is not IteratorType.REDUCTION]
-    if None in summed or (None not in points and prod(map(int, _known(points))) < FEWEST_POINTS):
+    if None in summed:
+        return
+    known = [size for size in points if size is not None]
+    if len(known) == len(points) and prod(known) < FEWEST_POINTS:
         return
     for value in dict.fromkeys(view.inputs):
         if _is_passed_between_regions(value):
             _pad(cast(OpResult, value))
 
 
-def _known(numbers: list[int | None]) -> Iterator[int]:
-    return (number for number in numbers if number is not None)
-
-
-def region_of(operation: Operation) -> Operation | None:
+def dispatch_region_of(operation: Operation) -> Operation | None:
     """Return the `flow.dispatch.region` around an operation; `None` if there is none."""
     around = enclosing(operation.parent_op())
-    return next((each for each in around if each.name == DISPATCH_REGION), None)
+    return next((scope for scope in around if scope.name == DISPATCH_REGION), None)
 
 
 def _is_passed_between_regions(value: SSAValue) -> bool:
@@ -64,11 +62,11 @@ def _is_passed_between_regions(value: SSAValue) -> bool:
         and bool(tensor.get_shape())
         and tensor_encoding(tensor) is None
         and len(value.op.regions[0].blocks) == 1
-        and all(region_of(use.operation) is not None for use in value.uses)
+        and all(dispatch_region_of(use.operation) is not None for use in value.uses)
     )
 
 
-def listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
+def result_dims_of(value: OpResult) -> tuple[SSAValue, ...]:
     """Return the sizes of the dynamic dimensions of a region's result."""
     region = cast(DispatchRegionOp, value.op)
     counts = [dynamic_dimensions(result.type) for result in region.results_]
@@ -78,7 +76,7 @@ def listed_sizes(value: OpResult) -> tuple[SSAValue, ...]:
 
 def _pad(value: OpResult) -> None:
     tensor = cast(Tensor, value.type)
-    dims = listed_sizes(value)
+    dims = result_dims_of(value)
     free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
     encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
     padded = with_encoding(tensor, encoding)
@@ -89,10 +87,10 @@ def _pad(value: OpResult) -> None:
         operands=[returned.operands[value.index], ()], result_types=[padded]
     )
     returned.operands[value.index] = builder.insert(encode).result
-    made = Rewriter.replace_value_with_new_type(value, padded)
+    result = Rewriter.replace_value_with_new_type(value, padded)
     for reader in readers:
-        decode = UnsetEncodingOp.build(operands=[made, dims, ()], result_types=[tensor])
+        decode = UnsetEncodingOp.build(operands=[result, dims, ()], result_types=[tensor])
         plain = builder_before(reader).insert(decode).result
         for index, operand in enumerate(reader.operands):
-            if operand is made:
+            if operand is result:
                 reader.operands[index] = plain

@@ -25,7 +25,7 @@ from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import StructuredView, structured_view
-from ....ir.locations import builder_before, made_by
+from ....ir.locations import builder_before, made_by, rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import RESULT, ContractionOperand
 from ...sizes.dimension_sizes import DimensionSizes, Size
@@ -62,31 +62,33 @@ def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | No
             return None
     if any(tensor_encoding(value.type) is not None for value in (*view.inputs, *view.outputs)):
         return None
-    terms = _terms(view)
+    addition = _addition(view.body)
+    if addition is None:
+        return None
+    terms = _terms(view, addition)
     factors = None if terms is None else _factors(terms)
     if factors is None or not _is_contraction(view, factors) or not _pays(view, factors):
         return None
-    splitter = _Splitter(view, sizes)
-    contraction = splitter.contraction(factors)
+    contraction = _Splitter(view, sizes).contraction(factors, addition)
     contraction.location = operation.location
     Rewriter.replace_op(operation, [], [contraction.results[0]])
     return contraction
 
 
-def _terms(view: StructuredView) -> list[Term] | None:
-    """Return the terms whose product the body adds up; `None` if the body does something else."""
-    body = view.body
+def _addition(body: Block) -> Operation | None:
+    """Return the addition to the accumulator that a body returns; `None` if there is none."""
     end, accumulator = body.last_op, body.args[-1]
-    total = None if end is None else made_by(end.operands[0], "arith.addf")
-    if total is None:
+    addition = None if end is None else made_by(end.operands[0], "arith.addf")
+    if addition is None or not isinstance(accumulator.type, Float32Type | Float64Type):
         return None
-    if not isinstance(accumulator.type, Float32Type | Float64Type):
-        return None
-    added = [value for value in total.operands if value is not accumulator]
-    if len(added) != 1 or len(tuple(accumulator.uses)) != 1:
-        return None
+    return addition if accumulator.get_user_of_unique_use() is addition else None
+
+
+def _terms(view: StructuredView, addition: Operation) -> list[Term] | None:
+    """Return the terms whose product is added up; `None` if it is not computed by arithmetic."""
+    body = view.body
     terms: list[Term] = []
-    pending = [added[0]]
+    pending = [value for value in addition.operands if value is not body.args[-1]]
     while pending:
         value = pending.pop()
         product = made_by(value, "arith.mulf")
@@ -127,7 +129,7 @@ def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
 def _factors(terms: Sequence[Term]) -> tuple[list[Term], list[Term]] | None:
     """Split terms into two groups by their loops; `None` if there are not two groups."""
     loops = {term.loops for term in terms}
-    longest = [one for one in loops if not any(one < other for other in loops)]
+    longest = [subset for subset in loops if not any(subset < other for other in loops)]
     if len(longest) != 2:
         return None
     first, second = sorted(longest, key=[term.loops for term in terms].index)
@@ -179,7 +181,7 @@ class _Splitter:
         self._sizes = sizes
         self._builder = builder_before(view.operation)
 
-    def contraction(self, factors: tuple[list[Term], list[Term]]) -> Operation:
+    def contraction(self, factors: tuple[list[Term], list[Term]], addition: Operation) -> Operation:
         """Emit the contraction, preceded by the factors that have to be computed."""
         view = self._view
         values: list[SSAValue] = []
@@ -199,17 +201,10 @@ class _Splitter:
             values.append(value)
             maps.append(map_)
         accumulator = body.insert_arg(view.body.args[-1].type, len(body.args))
-        add = view.body.last_op
-        total = None if add is None else add.operands[0].owner
         left, right = elements
         product = MulfOp(left, right)
-        body.add_op(product)
-        if not isinstance(total, Operation):
-            raise ValueError(f"{view.operation.name} does not add")
-        summed = total.clone()
-        summed.operands = [accumulator, product.result]
-        body.add_op(summed)
-        body.add_op(YieldOp(summed.results[0]))
+        total = rebuilt(addition, [accumulator, product.result], addition.result_types)
+        body.add_ops([product, total, YieldOp(total.results[0])])
         generic = GenericOp(
             values, view.outputs, Region(body), [*maps, view.maps[-1]], view.iterators
         )
@@ -224,7 +219,7 @@ class _Splitter:
         # order.
         orders = [_loops(view.maps[index]) for index in used]
         loops = max([*orders, sorted(factor[0].loops)], key=len)
-        place = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
+        dimensions = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
         result_type: Attribute = factor[0].value.type
         body = Block(arg_types=[*(view.body.args[index].type for index in used), result_type])
         arguments = dict(zip(used, body.args, strict=False))
@@ -236,7 +231,7 @@ class _Splitter:
             element = product.result
         body.add_op(YieldOp(element))
         maps = [
-            AffineMap(len(loops), 0, tuple(place[loop] for loop in _loops(view.maps[index])))
+            AffineMap(len(loops), 0, tuple(dimensions[loop] for loop in _loops(view.maps[index])))
             for index in used
         ]
         shape = [self._size(used, loop) for loop in loops]
@@ -268,13 +263,12 @@ class _Splitter:
 
     def _size(self, used: Sequence[int], loop: int) -> Size:
         """Return a loop's extent according to the inputs `used`: a number if one has it static."""
-        found: list[Size] = []
+        extents: list[Size] = []
         for index in used:
             value = self._view.inputs[index]
             if ranked(value) is None:
                 continue
             for dimension, position in enumerate(_loops(self._view.maps[index])):
                 if position == loop:
-                    found.append(self._sizes.size(value, dimension))
-        known = [size for size in found if isinstance(size, int)]
-        return known[0] if known else found[0]
+                    extents.append(self._sizes.size(value, dimension))
+        return next((size for size in extents if isinstance(size, int)), extents[0])

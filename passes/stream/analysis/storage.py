@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 
 from ....ir.syntax.assembly_format import values
 from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
@@ -33,21 +33,25 @@ FRESH = frozenset(
 )
 """Operations whose results have storage of their own unless they are tied to operands."""
 
-PASSED_ON = frozenset(
+VIEW_LIKE = frozenset(
     {
         "stream.async.barrier",
         "stream.async.slice",
+        "stream.resource.subview",
         "stream.timepoint.await",
         "stream.timepoint.barrier",
     }
 )
-"""Operations whose results are their operands or parts of them, one for one."""
+"""Operations whose results are views of their first operands, one for one."""
 
 TIED_TO = ("mixed_operands", "resource_operands", "arguments")
 """Names of operands that results may be tied to; the first that an operation has counts."""
 
 STREAMABLE = FRESH | IN_PLACE | {"stream.async.constant"}
 """Operations that devices execute; others are executed by the host."""
+
+READERS = STREAMABLE | {"stream.async.load"}
+"""Operations that use a resource only while they run."""
 
 
 def is_resource(value: SSAValue) -> bool:
@@ -57,8 +61,8 @@ def is_resource(value: SSAValue) -> bool:
 
 def storage_operand(operation: Operation, index: int) -> int | None:
     """Return the index of the operand whose storage a result has; `None` if it has its own."""
-    if (given := STORED_IN.get(operation.name)) is not None:
-        return operand_index(operation, given) if index == 0 else None
+    if (name := STORED_IN.get(operation.name)) is not None:
+        return operand_index(operation, name) if index == 0 else None
     ties = ties_of(operation, len(operation.results))
     if index >= len(ties) or ties[index] == UNTIED:
         return None
@@ -74,12 +78,25 @@ def stored_in(operation: Operation, index: int) -> SSAValue | None:
 
 def storage_flow(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:
     """Yield pairs of an operand and a result that is in its storage."""
-    if operation.name in PASSED_ON:
+    if operation.name in VIEW_LIKE:
         yield from zip(operation.operands, operation.results, strict=False)
         return
     for index, result in enumerate(operation.results):
-        if (given := stored_in(operation, index)) is not None:
-            yield given, result
+        if (target := stored_in(operation, index)) is not None:
+            yield target, result
+
+
+def views_of(value: SSAValue) -> Iterator[SSAValue]:
+    """Yield the results of a value's users that are in its storage."""
+    for user in dict.fromkeys(use.operation for use in value.uses):
+        yield from (result for source, result in storage_flow(user) if source is value)
+
+
+def is_read(use: Use) -> bool:
+    """Return whether a use only reads a resource, and not after its operation."""
+    user = use.operation
+    written = (storage_operand(user, index) for index in range(len(user.results)))
+    return user.name in READERS and use.index not in written
 
 
 def resources_in(operation: Operation) -> Iterator[tuple[SSAValue, SSAValue]]:

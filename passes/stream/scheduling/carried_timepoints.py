@@ -27,7 +27,7 @@ from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, Time
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
 from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
-from ....ir.locations import builder_before, located_builder, maker_of, rebuilt
+from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import enclosing, inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
@@ -48,8 +48,8 @@ class CarriedTimepoints:
     """Adds timepoints to everything in a module that carries resources, in two steps.
 
     `expand` adds operands, arguments and results, and awaits timepoints where resources arrive.
-    When regions wait for their operands themselves, `hand_on` sets the timepoints that are passed
-    on.
+    When regions wait for their operands themselves, `forward_timepoints` passes on the timepoints
+    that were awaited.
     """
 
     def __init__(self, module: ModuleOp) -> None:
@@ -57,7 +57,7 @@ class CarriedTimepoints:
         self._functions = _private_functions(module)
         self._globals: dict[str, str] = {}
         """For each global resource, the name of the global that holds its timepoint."""
-        self._handed: list[tuple[Operation, int]] = []
+        self._forwarding: list[tuple[Operation, int]] = []
         """Operations that pass on a resource, with its operand index; its timepoint is next."""
         self._sizes: list[Operation] = []
 
@@ -69,14 +69,14 @@ class CarriedTimepoints:
                 self._expand_blocks(operation)
             elif isinstance(operation, GlobalLoadOp):
                 self._load(operation)
-            elif self._carries(operation):
+            elif self._carries_resources(operation):
                 self._expand(operation)
         for function in self._functions.values():
             retype_function(function, with_timepoint)
 
-    def hand_on(self) -> None:
+    def forward_timepoints(self) -> None:
         """Pass on timepoints with resources instead of waiting for them."""
-        for operation, index in self._handed:
+        for operation, index in self._forwarding:
             value, waits = awaited(operation.operands[index])
             operation.operands[index] = value
             operation.operands[index + 1] = joined(waits, builder_before(operation))
@@ -84,11 +84,9 @@ class CarriedTimepoints:
             if isinstance(operation, GlobalStoreOp):
                 self._store(operation)
 
-    def clear(self) -> None:
+    def erase_unused_sizes(self) -> None:
         """Erase size operations that no await uses."""
-        for size in self._sizes:
-            if not any(result.uses for result in size.results):
-                Rewriter.erase_op(size)
+        erase_if_unused(*self._sizes)
 
     def _expand_globals(self) -> None:
         names = names_in(self._module)
@@ -116,7 +114,7 @@ class CarriedTimepoints:
                 timepoint = block.insert_arg(TIMEPOINT, argument.index + 1)
                 self._wait(argument, timepoint, InsertPoint.at_start(block))
 
-    def _carries(self, operation: Operation) -> bool:
+    def _carries_resources(self, operation: Operation) -> bool:
         """Return whether an operation carries resources whose timepoints can be carried, too."""
         if not any(map(is_resource, (*operation.operands, *operation.results))):
             return False
@@ -133,31 +131,31 @@ class CarriedTimepoints:
 
     def _expand(self, operation: Operation) -> None:
         operands: list[SSAValue] = []
-        handed: list[int] = []
+        indices: list[int] = []
         for value in operation.operands:
             if is_resource(value):
-                handed.append(len(operands))
+                indices.append(len(operands))
             operands += [value] * len(with_timepoint(value.type))
-        made = rebuilt(
+        expanded = rebuilt(
             operation,
             operands,
             expand_types(operation.result_types, with_timepoint),
             properties=expand_segments(operation, with_timepoint),
             regions=[operation.detach_region(region) for region in tuple(operation.regions)],
         )
-        made.location = operation.location
-        expand_ties(made, operation.operand_types, operation.result_types, with_timepoint)
-        cast(Block, operation.parent).insert_op_before(made, operation)
-        self._handed += ((made, index) for index in handed)
-        for block in inner_blocks(made):
+        expanded.location = operation.location
+        expand_ties(expanded, operation.operand_types, operation.result_types, with_timepoint)
+        cast(Block, operation.parent).insert_op_before(expanded, operation)
+        self._forwarding += ((expanded, index) for index in indices)
+        for block in inner_blocks(expanded):
             self._expand_arguments(block)
-        results = list(made.results)
-        behind = InsertPoint.after(made)
+        results = list(expanded.results)
+        after = InsertPoint.after(expanded)
         for result in operation.results:
-            result.replace_all_uses_with(own := results.pop(0))
-            own.name_hint = result.name_hint
-            if is_resource(own):
-                self._wait(own, results.pop(0), behind)
+            result.replace_all_uses_with(value := results.pop(0))
+            value.name_hint = result.name_hint
+            if is_resource(value):
+                self._wait(value, results.pop(0), after)
         Rewriter.erase_op(operation)
 
     def _load(self, load: GlobalLoadOp) -> None:
@@ -171,7 +169,7 @@ class CarriedTimepoints:
         if name is None:
             return
         value, waits = awaited(store.value)
-        if all(map(_is_kept, waits)) or _in_initializer(store):
+        if all(map(_is_loaded, waits)) or _in_initializer(store):
             store.operands[0] = value
         else:
             waits = []
@@ -184,12 +182,12 @@ class CarriedTimepoints:
         uses = tuple(value.uses)
         size = _known_size(value)
         if size is None:
-            made = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
-            self._sizes.append(made)
-            size = made.results[0]
-        there = regions.awaited(value, size, timepoint, builder)
+            query = builder.insert(ResourceSizeOp.build(operands=[value], result_types=[INDEX]))
+            self._sizes.append(query)
+            size = query.results[0]
+        ready = regions.awaited(value, size, timepoint, builder)
         for use in uses:
-            use.operation.operands[use.index] = there
+            use.operation.operands[use.index] = ready
 
 
 def with_timepoint(type_: Attribute) -> Sequence[Attribute]:
@@ -239,7 +237,7 @@ def _is_outside(value: SSAValue, parent: Operation | None) -> bool:
     return not parent.is_ancestor(maker_of(value))
 
 
-def _is_kept(timepoint: SSAValue) -> bool:
+def _is_loaded(timepoint: SSAValue) -> bool:
     """Return whether a timepoint was loaded from a global."""
     return isinstance(timepoint, OpResult) and isinstance(timepoint.op, GlobalLoadOp)
 

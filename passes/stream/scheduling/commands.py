@@ -31,18 +31,18 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
-    """The context of the rules: the storage of each value, and where to emit arithmetic."""
+class CommandLowering:
+    """What the rules need: the storage of each value, and where to emit arithmetic."""
 
     context: Context
-    places: Mapping[SSAValue, Storage]
+    storages: Mapping[SSAValue, Storage]
     outside: Builder
     """A builder in front of the commands."""
 
-    def offset(self, place: Storage, offset: SSAValue | int) -> SSAValue:
+    def offset(self, storage: Storage, offset: SSAValue | int) -> SSAValue:
         """Return an offset into a value as an offset into its storage."""
         indices = BuilderIndices(self.outside)
-        return indices.sum(place.offset, offset)
+        return indices.sum(storage.offset, offset)
 
     def make(
         self,
@@ -52,60 +52,71 @@ class Translation:
         **properties: Attribute | None,
     ) -> Operation:
         """Build an operation by its name."""
-        made = cast("type[IRDLOperation]", self.context.get_op(name))
-        return made.build(operands=operands, result_types=results, properties=properties)
+        kind = cast("type[IRDLOperation]", self.context.get_op(name))
+        return kind.build(operands=operands, result_types=results, properties=properties)
 
 
-CommandRule = Callable[[Translation, Any], Sequence[Operation]]
+@dataclass(frozen=True, slots=True)
+class AccessedRange:
+    """A range of a value that a command accesses, in bytes."""
+
+    access: str
+    """`ro`, `rw` or `wo`."""
+    resource: SSAValue
+    offset: SSAValue | int
+    length: SSAValue
+
+
+CommandRule = Callable[[CommandLowering, Any], Sequence[Operation]]
 
 to_command = Rules[CommandRule]()
 """Rules that return the commands for an asynchronous operation, by operation name."""
 
 
 @to_command("stream.async.alloca", "stream.async.constant")
-def _nothing(to: Translation, op: Operation) -> Sequence[Operation]:
+def _nothing(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     """Return no command: storage is allocated before the commands."""
     return ()
 
 
 @to_command("stream.async.splat")
-def _splat(to: Translation, op: Operation) -> Sequence[Operation]:
-    place = to.places[op.results[0]]
+def _splat(to: CommandLowering, op: Operation) -> Sequence[Operation]:
+    storage = to.storages[op.results[0]]
     value, size = op.operands
-    return (_fill(place, place.offset, size, value),)
+    return (_fill(storage, storage.offset, size, value),)
 
 
 @to_command("stream.async.fill")
-def _fill_range(to: Translation, op: Operation) -> Sequence[Operation]:
+def _fill_range(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     target, _, start, _, length, value = op.operands
-    place = to.places[target]
-    return (_fill(place, to.offset(place, start), length, value),)
+    storage = to.storages[target]
+    return (_fill(storage, to.offset(storage, start), length, value),)
 
 
-def _fill(place: Storage, offset: SSAValue, length: SSAValue, value: SSAValue) -> Operation:
-    return CmdFillOp.build(operands=[place.resource, place.size, offset, length, value])
+def _fill(storage: Storage, offset: SSAValue, length: SSAValue, value: SSAValue) -> Operation:
+    return CmdFillOp.build(operands=[storage.resource, storage.size, offset, length, value])
 
 
 @to_command("stream.async.clone", "stream.async.transfer")
-def _clone(to: Translation, op: Operation) -> Sequence[Operation]:
+def _clone(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     source, _, size = op.operands
     return (_copy(to, (source, 0), (op.results[0], 0), size),)
 
 
 @to_command("stream.async.slice")
-def _slice(to: Translation, op: Operation) -> Sequence[Operation]:
+def _slice(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     source, _, start, _, size = op.operands
     return (_copy(to, (source, start), (op.results[0], 0), size),)
 
 
 @to_command("stream.async.update")
-def _update(to: Translation, op: Operation) -> Sequence[Operation]:
+def _update(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     target, _, start, _, update, size = op.operands
     return (_copy(to, (update, 0), (target, start), size),)
 
 
 @to_command("stream.async.copy")
-def _copy_range(to: Translation, op: Operation) -> Sequence[Operation]:
+def _copy_range(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     target, _, target_start, _, source, _, source_start, _, length = op.operands
     return (_copy(to, (source, source_start), (target, target_start), length),)
 
@@ -114,22 +125,22 @@ Start = tuple[SSAValue, SSAValue | int]
 """A value, and an offset in it in bytes."""
 
 
-def _copy(to: Translation, source: Start, target: Start, length: SSAValue) -> Operation:
+def _copy(to: CommandLowering, source: Start, target: Start, length: SSAValue) -> Operation:
     ends: list[SSAValue] = []
     for resource, start in (source, target):
-        place = to.places[resource]
-        ends += [place.resource, place.size, to.offset(place, start)]
+        storage = to.storages[resource]
+        ends += [storage.resource, storage.size, to.offset(storage, start)]
     return CmdCopyOp.build(operands=[*ends, length])
 
 
 @to_command("stream.async.collective")
-def _collective(to: Translation, op: Operation) -> Sequence[Operation]:
-    ranges: list[Range] = []
+def _collective(to: CommandLowering, op: Operation) -> Sequence[Operation]:
+    ranges: list[AccessedRange] = []
     for access, end in (("ro", "source"), ("wo", "target")):
         resource, start, length = (
             values(op, f"{end}{part}")[0] for part in ("", "_offset", "_length")
         )
-        ranges.append((access, resource, start, length))
+        ranges.append(AccessedRange(access, resource, start, length))
     (channel,), (count,) = values(op, "channel"), values(op, "element_count")
     columns, accesses = _columns(to, ranges)
     return (
@@ -142,34 +153,35 @@ def _collective(to: Translation, op: Operation) -> Sequence[Operation]:
     )
 
 
-def _accessed(op: Operation) -> list[Range]:
+def _accessed(op: Operation) -> list[AccessedRange]:
     """Return the operand ranges of a dispatch or call, followed by those of its untied results."""
     tied = [stored_in(op, index) for index in range(len(op.results))]
     resources = [value for value in values(op, "resource_operands") if is_resource(value)]
     starts, lengths = (values(op, f"resource_operand_{name}") for name in ("offsets", "lengths"))
-    ranges: list[Range] = []
+    ranges: list[AccessedRange] = []
     for resource, start, length in zip(resources, starts, lengths, strict=True):
-        ranges.append(("rw" if resource in tied else "ro", resource, start, length))
+        access = "rw" if resource in tied else "ro"
+        ranges.append(AccessedRange(access, resource, start, length))
     sizes = values(op, "result_sizes")
     for result, target, size in zip(op.results, tied, sizes, strict=True):
         if target is None:
-            ranges.append(("wo", result, 0, size))
+            ranges.append(AccessedRange("wo", result, 0, size))
     return ranges
 
 
 @to_command("stream.async.call")
-def _call(to: Translation, op: Operation) -> Sequence[Operation]:
+def _call(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     """Return the call, with results passed as operands, since commands return nothing."""
     columns, accesses = _columns(to, _accessed(op))
     resources = iter(columns[0])
-    given = [
+    operands = [
         next(resources) if is_resource(value) else value
         for value in values(op, "resource_operands")
     ]
     return (
         to.make(
             "stream.cmd.call",
-            [[*given, *resources], *columns[1:], ()],
+            [[*operands, *resources], *columns[1:], ()],
             [[]],
             callee=op.properties["callee"],
             resource_operand_accesses=accesses,
@@ -178,7 +190,7 @@ def _call(to: Translation, op: Operation) -> Sequence[Operation]:
 
 
 @to_command("stream.async.dispatch")
-def _dispatch(to: Translation, dispatch: AsyncDispatchOp) -> Sequence[Operation]:
+def _dispatch(to: CommandLowering, dispatch: AsyncDispatchOp) -> Sequence[Operation]:
     columns, accesses = _columns(to, _accessed(dispatch))
     uniform = [value for value in dispatch.resource_operands if not is_resource(value)]
     return (
@@ -192,18 +204,15 @@ def _dispatch(to: Translation, dispatch: AsyncDispatchOp) -> Sequence[Operation]
     )
 
 
-Range = tuple[str, SSAValue, SSAValue | int, SSAValue]
-"""The access (`ro`, `rw`, `wo`), the value, the offset in it and the length."""
-
-
 def _columns(
-    to: Translation, ranges: Sequence[Range]
+    to: CommandLowering, ranges: Sequence[AccessedRange]
 ) -> tuple[list[list[SSAValue]], ArrayAttr[IntegerAttr]]:
     """Return ranges as commands list them (resources, sizes, offsets, lengths) and accesses."""
-    columns: list[list[SSAValue]] = [[], [], [], []]
-    for _, resource, start, length in ranges:
-        place = to.places[resource]
-        row = (place.resource, place.size, to.offset(place, start), length)
-        for column, value in zip(columns, row, strict=True):
-            column.append(value)
-    return columns, ArrayAttr([IntegerAttr(ACCESS[access], i32) for access, *_ in ranges])
+    storages = [to.storages[range_.resource] for range_ in ranges]
+    columns = [
+        [storage.resource for storage in storages],
+        [storage.size for storage in storages],
+        [to.offset(storage, r.offset) for storage, r in zip(storages, ranges, strict=True)],
+        [range_.length for range_ in ranges],
+    ]
+    return columns, ArrayAttr([IntegerAttr(ACCESS[range_.access], i32) for range_ in ranges])

@@ -18,7 +18,7 @@ class Root:
 
     value: SSAValue
     size: SSAValue
-    maker: Operation
+    producer: Operation
     first: int
     last: int
 
@@ -48,11 +48,11 @@ class Lifetimes:
             self.stored_in |= dict(
                 zip(inner.args, values(operation, "resource_operands"), strict=True)
             )
-            for each in inner.ops:
-                self._visit(each, step)
+            for inner_operation in inner.ops:
+                self._visit(inner_operation, step)
             if inner.last_op is not None:
-                given = inner.last_op.operands[: len(operation.results)]
-                self.stored_in |= dict(zip(operation.results, given, strict=True))
+                yielded = inner.last_op.operands[: len(operation.results)]
+                self.stored_in |= dict(zip(operation.results, yielded, strict=True))
             return
         results = [result for result in operation.results if is_resource(result)]
         for result, size in zip(results, result_sizes(operation), strict=True):

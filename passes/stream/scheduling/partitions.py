@@ -1,10 +1,10 @@
-"""Partition the operations of a block into groups that devices execute, and order the groups.
+"""Partition the operations of a block into parts that devices execute, and order these.
 
 Operations depend on the producers of their operands; operations that write in place also depend on
 earlier readers of the resource. Host operations with side effects keep their order. So do the
-groups of one device, and whatever calls and regions may do on that device. An operation that
-devices execute joins the last group of its device, unless it depends on an operation that depends
-on this group.
+partitions of one device, and whatever calls and regions may do on that device. An operation that
+devices execute joins the last partition of its device, unless it depends on an operation that
+depends on this partition.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ..analysis.storage import STREAMABLE, is_resource, stored_in
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class Partition:
     """Operations that are executed together on one device, or a single host operation."""
 
     number: int
-    place: Attribute | None
-    streams: bool
+    affinity: Attribute | None
+    is_on_device: bool
     operations: list[Operation] = field(default_factory=list[Operation])
-    needs: set[Group] = field(default_factory=set["Group"])
-    before: int = 0
-    """The groups that must be executed before this one, as a bit mask of their numbers."""
+    needs: set[Partition] = field(default_factory=set["Partition"])
+    predecessors: int = 0
+    """The partitions that must be executed before this one, as a bit mask of their numbers."""
 
 
 def runs_at(operation: Operation) -> Attribute | None:
@@ -57,9 +57,9 @@ class DataNeeds:
     def add(self, operation: Operation) -> Iterator[Operation]:
         """Yield the operations that an operation must follow, given those added before."""
         for value in values_read(operation):
-            maker = value.owner
-            if isinstance(maker, Operation):
-                within = self._block.find_ancestor_op_in_block(maker)
+            producer = value.owner
+            if isinstance(producer, Operation):
+                within = self._block.find_ancestor_op_in_block(producer)
                 if within is not None and within is not operation:
                     yield within
         if operation.name.startswith("stream.async."):
@@ -71,49 +71,50 @@ class DataNeeds:
 
 
 class Partitioning:
-    """The groups of a block."""
+    """Partitions the operations of one block."""
 
     def __init__(self, block: Block) -> None:
-        self._groups: list[Group] = []
-        self._group_of: dict[Operation, Group] = {}
+        self._partitions: list[Partition] = []
+        self._partition_of: dict[Operation, Partition] = {}
         self._data = DataNeeds(block)
-        self._last_of: dict[Attribute | None, Group] = {}
+        self._last_of: dict[Attribute | None, Partition] = {}
         self._last_effect: Operation | None = None
         self._last_scope: Operation | None = None
         for operation in block.ops:
             if operation is not block.last_op:
                 self._add(operation)
 
-    def ordered(self) -> Iterator[Group]:
-        """Yield all groups in an order that respects dependences, otherwise in program order."""
-        needs = {group: group.needs for group in self._groups}
-        return topological_order(needs, lambda group: group.number)
+    def ordered(self) -> Iterator[Partition]:
+        """Yield the partitions in an order that respects dependences, else in program order."""
+        needs = {partition: partition.needs for partition in self._partitions}
+        return topological_order(needs, lambda partition: partition.number)
 
     def _add(self, operation: Operation) -> None:
-        needed = {self._group_of[each] for each in self._needs(operation)}
-        streams = operation.name in STREAMABLE
-        place = runs_at(operation) if streams else None
-        last = self._last_of.get(place) if streams else None
-        if last is not None and not any(each.before >> last.number & 1 for each in needed - {last}):
-            group = last
+        needed = {self._partition_of[other] for other in self._needs(operation)}
+        is_on_device = operation.name in STREAMABLE
+        affinity = runs_at(operation) if is_on_device else None
+        last = self._last_of.get(affinity) if is_on_device else None
+        others = needed - {last}
+        if last is not None and not any(other.predecessors >> last.number & 1 for other in others):
+            partition = last
         else:
-            group = Group(len(self._groups), place, streams)
-            self._groups.append(group)
+            partition = Partition(len(self._partitions), affinity, is_on_device)
+            self._partitions.append(partition)
             if last is not None:
                 needed.add(last)
-            if streams:
-                self._last_of[place] = group
-        group.operations.append(operation)
-        self._group_of[operation] = group
-        needed.discard(group)
-        group.needs |= needed
+            if is_on_device:
+                self._last_of[affinity] = partition
+        partition.operations.append(operation)
+        self._partition_of[operation] = partition
+        needed.discard(partition)
+        partition.needs |= needed
         added = 0
         for other in needed:
-            added |= other.before | 1 << other.number
-        if added & ~group.before:
-            for other in self._groups:
-                if other is group or other.before >> group.number & 1:
-                    other.before |= added
+            added |= other.predecessors | 1 << other.number
+        if added & ~partition.predecessors:
+            for other in self._partitions:
+                if other is partition or other.predecessors >> partition.number & 1:
+                    other.predecessors |= added
 
     def _needs(self, operation: Operation) -> Iterator[Operation]:
         """Yield the operations of the block that an operation must follow."""
@@ -126,5 +127,5 @@ class Partitioning:
             self._last_effect = operation
             if operation.regions or operation.name in CALLS:
                 # Code inside may use devices, and may meet other processes in collectives.
-                yield from (group.operations[-1] for group in self._last_of.values())
+                yield from (partition.operations[-1] for partition in self._last_of.values())
                 self._last_scope = operation

@@ -131,7 +131,7 @@ def test_what_things_look_like(program: mesh_opt.Program) -> None:
     )
     assert repr(program.nothing).startswith("<Function @nothing(arg0: tensor<2xbf16>) -> nothing")
     lines = program.stages[-1].text.count("\n") + 1
-    assert repr(program.stages[-1]) == f"<Stage shard-simplify, {lines} lines>"
+    assert repr(program.stages[-1]) == f"<Stage scf-uplift-while-to-for, {lines} lines>"
 
 
 def test_pictures_of_shardings(program: mesh_opt.Program) -> None:

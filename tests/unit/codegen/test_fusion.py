@@ -10,7 +10,7 @@ from mesh_opt import api
 from mesh_opt.codegen import cache as kernel_cache
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.kernels.fusion import plan_block
-from mesh_opt.codegen.kernels.loop_nests import are_flat
+from mesh_opt.codegen.kernels.loop_nests import share_linear_index
 from xdsl.ir import SSAValue
 
 MODELS = Path(__file__).parents[2] / "cases" / "models"
@@ -111,11 +111,26 @@ def test_what_is_read_twice_is_looked_at_once() -> None:
     (function,) = api.compile(text, stages=False).module.ops
     asked: list[SSAValue] = []
 
-    def is_inline(value: SSAValue) -> bool:
+    def is_fused(value: SSAValue) -> bool:
         asked.append(value)
         return True
 
     last = function.regions[0].block.last_op
     assert last is not None
-    assert are_flat(last.operands, is_inline)
+    assert share_linear_index(last.operands, is_fused)
     assert len(asked) < 100
+
+
+def test_operands_that_a_result_may_overwrite_are_in_the_order_of_reading() -> None:
+    """Which memory is used again must not depend on the addresses of Python objects."""
+    text = f"""
+func.func @main(%a: {MATRIX}, %b: {MATRIX}, %c: {MATRIX}) -> {MATRIX} {{
+  %0 = arith.addf %c, %a : {MATRIX}
+  %r = arith.mulf %0, %b : {MATRIX}
+  return %r : {MATRIX}
+}}"""
+    (function,) = api.compile(text, stages=False).module.ops
+    block = function.regions[0].block
+    (aligned,) = plan_block(block).aligned.values()
+    a, b, c = block.args
+    assert [each for each in aligned if each in block.args] == [b, c, a]

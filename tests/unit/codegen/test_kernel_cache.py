@@ -55,7 +55,7 @@ def test_another_process_finds_the_code(folder: Path) -> None:
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from mesh_opt.codegen import cache as kernel_cache\n"
         "import test_kernel_cache as t\n"
-        "kernel_cache.compile_side_by_side = None\n"
+        "kernel_cache.compile_in_parallel = None\n"
         "print(t.call())"
     )
     command = [sys.executable, "-c", script, str(Path(__file__).parent)]

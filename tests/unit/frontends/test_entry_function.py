@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from mesh_opt.frontends import entry_function
-from mesh_opt.frontends.entry_function import EntryPoint
+from mesh_opt.frontends.entry_function import CompiledEntry, EntryFunction
 from mesh_opt.ir.diagnostics import remarks_to
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
@@ -54,9 +54,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def entry(pipeline: str | list[ModulePass] = "", backend: str = "native") -> EntryPoint:
+def entry(pipeline: str | list[ModulePass] = "", backend: str = "native") -> EntryFunction:
     module = parse_module(new_context(), Source(ADD, "add.mlir"))
-    return EntryPoint(module, pipeline, backend, ["args[0]['a']", "args[1]"])
+    return EntryFunction(module, pipeline, backend, ["args[0]['a']", "args[1]"])
 
 
 def test_arguments_have_their_names() -> None:
@@ -64,10 +64,9 @@ def test_arguments_have_their_names() -> None:
     assert "@main(%args_0_a: tensor<?xf32>, " in found.text
     with pytest.raises(InputError, match=r"args\[0\]\['a'\] is of float64, expected"):
         found.run([TWO.astype(np.float64), TWO])
-    assert found.describe("add").startswith(
-        "<Compiled add: <Function @main(args_0_a: tensor<?xf32>"
-    )
-    assert "&lt;Compiled add" in found.html("add")
+    described = CompiledEntry(found, "add")
+    assert repr(described).startswith("<Compiled add: <Function @main(args_0_a: tensor<?xf32>")
+    assert "&lt;Compiled add" in described._repr_html_()
 
 
 def test_a_program_is_compiled_once(folder: Path, compiled: list[str]) -> None:

@@ -240,3 +240,18 @@ def test_affine_loops(execute: Any) -> None:
       return %r : i32
     }"""
     assert execute(text, np.int64(7))[0] == 4
+
+
+def test_affine_condition(execute: Any, execute_error: Any) -> None:
+    text = """
+    func.func @f(%i: index, %s: index) -> index {
+      %r = "affine.if"(%i, %s) <{condition = affine_set<(a)[b] : (a mod b == 0, a - 1 >= 0)>}> ({
+        affine.yield %i : index
+      }, {
+        affine.yield %s : index
+      }) : (index, index) -> index
+      return %r : index
+    }"""
+    assert [execute(text, np.int64(i), np.int64(4))[0] for i in (8, 9, 0)] == [8, 4, 4]
+    error = execute_error(text, np.int64(8), np.int64(0))
+    assert "divides by a number that is not positive" in str(error)

@@ -9,8 +9,8 @@ from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.ir.verification import verification_errors, verify
-from mesh_opt.tools.diagnostics import place_of
 from mesh_opt.tools.driver import new_context
+from mesh_opt.tools.print_diagnostics import position_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -78,7 +78,7 @@ def test_one_error_for_each_function() -> None:
     text = "func.func @{0}(%a: i32) -> i64 {{\n  return %a : i32\n}}\n"
     module = parse("".join(text.format(name) for name in "fgh"))
     errors = list(verification_errors(module))
-    assert [place.line for error in errors if (place := place_of(error.operation))] == [2, 5, 8]
+    assert [place.line for error in errors if (place := position_of(error.operation))] == [2, 5, 8]
 
 
 def test_made_up_operation_is_placed_near_where_it_was_made() -> None:
@@ -88,8 +88,8 @@ def test_made_up_operation_is_placed_near_where_it_was_made() -> None:
     (func,) = module.body.block.ops
     first, second, _ = func.regions[0].block.ops
     second.location = UNKNOWN_LOC
-    place = place_of(second)
-    assert place is not None and place == place_of(first)
+    place = position_of(second)
+    assert place is not None and place == position_of(first)
 
 
 def test_many_blocks_take_linear_time() -> None:

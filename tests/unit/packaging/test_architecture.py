@@ -91,6 +91,18 @@ def test_imports_point_downward(folder: str) -> None:
     assert not wrong
 
 
+def test_interpreter_imports_two_parts_of_the_runtime() -> None:
+    """How elements are stored, and which processes meet in a collective."""
+    allowed = ("mesh_opt.runtime.abi", "mesh_opt.runtime.collectives")
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in sorted((ROOT / "interpreter").rglob("*.py"))
+        for module in sorted(_imports(path))
+        if _folder_of(module) == "runtime" and not module.startswith(allowed)
+    ]
+    assert not wrong
+
+
 def _files_of(path: Path) -> set[Path]:
     """The files of ours that a file imports."""
     return _paths(_imports(path))

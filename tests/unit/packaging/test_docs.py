@@ -115,7 +115,7 @@ def test_functions_in_tables_exist(page: Path) -> None:
 def test_walks_are_as_long_as_they_say() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     for section in text.split("\n## "):
-        for count in re.findall(r"in (\d+) hops", section):
+        for count in re.findall(r"in (\d+) steps", section):
             numbers = re.findall(r"^\| (\d+) \|", section, re.MULTILINE)
             assert numbers == [str(number) for number in range(1, int(count) + 1)]
 

@@ -50,7 +50,7 @@ def look(text: str) -> Analysis:
 
 def messages(text: str) -> list[tuple[int, str]]:
     found = look(text).diagnostics()
-    return [(each.place.line if each.place else 0, each.message) for each in found]
+    return [(each.position.line if each.position else 0, each.message) for each in found]
 
 
 def hover(text: str, part: str, at: int = 0) -> str:
@@ -91,9 +91,9 @@ def test_what_was_lost_is_no_error_twice() -> None:
 def test_pieces_are_read_apart() -> None:
     text = "func.func @f() { return }\n// -----\nfunc.func @f() { return %a : i32 }\n// -----\n"
     first = look(text)
-    assert [(each.place.line, each.message) for each in first.diagnostics() if each.place] == [
-        (3, "use of undefined value '%a'")
-    ]
+    assert [
+        (each.position.line, each.message) for each in first.diagnostics() if each.position
+    ] == [(3, "use of undefined value '%a'")]
     again = analyse(text + "x", "program.mlir", CONTEXT, first)
     assert [a is b for a, b in zip(first.pieces, again.pieces, strict=True)] == [True, True, False]
 

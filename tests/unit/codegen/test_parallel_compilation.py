@@ -9,8 +9,8 @@ from threading import current_thread, main_thread
 import numpy as np
 import pytest
 from mesh_opt import api
-from mesh_opt.codegen import cache, side_by_side
-from mesh_opt.codegen.side_by_side import compile_side_by_side
+from mesh_opt.codegen import cache, parallel_compilation
+from mesh_opt.codegen.parallel_compilation import compile_in_parallel
 from mesh_opt.runtime.abi.native_code import target_machine, target_platform
 from mesh_opt.runtime.abi.object_code import CompilerProcess, compile_ir
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE
@@ -35,8 +35,8 @@ def process() -> Iterator[CompilerProcess]:
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "LEAST_MODULES", 4)
-    monkeypatch.setattr(side_by_side, "available_cores", lambda: 2)
+    monkeypatch.setattr(parallel_compilation, "LEAST_MODULES", 4)
+    monkeypatch.setattr(parallel_compilation, "available_cores", lambda: 2)
 
 
 def own(texts: list[Callable[[], str]]) -> list[bytes]:
@@ -56,7 +56,7 @@ def test_a_process_that_fails_says_so(process: CompilerProcess) -> None:
 
 @pytest.mark.usefixtures("two_cores")
 def test_all_are_compiled_whoever_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compile_side_by_side(MODULES) == own(MODULES)
+    assert compile_in_parallel(MODULES) == own(MODULES)
     asked: list[str] = []
 
     def fail(process: CompilerProcess, text: str) -> bytes:
@@ -64,13 +64,13 @@ def test_all_are_compiled_whoever_fails(monkeypatch: pytest.MonkeyPatch) -> None
         raise OSError
 
     monkeypatch.setattr(CompilerProcess, "compile", fail)
-    assert compile_side_by_side(MODULES) == own(MODULES)
+    assert compile_in_parallel(MODULES) == own(MODULES)
 
     def refuse(*_: object) -> None:
         raise OSError
 
-    monkeypatch.setattr(side_by_side, "CompilerProcess", refuse)
-    assert compile_side_by_side(MODULES) == own(MODULES)
+    monkeypatch.setattr(parallel_compilation, "CompilerProcess", refuse)
+    assert compile_in_parallel(MODULES) == own(MODULES)
 
 
 @pytest.mark.usefixtures("two_cores")
@@ -79,17 +79,19 @@ def test_the_error_of_a_module_is_raised_here() -> None:
         raise TypeError("no such thing")
 
     with pytest.raises(TypeError, match="no such thing"):
-        compile_side_by_side([*MODULES, wrong])
+        compile_in_parallel([*MODULES, wrong])
     with pytest.raises(RuntimeError, match="expected"):
-        compile_side_by_side([*MODULES, lambda: "define nonsense"])
+        compile_in_parallel([*MODULES, lambda: "define nonsense"])
 
 
 @pytest.mark.usefixtures("two_cores")
 def test_few_modules_and_ranks_have_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "CompilerProcess", lambda *_: pytest.fail("a process"))
-    assert compile_side_by_side(MODULES[:3]) == own(MODULES[:3])
+    monkeypatch.setattr(
+        parallel_compilation, "CompilerProcess", lambda *_: pytest.fail("a process")
+    )
+    assert compile_in_parallel(MODULES[:3]) == own(MODULES[:3])
     monkeypatch.setitem(sys.modules, "mpi4py.MPI", sys)
-    assert compile_side_by_side(MODULES) == own(MODULES)
+    assert compile_in_parallel(MODULES) == own(MODULES)
 
 
 PROGRAM = """
@@ -120,13 +122,13 @@ def test_what_surely_runs_is_compiled_together(monkeypatch: pytest.MonkeyPatch) 
         # Workers compile what runs them in the meantime.
         if current_thread() is main_thread():
             counts.append(len(texts))
-        return compile_side_by_side(texts)
+        return compile_in_parallel(texts)
 
     program = api.compile(PROGRAM, stages=False)
     matrix = np.ones((7, 9), np.float32)
     cache._loaded.clear()
     cache._recent.clear()
-    monkeypatch.setattr(cache, "compile_side_by_side", counted)
+    monkeypatch.setattr(cache, "compile_in_parallel", counted)
     program.main(matrix, 0)
     own_runtime = len([each for each in counts if each == 1])
     assert counts.count(2) == 1

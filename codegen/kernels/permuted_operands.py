@@ -13,13 +13,13 @@ from .fusion import is_pointwise_view
 from .static_values import constant_attribute
 from .tosa_expressions import known_permutation
 
-IsInline = Callable[[SSAValue], bool]
+IsFused = Callable[[SSAValue], bool]
 
 Permutation = tuple[int, ...]
 """For each dimension of the source, the dimension of the result that it becomes."""
 
 
-def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permutation] | None:
+def permuted_source(result: SSAValue, is_fused: IsFused) -> tuple[SSAValue, Permutation] | None:
     """Return the stored tensor that a result permutes and the permutation, or `None`."""
     operation = result.owner
     if not isinstance(operation, Operation):
@@ -28,9 +28,9 @@ def moved_source(result: SSAValue, is_inline: IsInline) -> tuple[SSAValue, Permu
     if found is None:
         return None
     source, permutation = found
-    if not is_inline(source):
+    if not is_fused(source):
         return None if constant_attribute(source) is not None else (source, permutation)
-    inner = moved_source(source, is_inline)
+    inner = permuted_source(source, is_fused)
     if inner is None:
         return None
     return inner[0], tuple(permutation[dimension] for dimension in inner[1])
@@ -60,14 +60,14 @@ def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     return view.inputs[number], tuple(targets.index(loop) for loop in loops)
 
 
-def read_through(view: StructuredView, is_inline: IsInline) -> StructuredView:
+def fold_permutations(view: StructuredView, is_fused: IsFused) -> StructuredView:
     """Return a view in which fused permutations of operands are replaced by their stored sources.
 
     `transpose(a)[k, m]` is read as `a[m, k]`, so that contiguous accesses of `a` are recognised.
     """
     inputs, maps = list(view.inputs), list(view.maps)
     for number, value in enumerate(view.inputs):
-        found = moved_source(value, is_inline) if is_inline(value) else None
+        found = permuted_source(value, is_fused) if is_fused(value) else None
         if found is not None:
             inputs[number], order = found
             read = maps[number]

@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
-from ..microkernels.mmt4d import PackedTile
+from ..microkernels.mmt4d import Mmt4dTile
 from ..microkernels.products import tile_of_product
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
@@ -32,7 +32,7 @@ BLOCK_COLUMNS = 512
 """The rows and columns of a tile of work: the rows take 1 MiB at a depth of 1024 floats."""
 
 
-def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> PackedTile | None:
+def mmt4d_tile(operation: Operation, is_fused: Callable[[SSAValue], bool]) -> Mmt4dTile | None:
     """Return the tile of an mmt4d that a microkernel computes, `None` for anything else.
 
     Raises OperationError for unsupported element types.
@@ -40,7 +40,7 @@ def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> 
     if operation.name not in MMT4D:
         return None
     view = structured_view(operation)
-    if view is None or any(is_inline(each) for each in view.inputs):
+    if view is None or any(is_fused(each) for each in view.inputs):
         return None
     cast = operation.get_attr_or_prop("cast")
     if cast is not None and "unsigned" in str(cast):
@@ -53,11 +53,11 @@ def packed_tile(operation: Operation, is_inline: Callable[[SSAValue], bool]) -> 
     left_element, right_element, total = (
         element_of(element_type(each.type), operation) for each in (left, right, view.outputs[0])
     )
-    tile = PackedTile(left_element, right_element, total, rows, columns, depth)
+    tile = Mmt4dTile(left_element, right_element, total, rows, columns, depth)
     return tile if tile.is_supported else None
 
 
-def gains_from_repacking(operation: Operation, tile: PackedTile) -> bool:
+def gains_from_repacking(operation: Operation, tile: Mmt4dTile) -> bool:
     """Return whether an mmt4d is faster if its operands are packed again for this CPU.
 
     The tile must be unsuitable: it does not fill this CPU's vectors, or it has narrow floats that
@@ -125,8 +125,8 @@ def panel_blocks(
             yield batch, row, column, (panel(left, row), panel(right, column))
 
 
-def write_packed_product(
-    operation: Operation, tile: PackedTile, is_inline: Callable[[SSAValue], bool]
+def write_mmt4d(
+    operation: Operation, tile: Mmt4dTile, is_fused: Callable[[SSAValue], bool]
 ) -> KernelText:
     """Return the kernel of an mmt4d: microkernel tiles, added to the initial values.
 
@@ -136,7 +136,7 @@ def write_packed_product(
     if view is None:
         raise ValueError(f"{operation.name} is no structured operation")
     result, (left, right), output = operation.results[0], view.inputs, view.outputs[0]
-    writer = KernelWriter(operation, (result,), is_inline, write_element)
+    writer = KernelWriter(operation, (result,), is_fused, write_element)
     code = writer.code
     batches = MMT4D[operation.name]
     total = tile.total

@@ -15,19 +15,19 @@ from xdsl.traits import IsTerminator
 from ....dialects.stream.async_ops import AsyncExecuteOp
 from ....dialects.stream.regions import TimepointAwaitOp
 from ....ir.host_programs import host_operations
-from ..analysis.storage import stored_in
+from ..analysis.storage import storage_flow, views_of
 from .lifetimes import Lifetimes
 
-READS = frozenset({"stream.async.load", "stream.tensor.export", "stream.timepoint.barrier"})
+HOST_READERS = frozenset({"stream.async.load", "stream.tensor.export", "stream.timepoint.barrier"})
 """Further operations that may use a resource while its readers are known."""
 
 
-def all_writes_are_followed(module: ModuleOp) -> bool:
+def in_place_writes_have_local_readers(module: ModuleOp) -> bool:
     """Return whether each region that writes in place has all readers in its block."""
     for operation in host_operations(module):
         if isinstance(operation, AsyncExecuteOp):
-            roots = (root_of(operation.resource_operands[index]) for index in written(operation))
-            if not all(_stays(root, operation.parent) for root in roots):
+            written = (operation.resource_operands[index] for index in written_operands(operation))
+            if not all(_has_local_readers(root_of(value), operation.parent) for value in written):
                 return False
         elif operation.name == "stream.async.store":
             return False
@@ -35,18 +35,16 @@ def all_writes_are_followed(module: ModuleOp) -> bool:
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """Return the resource that a value is another name of."""
+    """Return the resource whose storage a value has."""
     while isinstance(value, OpResult):
-        if isinstance(value.op, TimepointAwaitOp):
-            value = value.op.resource_operands[value.index]
-        elif (target := stored_in(value.op, value.index)) is not None:
-            value = target
-        else:
+        sources = (source for source, result in storage_flow(value.op) if result is value)
+        if (source := next(sources, None)) is None:
             break
+        value = source
     return value
 
 
-def written(execute: AsyncExecuteOp) -> Iterator[int]:
+def written_operands(execute: AsyncExecuteOp) -> Iterator[int]:
     """Yield the indices of the operands that a region writes to."""
     block = execute.body.block
     lifetimes = Lifetimes(block)
@@ -56,30 +54,22 @@ def written(execute: AsyncExecuteOp) -> Iterator[int]:
             yield block.args.index(root)
 
 
-def _stays(root: SSAValue, block: Block | None) -> bool:
+def _has_local_readers(root: SSAValue, block: Block | None) -> bool:
     """Return whether a resource is made and used by regions of one block, up to its terminator."""
     if not isinstance(root.owner, AsyncExecuteOp) or root.owner.parent is not block:
         return False
-    names = [root]
-    for name in names:
-        for use in name.uses:
-            user = use.operation
-            if user.parent is not block or not _is_seen(user):
-                return False
-            names += (result for result in user.results if _is_name(user, result, name))
+    views = [root]
+    for view in views:
+        users = [use.operation for use in view.uses]
+        if any(user.parent is not block or not _is_known(user) for user in users):
+            return False
+        views += views_of(view)
     return True
 
 
-def _is_seen(user: Operation) -> bool:
+def _is_known(user: Operation) -> bool:
     return (
         isinstance(user, AsyncExecuteOp | TimepointAwaitOp)
-        or user.name in READS
+        or user.name in HOST_READERS
         or user.has_trait(IsTerminator, value_if_unregistered=False)
     )
-
-
-def _is_name(user: Operation, result: OpResult, name: SSAValue) -> bool:
-    """Return whether a result is another name of an operand."""
-    if isinstance(user, TimepointAwaitOp):
-        return user.resource_operands[result.index] is name
-    return stored_in(user, result.index) is name

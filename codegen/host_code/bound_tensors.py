@@ -26,7 +26,7 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import dtype_of, integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import view
-from ...runtime.host.program import Register, RegisterValues
+from ...runtime.host.program import RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...tiling.packed_arrays import packed_extents, static_tiles
 from ...tiling.packed_layouts import PackedLayout
@@ -35,7 +35,15 @@ from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
 from .kernel_steps import run_kernel
 from .size_rules import bytes_of, inside_whole
-from .values import BoundTensor, HostResource, HostTensor, NotLowered, Shape
+from .values import (
+    BoundTensor,
+    HostResource,
+    HostTensor,
+    NotLowered,
+    Shape,
+    dynamic_words,
+    filled_words,
+)
 
 
 def bind_tensor(
@@ -120,7 +128,7 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
 
         def decode(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
             source, target, *sizes = numbers
-            shape = filled(bound.shape, sizes)
+            shape = filled_words(bound.shape, sizes)
             resource = Resource(view(source, stored_bytes(op, bound.type, shape)))
             array = np.ascontiguousarray(read_stored(op, resource, bound.type, _open(bound, shape)))
             view(target, array.nbytes)[:] = array.reshape(-1).view(np.uint8)
@@ -150,7 +158,7 @@ def write_tensor(
 
     def encode(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         target, source, *sizes = numbers
-        shape = filled(bound.shape, sizes)
+        shape = filled_words(bound.shape, sizes)
         array = view(source, prod(shape) * value.dtype.itemsize).view(value.dtype)
         needed = stored_bytes(op, bound.type, shape)
         stored = write_stored(op, array.reshape(shape), bound.type, needed, None)
@@ -158,12 +166,6 @@ def write_tensor(
         return ()
 
     _python(lowering, op, "encode", encode, bound, value)
-
-
-def filled(shape: Shape, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape with its registers replaced by numbers."""
-    rest = iter(sizes)
-    return tuple(size if isinstance(size, int) else next(rest) for size in shape)
 
 
 def _open(bound: BoundTensor, shape: Sequence[int]) -> list[int]:
@@ -180,9 +182,8 @@ def _python(
 ) -> None:
     why = f"no kernel lays {bound.type} out in bytes"
     lowering.program.interpreted.setdefault(op, why)
-    sizes = [size for size in bound.shape if isinstance(size, Register)]
     number = lowering.program.python(name, function)
-    words = (bound.contents.address, tensor.address, *sizes)
+    words = (bound.contents.address, tensor.address, *dynamic_words(bound.shape))
     lowering.builder.emit("python", number, (), words)
 
 
@@ -207,7 +208,7 @@ class Part:
 
         Raises OperationError if the slice is out of bounds.
         """
-        numbers, rank = filled(self.words, words), len(whole)
+        numbers, rank = filled_words(self.words, words), len(whole)
         lists = (numbers[first : first + rank] for first in (0, rank, 2 * rank))
         return slice_of(op, whole, *lists)
 
@@ -236,8 +237,8 @@ def copy_part(
 
     def copy(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
         address, other, *words = numbers
-        shape = filled(whole.shape, words)
-        slices = part.slices(op, shape, words[sum(isinstance(s, Register) for s in whole.shape) :])
+        shape = filled_words(whole.shape, words)
+        slices = part.slices(op, shape, words[len(dynamic_words(whole.shape)) :])
         array = view(address, prod(shape) * whole.dtype.itemsize).view(whole.dtype).reshape(shape)
         own = array[slices]
         data = view(other, own.nbytes).view(whole.dtype).reshape(own.shape)
@@ -249,7 +250,7 @@ def copy_part(
 
     why = "no kernel copies a part of a tensor in a binding"
     lowering.program.interpreted.setdefault(op, why)
-    words = [each for each in (*whole.shape, *part.words) if isinstance(each, Register)]
+    words = dynamic_words((*whole.shape, *part.words))
     number = lowering.program.python("part", copy)
     lowering.builder.emit("python", number, (), (whole.address, value.address, *words))
 
@@ -287,7 +288,7 @@ def _relay(
 STORES = ("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 
 
-def destination(
+def result_binding(
     lowering: FunctionLowering, value: SSAValue, shape: Shape, step: Step
 ) -> HostTensor | None:
     """Return the binding that a kernel's result is stored to, if it may be computed there.

@@ -23,7 +23,7 @@ MOST_PIECES = 16
 """The most pieces of a concatenation that get loops of their own."""
 
 
-def inside(writer: KernelWriter, index: Term, size: Term) -> Term:
+def in_range(writer: KernelWriter, index: Term, size: Term) -> Term:
     """Return the condition `0 <= index < size`."""
     code = writer.code
     return code.both(code.compare("sge", index, 0), code.compare("slt", index, size))
@@ -36,7 +36,7 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
         operation = value.owner
         if not isinstance(operation, Operation):
             continue
-        if value not in writer.results and not writer.is_inline(value):
+        if value not in writer.results and not writer.is_fused(value):
             continue
         if operation.name == "tensor.concat":
             sizes = [shape_of(operand)[-1] for operand in operation.operands]

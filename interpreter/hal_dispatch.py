@@ -13,8 +13,8 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value
 from ..tiling.packed_arrays import Bytes
 from .bindings import Binding
-from .frames import Exit, Frame
-from .kernels import bound_tensor, run_workgroups
+from .frames import Frame
+from .kernels import bound_tensor, exported_function, run_workgroups, workgroup_count
 from .registry import Results, Routine, impl
 from .storage import Resource
 
@@ -42,29 +42,22 @@ class Dispatch:
     def run(self, groups: tuple[int, ...], frame: Frame) -> Routine:
         """Run the kernel for so many workgroups along x, y and z, and write its outputs back."""
         bindings = [Binding(Resource(part)) for part in self.parts]
-        frame.device.memory[_INTERFACE] = Interface(self.constants, bindings)
+        frame.process.memory[_INTERFACE] = Interface(self.constants, bindings)
         yield run_workgroups(self._kernel(frame).regions[0], groups, (), frame)
         write_back(self.op, bindings, self.parts)
 
     def run_counted(self, workload: Sequence[Value], frame: Frame) -> Routine:
         """Run the kernel with the workgroup count that the export computes from the workload."""
-        groups: Sequence[Value] = (1, 1, 1)
-        if self.export.regions[0].blocks:
-            count = Frame(frame.device).run_region(self.export.regions[0], (None, *workload))
-            exit_: Exit = yield count
-            groups = exit_.values
-        yield self.run(tuple(int(number) for number in groups), frame)
+        groups = yield workgroup_count(self.export.regions[0], (None, *workload), frame)
+        yield self.run(groups, frame)
 
     def _kernel(self, frame: Frame) -> Operation:
         """Return the function that the export refers to. Raises OperationError."""
         name = symbol(self.export, "sym_name")
-        for inner in self.export.parent.ops if self.export.parent is not None else ():
-            if inner.name == "builtin.module":
-                first = inner.regions[0].block.first_op
-                found = frame.device.program.lookup(first, name) if first is not None else None
-                if found is not None and found.regions:
-                    return found
-        raise OperationError(self.op, f"dispatches @{name}, which is not defined")
+        found = exported_function(self.export, name, frame)
+        if found is None:
+            raise OperationError(self.op, f"dispatches @{name}, which is not defined")
+        return found
 
 
 def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes]) -> None:
@@ -72,16 +65,16 @@ def write_back(op: Operation, bindings: Sequence[Binding], parts: Sequence[Bytes
     accesses = integers(op, "resource_accesses") or (WRITES,) * len(parts)
     for binding, part, access in zip(bindings, parts, accesses, strict=True):
         if access & WRITES:
-            if binding.resource.tensor is not None:
+            if binding.resource.unresolved_tensor is not None:
                 raise OperationError(
-                    op, f"writes {binding.resource.written_as}, whose layout is not resolved"
+                    op, f"writes {binding.resource.written_type}, whose layout is not resolved"
                 )
             part[:] = binding.resource.contents
 
 
 @impl("hal.interface.constant.load")
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    given: Interface = frame.device.memory[_INTERFACE]
+    given: Interface = frame.process.memory[_INTERFACE]
     number = integer(op, "ordinal")
     if number >= len(given.constants):
         raise OperationError(op, f"loads constant {number} of {len(given.constants)}")
@@ -91,7 +84,7 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 @impl("hal.interface.binding.subspan")
 def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     offset, dims = operand_groups(op, operands)
-    given: Interface = frame.device.memory[_INTERFACE]
+    given: Interface = frame.process.memory[_INTERFACE]
     number = integer(op, "binding")
     if number >= len(given.bindings):
         raise OperationError(op, f"uses binding {number} of {len(given.bindings)}")

@@ -24,7 +24,7 @@ BUFFER_VIEW = "hal.buffer_view"
 
 def argument_types(function: Operation) -> list[Attribute]:
     """Return the types of a function's arguments, with tensor types for buffer views."""
-    return [_passed(argument) for argument in function.regions[0].blocks[0].args]
+    return [_argument_type(argument) for argument in function.regions[0].blocks[0].args]
 
 
 def result_types(function: Operation) -> list[Attribute]:
@@ -42,47 +42,51 @@ def result_types(function: Operation) -> list[Attribute]:
     if returned is None:
         return types
     return [
-        _returned(value, type_) if _is_view(type_) else type_
+        _value_type(value, type_) if _is_view(type_) else type_
         for value, type_ in zip(returned.operands, types, strict=True)
     ]
 
 
-def passed(function: Operation, inputs: Sequence[Value]) -> list[Value]:
+def wrap_buffer_views(function: Operation, inputs: Sequence[Value]) -> list[Value]:
     """Wrap input arrays as buffer views where the function takes views."""
     arguments = function.regions[0].blocks[0].args
     return [
-        BufferView(value, element_type(_passed(argument))) if _is_view(argument.type) else value
+        BufferView(value, element_type(_argument_type(argument)))
+        if _is_view(argument.type)
+        else value
         for argument, value in zip(arguments, inputs, strict=True)
     ]
 
 
-def shown_type(value: SSAValue) -> Attribute:
+def tensor_type_of(value: SSAValue) -> Attribute:
     """Return the type of a value; for a buffer view the type of its tensor, if known."""
-    return _returned(value, value.type)
+    return _value_type(value, value.type)
 
 
 def _is_view(type_: Attribute) -> bool:
     return type_.name == BUFFER_VIEW
 
 
-def _passed(argument: SSAValue, callers: tuple[Operation, ...] = ()) -> Attribute:
+def _argument_type(argument: SSAValue, callers: tuple[Operation, ...] = ()) -> Attribute:
     """Return the type of an argument. `callers` are the calls on the way to its function."""
     if _is_view(argument.type):
         for use in argument.uses:
-            found = _named_type(use.operation, IMPORTS)
+            found = _type_at_boundary(use.operation, IMPORTS)
             if found is None and (callee := _callee(use.operation, callers)) is not None:
                 inner = callee.regions[0].blocks[0].args[use.index]
-                found = _passed(inner, (*callers, use.operation))
+                found = _argument_type(inner, (*callers, use.operation))
             if found is not None and not _is_view(found):
                 return found
     return argument.type
 
 
-def _returned(value: SSAValue, type_: Attribute, callers: tuple[Operation, ...] = ()) -> Attribute:
+def _value_type(
+    value: SSAValue, type_: Attribute, callers: tuple[Operation, ...] = ()
+) -> Attribute:
     if not isinstance(value, OpResult):
-        return _passed(value)
+        return _argument_type(value)
     owner = value.op
-    if (named := _named_type(owner, EXPORTS)) is not None:
+    if (named := _type_at_boundary(owner, EXPORTS)) is not None:
         return named
     if (callee := _callee(owner, callers)) is not None:
         ends = [block.last_op for block in callee.regions[0].blocks]
@@ -91,7 +95,7 @@ def _returned(value: SSAValue, type_: Attribute, callers: tuple[Operation, ...] 
         ends = [block.last_op for region in owner.regions for block in region.blocks]
     for end in ends:
         if end is not None and len(end.operands) == len(owner.results):
-            found = _returned(end.operands[value.index], type_, callers)
+            found = _value_type(end.operands[value.index], type_, callers)
             if not _is_view(found):
                 return found
     return type_
@@ -112,7 +116,7 @@ def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None
     return None
 
 
-def _named_type(op: Operation, properties: dict[str, str]) -> Attribute | None:
+def _type_at_boundary(op: Operation, properties: dict[str, str]) -> Attribute | None:
     name = operation_name(op)
     if name in properties:
         return attribute(op, properties[name])

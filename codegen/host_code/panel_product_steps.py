@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
-from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
-from ..kernels.contractions import (
+from ..kernels.kernel_text import Bound, KernelText, SectionConstant
+from ..kernels.panel_products import (
     BATCHES,
     COLUMNS,
     FIRST_BATCH,
@@ -17,45 +17,17 @@ from ..kernels.contractions import (
     PANEL_COUNT,
     SECTION_COLUMNS,
     WORDS,
-    PackedProduct,
+    PanelProduct,
 )
-from ..kernels.kernel_text import Bound, KernelText, Portion
 from .function_lowering import FunctionLowering
 from .values import HostTensor
 
-Run = Callable[[KernelText, Mapping[Portion, IndexOrInt]], None]
-
-
-@contextmanager
-def counted_loop(
-    builder: Builder, start: IndexOrInt, stop: IndexOrInt, step: IndexOrInt
-) -> Generator[IndexOrInt]:
-    """Emit a loop over `range(start, stop, step)`; yield its index.
-
-    A loop that is known to run once is left out.
-    """
-    if (
-        isinstance(start, int)
-        and isinstance(stop, int)
-        and isinstance(step, int)
-        and start < stop <= start + step
-    ):
-        yield start
-        return
-    index = builder.register()
-    builder.move(index, start)
-    top, end = builder.label(), builder.label()
-    builder.jump_unless(builder.compare("slt", index, stop), end)
-    with builder.scope():
-        builder.bind_label(top)
-        yield index
-        builder.emit("loop", index, builder.hold(stop), builder.hold(step), top)
-    builder.bind_label(end)
+Run = Callable[[KernelText, Mapping[SectionConstant, IndexOrInt]], None]
 
 
 def run_product(
     lowering: FunctionLowering,
-    product: PackedProduct,
+    product: PanelProduct,
     sizes: Sequence[IndexOrInt],
     bound: dict[Bound, HostTensor | Register],
     run: Run,
@@ -88,8 +60,8 @@ def run_product(
         bound[name] = packed
         panels.append(packed.address)
     with (
-        counted_loop(builder, 0, batch, batches) as first_batch,
-        counted_loop(builder, 0, words, block) as first_word,
+        builder.loop(0, batch, batches) as first_batch,
+        builder.loop(0, words, block) as first_word,
     ):
         count = builder.minimum(batches, builder.subtract(batch, first_batch))
         depth_part = {
@@ -99,7 +71,7 @@ def run_product(
         left = builder.multiply(first_batch, row_panels)
         packed_rows = builder.multiply(count, row_panels)
         run(product.left, {FIRST_PANEL: left, PANEL_COUNT: packed_rows, **depth_part})
-        with counted_loop(builder, 0, column_panels, section) as first:
+        with builder.loop(0, column_panels, section) as first:
             width = builder.minimum(section, builder.subtract(column_panels, first))
             start = builder.add(builder.multiply(first_batch, column_panels), first)
             right = {FIRST_PANEL: start, PANEL_COUNT: builder.multiply(count, width)}

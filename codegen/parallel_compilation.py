@@ -22,7 +22,7 @@ _compiled = count(1)
 """Numbers the modules that this process compiles, for the display of activity."""
 
 
-def compile_side_by_side(texts: Sequence[Text]) -> list[bytes]:
+def compile_in_parallel(texts: Sequence[Text]) -> list[bytes]:
     """Return the object code of each module, for this machine."""
     found: list[bytes | None] = [None] * len(texts)
     left = list(reversed(range(len(texts))))

@@ -30,7 +30,7 @@ class Severity(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePosition:
     """A position in a file; line and column are 1-based."""
 
     file: str
@@ -47,7 +47,7 @@ class Diagnostic:
 
     severity: Severity
     message: str
-    place: Place | None = None
+    position: SourcePosition | None = None
     notes: tuple[Diagnostic, ...] = ()
 
 
@@ -56,18 +56,18 @@ def with_notes(diagnostic: Diagnostic, notes: Iterable[Diagnostic]) -> Diagnosti
     return replace(diagnostic, notes=tuple(notes))
 
 
-def error(message: str, place: Place | None = None) -> Diagnostic:
+def error(message: str, position: SourcePosition | None = None) -> Diagnostic:
     """Return an error without notes."""
-    return Diagnostic(Severity.ERROR, message, place)
+    return Diagnostic(Severity.ERROR, message, position)
 
 
-def places_of_location(location: Attribute) -> Iterator[Place]:
+def positions_of_location(location: Attribute) -> Iterator[SourcePosition]:
     """Yield the file positions in a location."""
     for position in file_positions(location):
-        yield Place(position.filename.data, position.line.data, position.column.data)
+        yield SourcePosition(position.filename.data, position.line.data, position.column.data)
 
 
-def place_of(operation: Operation) -> Place | None:
+def position_of(operation: Operation) -> SourcePosition | None:
     """Return the position of an operation in the source; `None` if unknown.
 
     If a pass created the operation without a location, the result is the position of the nearest
@@ -76,24 +76,24 @@ def place_of(operation: Operation) -> Place | None:
     for ancestor in enclosing(operation):
         candidate: Operation | None = ancestor
         while candidate is not None:
-            place = next(places_of_location(candidate.location), None)
-            if place is not None:
-                return place
+            position = next(positions_of_location(candidate.location), None)
+            if position is not None:
+                return position
             candidate = candidate.prev_op
     return None
 
 
-def describe_place(operation: Operation) -> str:
+def describe_position(operation: Operation) -> str:
     """Return the position of an operation as text, or its name if the position is unknown."""
-    return str(place_of(operation) or f"'{operation.name}'")
+    return str(position_of(operation) or f"'{operation.name}'")
 
 
-def _place_of_span(span: Span[str] | Span[bytes]) -> Place:
+def _position_of_span(span: Span[str] | Span[bytes]) -> SourcePosition:
     if isinstance(span.input, Source):
         line, column = span.input.line_and_column(span.start)
-        return Place(span.input.name, line, column)
+        return SourcePosition(span.input.name, line, column)
     location = span.get_location()
-    return Place(location.file, location.line, location.col)
+    return SourcePosition(location.file, location.line, location.col)
 
 
 def from_parse_error(failure: ParseError) -> Diagnostic:
@@ -101,10 +101,12 @@ def from_parse_error(failure: ParseError) -> Diagnostic:
     notes: tuple[Diagnostic, ...] = ()
     if isinstance(failure, MultipleSpansParseError):
         notes = tuple(
-            Diagnostic(Severity.NOTE, text or failure.ref_text or "see here", _place_of_span(span))
+            Diagnostic(
+                Severity.NOTE, text or failure.ref_text or "see here", _position_of_span(span)
+            )
             for span, text in failure.refs
         )
-    return Diagnostic(Severity.ERROR, failure.msg, _place_of_span(failure.span), notes)
+    return Diagnostic(Severity.ERROR, failure.msg, _position_of_span(failure.span), notes)
 
 
 def from_operation_error(failure: OperationError) -> Diagnostic:
@@ -127,12 +129,12 @@ def operation_diagnostic(
     return Diagnostic(
         severity,
         message if message.startswith(prefix) else prefix + message,
-        place_of(operation),
+        position_of(operation),
         tuple(
             Diagnostic(
                 Severity.NOTE,
                 note.message,
-                place_of(note.operation if note.operation is not None else operation),
+                position_of(note.operation if note.operation is not None else operation),
             )
             for note in notes
         ),
@@ -156,8 +158,8 @@ _COLORS = {
 
 
 def _render_one(diagnostic: Diagnostic, sources: list[Source], color: bool) -> str:
-    place, severity = diagnostic.place, diagnostic.severity
-    where = f"{place}: " if place is not None else ""
+    position, severity = diagnostic.position, diagnostic.severity
+    where = f"{position}: " if position is not None else ""
     if color:
         kind = f"{_COLORS[severity]}{severity.value}: {_PLAIN}"
         message = diagnostic.message
@@ -166,12 +168,12 @@ def _render_one(diagnostic: Diagnostic, sources: list[Source], color: bool) -> s
         text = f"{_BOLD}{where}{_PLAIN}{kind}{message}\n"
     else:
         text = f"{where}{severity.value}: {diagnostic.message}\n"
-    if place is None:
+    if position is None:
         return text
     for source in sources:
-        line = source.line_text(place.line) if source.name == place.file else None
+        line = source.line_text(position.line) if source.name == position.file else None
         if line is not None and line.strip():
-            above, _, _ = (excerpt := _excerpt(line, place.column)).rpartition("^")
+            above, _, _ = (excerpt := _excerpt(line, position.column)).rpartition("^")
             return text + (f"{above}{_GREEN}^{_PLAIN}\n" if color else excerpt)
     return text
 
