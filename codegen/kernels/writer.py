@@ -231,8 +231,8 @@ class KernelWriter:
         kernels do not support.
         """
         self.steps(block, arguments, loops, reduction_forms)
-        last = block.last_op
-        return () if last is None else tuple(self.scalar(operand) for operand in last.operands)
+        assert block.last_op is not None
+        return tuple(self.scalar(operand) for operand in block.last_op.operands)
 
     def steps(
         self,
@@ -244,9 +244,8 @@ class KernelWriter:
         """Write the code of a block as `body` does, without what it yields."""
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
-        for operation in block.ops:
-            if operation is block.last_op:
-                break
+        *operations, _ = block.ops
+        for operation in operations:
             form = reduction_forms.get(operation) if reduction_forms else None
             results = self._body_operation(operation, loops, form)
             for result, term in zip(operation.results, results, strict=True):
