@@ -33,8 +33,9 @@ from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
 from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .index_ranges import unproven
-from .product_sums import has_windows, product_factors
+from .product_sums import has_windows, is_long, product_factors, reduces_jointly
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
@@ -47,7 +48,7 @@ LARGEST_GROUP = 48
 LEAST_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
-KERNEL_ONLY = frozenset(("linalg.softmax",))
+KERNEL_ONLY = frozenset(("linalg.softmax", *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
@@ -148,7 +149,8 @@ def is_kernel(operation: Operation) -> bool:
     if not isinstance(operation.results[0].type, TensorType | AnyFloat):
         return False
     known = (
-        operation.name in KERNEL_ONLY
+        operation.name == "linalg.softmax"
+        or has_factorization_kernel(operation)
         or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None
@@ -213,29 +215,6 @@ def _is_free(operation: Operation) -> bool:
         return False
     body = view.body
     return body.first_op is body.last_op
-
-
-LONG = frozenset(
-    f"math.{name}"
-    for name in (
-        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "cbrt", "erf", "erfc", "powf"),
-        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
-        *("asinh", "acosh", "atanh"),
-    )
-)
-"""Functions that take long unless several elements fill vectors."""
-
-
-def _is_long(operation: Operation) -> bool:
-    view = structured_view(operation)
-    names = [operation.name] if view is None else [each.name for each in view.body.ops]
-    return not LONG.isdisjoint(names)
-
-
-def _reduces_jointly(root: Operation) -> bool:
-    """Return whether a kernel reduces to several results, as argmax does: no vectors are filled."""
-    view = structured_view(root)
-    return view is not None and len(view.outputs) > 1 and bool(view.reduction_loops)
 
 
 def _slides_over(root: Operation, operation: Operation) -> bool:
@@ -432,7 +411,7 @@ class _Planner:
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
-        if _is_long(operation) and _reduces_jointly(root):
+        if is_long(operation) and reduces_jointly(root):
             return None
         if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
             return None

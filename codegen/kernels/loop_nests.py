@@ -22,6 +22,7 @@ from .ast_builder import Term
 from .concatenations import concatenation_breaks
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
+from .factorizations import has_factorization_kernel, write_factorization
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -57,6 +58,8 @@ def write_kernel(
         return writer.finish(write_pack(writer, operation))
     if operation.name == "linalg.unpack":
         return writer.finish(write_unpack(writer, operation))
+    if has_factorization_kernel(operation):
+        return writer.finish(write_factorization(writer, operation))
     if has_tosa_kernel(operation):
         return writer.finish(write_tosa_kernel(writer, operation))
     if is_pointwise(operation):
