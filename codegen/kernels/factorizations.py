@@ -25,6 +25,9 @@ FACTORIZATIONS = ("stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo
 LARGEST = 96
 """The most rows of a matrix, or columns of a right side, that a kernel works on."""
 
+GROUP = 4
+"""The rows that a solve subtracts at once, so that the result is loaded and stored less often."""
+
 
 def has_factorization_kernel(op: Operation) -> bool:
     """Return whether a factorization or a solve has a kernel: of small matrices of known sizes."""
@@ -79,12 +82,13 @@ class _Matrix:
         """Store an element."""
         self.writer.store(self.value, self._position(row, column), element)
 
-    def add_product(self, row: Term, column: Term, left: Term, right: Term) -> None:
-        """Add a product to an element."""
+    def add_products(self, row: Term, column: Term, *pairs: tuple[Term, Term]) -> None:
+        """Add products to an element."""
         name = self.writer.element_of(self.value).name
-        code = self.writer.code
-        product = code.call(f"termf_{name}", left, right)
-        self.set(row, column, code.call(f"sumf_{name}", self.get(row, column), product))
+        code, total = self.writer.code, self.get(row, column)
+        for pair in pairs:
+            total = code.call(f"sumf_{name}", total, code.call(f"termf_{name}", *pair))
+        self.set(row, column, total)
 
 
 def _write_cholesky(writer: KernelWriter, op: Operation, batch: Indices) -> None:
@@ -136,7 +140,7 @@ def _factor(made: _Matrix, size: int) -> Term:
         with code.loop(following, size) as row:
             factor = code.call(f"negf_{name}", made.get(pivot, row))
             with code.loop(row, size) as column:
-                made.add_product(row, column, factor, made.get(pivot, column))
+                made.add_products(row, column, (factor, made.get(pivot, column)))
     return failed
 
 
@@ -188,16 +192,21 @@ class _Triangle:
 
 
 def _solve_left(made: _Matrix, triangle: _Triangle) -> None:
-    """Subtract the rows that are known from each row."""
+    """Subtract the rows that are known from each row, several at once."""
     code, size = made.writer.code, triangle.size
     columns = shape_of(made.value)[-1]
     with code.loop(0, size) as turn:
         row = turn if triangle.is_lower else code.subtract(size - 1, turn)
-        known = (0, row) if triangle.is_lower else (code.add(row, 1), size)
-        with code.loop(*known) as other:
-            factor = triangle.negative(row, other)
-            with code.loop(0, columns) as column:
-                made.add_product(row, column, factor, made.get(other, column))
+        first, last = (0, row) if triangle.is_lower else (code.add(row, 1), size)
+        groups = code.floor_divide(code.subtract(last, first), GROUP)
+        middle = code.add(first, code.multiply(groups, GROUP))
+        for start, stop, count in ((first, middle, GROUP), (middle, last, 1)):
+            with code.loop(start, stop, count) as other:
+                others = [code.add(other, each) for each in range(count)]
+                factors = [triangle.negative(row, each) for each in others]
+                with code.loop(0, columns) as column:
+                    known = [made.get(each, column) for each in others]
+                    made.add_products(row, column, *zip(factors, known, strict=True))
         with code.loop(0, columns) as column:
             made.set(row, column, triangle.divide(made.get(row, column), row))
 
@@ -211,4 +220,4 @@ def _solve_right(made: _Matrix, triangle: _Triangle) -> None:
         made.set(row, place, solved)
         unknown = (0, place) if triangle.is_lower else (code.add(place, 1), size)
         with code.loop(*unknown) as column:
-            made.add_product(row, column, triangle.negative(place, column), solved)
+            made.add_products(row, column, (triangle.negative(place, column), solved))
