@@ -31,7 +31,7 @@ from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import undefined
 from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
-from ..sharding.collectives import ALL_SLICE, COLLECTIVES, SHIFT, UPDATE_HALO
+from ..sharding.collectives import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
@@ -217,7 +217,7 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 _MEETINGS = tuple(
     name
     for name, row in COLLECTIVES.items()
-    if not row.is_message and row not in (ALL_SLICE, SHIFT, UPDATE_HALO)
+    if not row.is_message and not row.is_local and row not in (SHIFT, UPDATE_HALO)
 )
 """Collectives that are fully described by their table rows: the whole group meets once."""
 
@@ -295,8 +295,8 @@ def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
     return (result,)
 
 
-@impl("shard.all_slice")
-def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+@impl(*(name for name, row in COLLECTIVES.items() if row.is_local))
+def _local_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, group = _group(op, frame)
     parts = _located(op, partial(_received, op, 0))([operands[0]] * len(group))
     return (parts[group.index(frame.process.index)],)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,8 +30,8 @@ from .rules import lowers
 from .small_kernels import write_small_kernel
 from .values import HostTensor, Shape, element_dtype, type_shape
 
-FREE_SUMS = ("sumf_", "productf_", "termf_")
-"""Name prefixes of primitives that LLVM may reassociate or contract."""
+LARGE_WORK = 1 << 20
+"""An estimate of work for kernels that all workers of a device share."""
 
 Memory = HostTensor | Register
 """What a kernel is bound to: a tensor, or a scalar in a register."""
@@ -184,26 +183,23 @@ def dispatch(
         lowering.program.kernel(kernel, op),
         0,
         builder.hold(_needed_tiles(lowering, kernel, bound, constants)),
-        builder.hold(_told_work(builder, kernel, builder.add(work, products))),
+        builder.hold(_reported_work(builder, kernel, builder.add(work, products))),
         tuple(bindings),
         builder.hold_all(constants),
     )
 
 
-def _told_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
+def _reported_work(builder: Builder, kernel: KernelText, work: IndexOrInt) -> IndexOrInt:
     """Return the estimate of work that the `run` instruction carries.
 
     Below UNDIVIDED_WORK one call runs all tiles. LLVM may then order a reassociable sum
     differently, so that kernels with such sums get an estimate that keeps their tiles in calls of
     their own.
     """
-    if isinstance(work, int) and work >= UNDIVIDED_WORK:
-        return work
-    names = (each.id for each in ast.walk(kernel.function) if isinstance(each, ast.Name))
-    if not any(name.startswith(FREE_SUMS) for name in names):
+    if not kernel.has_free_sums:
         return work
     if isinstance(work, int):
-        return UNDIVIDED_WORK
+        return max(work, UNDIVIDED_WORK)
     return builder.compute("maxsi_i64", work, builder.constant(UNDIVIDED_WORK))
 
 
@@ -220,8 +216,8 @@ def run_kernel(
         "run",
         lowering.program.kernel(kernel, op),
         0,
-        builder.hold(_tiles(lowering, kernel, constants)),
-        builder.constant(1 << 20),
+        builder.hold(kernel.tiles.evaluate(builder, constants)),
+        builder.constant(LARGE_WORK),
         tuple(bindings),
         builder.hold_all(constants),
     )
@@ -242,7 +238,7 @@ def _needed_tiles(
     for each in kernel.writes:
         found = bound.get(each)
         written.append(builder.size(found.shape) if isinstance(found, HostTensor) else 1)
-    tiles = _tiles(lowering, kernel, constants)
+    tiles = kernel.tiles.evaluate(builder, constants)
     if not any(written):
         return 0
     if any(isinstance(size, int) and size > 0 for size in written):
@@ -252,18 +248,6 @@ def _needed_tiles(
         total = builder.add(total, size)
     some = builder.hold(builder.compare("ne", total, 0))
     return builder.compute("select_i64", some, builder.hold(tiles), builder.constant(0))
-
-
-def _tiles(
-    lowering: FunctionLowering, kernel: KernelText, constants: Sequence[IndexOrInt]
-) -> IndexOrInt:
-    """Return the number of tiles of a kernel."""
-    builder = lowering.builder
-    tiles: IndexOrInt = 1
-    for sizes, chunk in kernel.tiles.factors:
-        terms = [each if isinstance(each, int) else constants[int(each[1:])] for each in sizes]
-        tiles = builder.multiply(tiles, builder.ceiling_divide(builder.product(terms), chunk))
-    return tiles
 
 
 def _address(lowering: FunctionLowering, each: Bound, bound: Mapping[Bound, Memory]) -> Register:

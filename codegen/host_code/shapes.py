@@ -34,7 +34,7 @@ class HostShapes:
         number: Callable[[SSAValue], IndexOrInt],
         ask: Callable[[Operation], Sequence[Shape]],
     ) -> None:
-        self._builder = builder
+        self.builder = builder
         self._known = known
         self._number = number
         self._ask = ask
@@ -60,87 +60,122 @@ class HostShapes:
         static = shape_of(result)
         if all(size >= 0 for size in static):
             return static
-        computed = self.computed_shape(operation, result)
+        computed = _RULES.get(operation.name, _shape)(self, operation, result)
         return tuple(
             known if known >= 0 else size for known, size in zip(static, computed, strict=True)
         )
 
-    def computed_shape(self, operation: Operation, result: SSAValue) -> Shape:
-        """Return the shape of a result as it follows from the operands.
+    def mixed(self, operation: Operation, name: str, dynamic: Sequence[SSAValue]) -> Shape:
+        """Return a list of static and dynamic indices, such as `[1, %v]`."""
+        return self.filled(integers(operation, name), dynamic)
 
-        Raises OperationError for a slice whose type does not fit.
-        """
-        name = operation.name
-        static = shape_of(result)
-        if name in ("tensor.empty", "tensor.generate"):
-            return self._fill(static, operation.operands)
-        if name == "tensor.splat":
-            return self._fill(static, operation.operands[1:])
-        if name == "tensor.extract_slice":
-            groups = operand_groups(operation, operation.operands)
-            sizes = self.mixed(operation, "static_sizes", groups[2])
-            return tuple(sizes[dimension] for dimension in dimensions_of_part(operation, result))
-        if name == "tensor.pad":
-            return self._padded(operation)
-        if name == "tensor.concat":
-            return self._joined(operation)
-        if name in ("tensor.insert_slice", "tensor.insert", "linalg.pack", "linalg.unpack"):
-            return self.shape(operation.operands[1])
-        if name in ELEMENTWISE:
-            return self._broadcast(operation)
-        if name in TOSA_KERNELS:
-            return self._combined(operation)
-        if name == "tensor.collapse_shape":
-            source = self.shape(operation.operands[0])
-            groups = integer_lists(operation, "reassociation")
-            return tuple(self._builder.size([source[each] for each in group]) for group in groups)
-        view = structured_view(operation)
-        if view is not None:
-            position = next(i for i, each in enumerate(operation.results) if each is result)
-            return self.shape(view.outputs[position])
-        if is_scalar_operation(name) or name in ("tensor.cast", "tensor.bitcast", "linalg.softmax"):
-            tensors = [each for each in operation.operands if isinstance(each.type, TensorType)]
-            return self.shape(tensors[0])
-        return self._asked(operation, result)
+    def filled(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> Shape:
+        """Return sizes in which `DYNAMIC_INDEX` marks those that are operands."""
+        return mixed_list(static, map(self._number, dynamic))
 
-    def _asked(self, operation: Operation, result: SSAValue) -> Shape:
+    def asked(self, operation: Operation, result: SSAValue) -> Shape:
+        """Return the shape of a result as `ask` tells it."""
         shapes = zip(operation.results, self._ask(operation), strict=True)
         return next(shape for each, shape in shapes if each is result)
 
-    def mixed(self, operation: Operation, name: str, dynamic: Sequence[SSAValue]) -> Shape:
-        """Return a list of static and dynamic indices, such as `[1, %v]`."""
-        return mixed_list(integers(operation, name), map(self._number, dynamic))
 
-    def _fill(self, static: Sequence[int], dynamic: Sequence[SSAValue]) -> Shape:
-        return mixed_list(static, map(self._number, dynamic))
+Rule = Callable[[HostShapes, Operation, SSAValue], Shape]
+"""Returns the shape of a result as it follows from the operands."""
 
-    def _joined(self, operation: Operation) -> Shape:
-        axis = integer(operation, "dim")
-        shapes = [self.shape(operand) for operand in operation.operands]
-        total: IndexOrInt = 0
-        for shape in shapes:
-            total = self._builder.add(total, shape[axis])
-        return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
 
-    def _broadcast(self, operation: Operation) -> Shape:
-        shapes = [self.shape(each) for each in operation.operands if is_read(operation, each)]
-        # Zero points, such as those of tosa.negate, are not broadcast.
-        alike = [shape for shape in shapes if len(shape) == len(shapes[0])]
-        return tuple(reduce(self._builder.broadcast, sizes) for sizes in zip(*alike, strict=True))
+def _shape(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    """Return the shape of a result of an operation that has no rule by its name."""
+    view = structured_view(operation)
+    if view is not None:
+        position = next(i for i, each in enumerate(operation.results) if each is result)
+        return shapes.shape(view.outputs[position])
+    if is_scalar_operation(operation.name):
+        return _first_tensor(shapes, operation, result)
+    return shapes.asked(operation, result)
 
-    def _combined(self, operation: Operation) -> Shape:
-        first = self.shape(operation.operands[0])
-        if operation.name == "tosa.matmul":
-            return (*first[:2], self.shape(operation.operands[1])[2])
-        axis = integer(operation, "axis")
-        return (*first[:axis], 1, *first[axis + 1 :])
 
-    def _padded(self, operation: Operation) -> Shape:
-        source, low, high = operand_groups(operation, operation.operands)
-        lows = self.mixed(operation, "static_low", low)
-        highs = self.mixed(operation, "static_high", high)
-        add = self._builder.add
-        return tuple(
-            add(add(before, size), after)
-            for before, size, after in zip(lows, self.shape(source[0]), highs, strict=True)
-        )
+def _first_tensor(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    tensors = [each for each in operation.operands if isinstance(each.type, TensorType)]
+    return shapes.shape(tensors[0])
+
+
+def _destination(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    return shapes.shape(operation.operands[1])
+
+
+def _filled(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    return shapes.filled(shape_of(result), operation.operands)
+
+
+def _splat(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    return shapes.filled(shape_of(result), operation.operands[1:])
+
+
+def _slice(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    """Return the shape of a slice. Raises OperationError if its type does not fit."""
+    groups = operand_groups(operation, operation.operands)
+    sizes = shapes.mixed(operation, "static_sizes", groups[2])
+    return tuple(sizes[dimension] for dimension in dimensions_of_part(operation, result))
+
+
+def _collapsed(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    source = shapes.shape(operation.operands[0])
+    groups = integer_lists(operation, "reassociation")
+    return tuple(shapes.builder.size([source[each] for each in group]) for group in groups)
+
+
+def _concatenated(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    axis = integer(operation, "dim")
+    first, *rest = (shapes.shape(operand) for operand in operation.operands)
+    total = reduce(shapes.builder.add, (shape[axis] for shape in rest), first[axis])
+    return (*first[:axis], total, *first[axis + 1 :])
+
+
+def _padded(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    source, low, high = operand_groups(operation, operation.operands)
+    lows = shapes.mixed(operation, "static_low", low)
+    highs = shapes.mixed(operation, "static_high", high)
+    add = shapes.builder.add
+    return tuple(
+        add(add(before, size), after)
+        for before, size, after in zip(lows, shapes.shape(source[0]), highs, strict=True)
+    )
+
+
+def _broadcast(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    read = [shapes.shape(each) for each in operation.operands if is_read(operation, each)]
+    # Zero points, such as those of tosa.negate, are not broadcast.
+    alike = [shape for shape in read if len(shape) == len(read[0])]
+    return tuple(reduce(shapes.builder.broadcast, sizes) for sizes in zip(*alike, strict=True))
+
+
+def _reduced(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    source, axis = shapes.shape(operation.operands[0]), integer(operation, "axis")
+    return (*source[:axis], 1, *source[axis + 1 :])
+
+
+def _multiplied(shapes: HostShapes, operation: Operation, result: SSAValue) -> Shape:
+    left, right = (shapes.shape(each) for each in operation.operands[:2])
+    return (*left[:2], right[2])
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(ELEMENTWISE, _broadcast),
+    **dict.fromkeys(TOSA_KERNELS, _reduced),
+    "linalg.pack": _destination,
+    "linalg.softmax": _first_tensor,
+    "linalg.unpack": _destination,
+    "tensor.bitcast": _first_tensor,
+    "tensor.cast": _first_tensor,
+    "tensor.collapse_shape": _collapsed,
+    "tensor.concat": _concatenated,
+    "tensor.empty": _filled,
+    "tensor.extract_slice": _slice,
+    "tensor.generate": _filled,
+    "tensor.insert": _destination,
+    "tensor.insert_slice": _destination,
+    "tensor.pad": _padded,
+    "tensor.splat": _splat,
+    "tosa.matmul": _multiplied,
+}
+"""The shape of an operation's result; elementwise and structured operations need no rule."""

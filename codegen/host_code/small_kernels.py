@@ -35,8 +35,6 @@ class _Steps:
         self.bindings: dict[str, int] = {}
         self.steps: list[tuple[str, str, Sequence[str]]] = []
         """Result, instruction and operands; `load_f32` and `store_f32` are instructions here."""
-        if text.constants or text.failures or text.tiles.evaluate(()) != 1:
-            raise _NotSmall
         for statement in text.function.body[:-1]:
             self._statement(statement)
 
@@ -114,6 +112,8 @@ def _parts(name: str, kind: str, count: int) -> list[str]:
 
 def write_small_kernel(builder: Builder, text: KernelText, bindings: Sequence[Register]) -> bool:
     """Inline a kernel on some addresses if it only computes one element; return whether it does."""
+    if text.constants or text.failures or text.tiles.evaluate(builder, ()) != 1:
+        return False
     try:
         found = _Steps(text)
     except _NotSmall:

@@ -53,6 +53,8 @@ class AstBuilder(FoldingIndices[str]):
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
+        self.primitives: set[str] = set()
+        """The names of the primitives that the code calls."""
         self._blocks: list[list[ast.stmt]] = [self.body]
         self._known: list[dict[Hashable, object]] = [{}]
         self._count = 0
@@ -205,6 +207,7 @@ class AstBuilder(FoldingIndices[str]):
         self._blocks[-1].append(ast.Expr(self._call(primitive, arguments)))
 
     def _call(self, primitive: str, arguments: Sequence[Term]) -> ast.expr:
+        self.primitives.add(primitive)
         return ast.Call(
             ast.Name(primitive, ast.Load()), [term_expression(each) for each in arguments], []
         )
@@ -225,6 +228,12 @@ class AstBuilder(FoldingIndices[str]):
         if element.is_float:
             return self.float_constant(float(value), element.register)
         return self.integer_constant(value, element.name)
+
+    def rounded(self, value: Term, element: Element) -> Term:
+        """Round a value in the register of an element to the element, if that is a narrow float."""
+        if not element.is_narrow_float:
+            return value
+        return self.call(f"convertf_{element.register}_{element.name}", value)
 
     def index_instruction(self, name: str, left: Term, right: Term) -> str:
         operator = _OPERATORS.get(name)

@@ -44,11 +44,11 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
             if is_last and min(sizes) >= 0 and len(sizes) <= MOST_PIECES:
                 found.update(accumulate(sizes[:-1]))
         else:
-            found |= concatenation_breaks(writer, _at_same_indices(operation))
+            found |= concatenation_breaks(writer, read_at_result_indices(operation))
     return found
 
 
-def _at_same_indices(operation: Operation) -> list[SSAValue]:
+def read_at_result_indices(operation: Operation) -> list[SSAValue]:
     """Return the tensors that an elementwise operation reads at the result's indices."""
     if is_scalar_operation(operation.name):
         return [each for each in operation.operands if isinstance(each.type, TensorType)]

@@ -94,7 +94,7 @@ def is_pointwise(operation: Operation) -> bool:
     if name.startswith("tosa."):
         return is_pointwise_tosa(operation)
     if name in ("tensor.extract_slice", "tensor.insert_slice"):
-        return _is_known_slice(operation)
+        return _is_statically_in_bounds(operation)
     if name in RULES:
         return True
     if is_scalar_operation(name):
@@ -104,7 +104,7 @@ def is_pointwise(operation: Operation) -> bool:
     return view is not None and is_pointwise_view(view)
 
 
-def _is_known_slice(operation: Operation) -> bool:
+def _is_statically_in_bounds(operation: Operation) -> bool:
     """Return whether a slice is statically in bounds; the host checks all others first."""
     group = 1 if operation.name == "tensor.extract_slice" else 2
     if any(operand_groups(operation, operation.operands)[group:]):
@@ -374,7 +374,7 @@ class _Planner:
             numbers = (each for each in operation.operands if not _is_tensor(each))
             self.wanted_by_host.update(each for each in numbers if not _is_float(each))
             return
-        roots = self._fusing_roots(operation)
+        roots = self._fusing_roots(operation, may_fail=may_fail)
         if roots is not None and read:
             plan.shapes.add(operation)
             plan.fused.update(operation.results)
@@ -390,7 +390,9 @@ class _Planner:
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
 
-    def _fusing_roots(self, operation: Operation) -> dict[Operation, Access] | None:
+    def _fusing_roots(
+        self, operation: Operation, *, may_fail: bool
+    ) -> dict[Operation, Access] | None:
         """Return the kernels that fuse an operation, or `None` if its results are stored."""
         if not self._is_pointwise(operation) or any(
             each in self.wanted_by_host for each in operation.results
@@ -413,7 +415,7 @@ class _Planner:
         ((root, access),) = roots.items()
         if is_long(operation) and reduces_jointly(root):
             return None
-        if unproven(operation) and not (access is Access.EACH and self._is_next(root)):
+        if may_fail and not (access is Access.EACH and self._is_next(root)):
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
         return roots if once else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from ...ir.index_folding import FoldingIndices, V
 from .ast_builder import Term
 
 FIRST_FAILURE = 64
@@ -58,6 +59,16 @@ class FailedValue:
 Constant = SizeConstant | IndexConstant | SectionConstant | FailedValue
 
 
+def constant_name(number: int) -> str:
+    """Return the variable of a kernel's constant."""
+    return f"c{number}"
+
+
+def term_value(term: Term, constants: Sequence[int | V]) -> int | V:
+    """Return a number, or the value of the constant that a term names."""
+    return term if isinstance(term, int) else constants[int(term[1:])]
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A check of a kernel: the operation and the message of its error.
@@ -72,8 +83,7 @@ class Failure:
 
     def text(self, constants: Sequence[int]) -> str:
         """Return the message, given the kernel's constants after it has failed."""
-        size = self.size if isinstance(self.size, int) else constants[int(self.size[1:])]
-        return self.message.format(found=constants[-1], size=size)
+        return self.message.format(found=constants[-1], size=term_value(self.size, constants))
 
 
 @dataclass
@@ -84,7 +94,9 @@ class KernelText:
     - `reads`, `writes`: the values that are bound, `writes` first;
     - `constants`: what the host passes for each constant;
     - `tiles`: the number of tiles, as a function of the constants;
-    - `failures`: the checks, in the order of their statuses.
+    - `failures`: the checks, in the order of their statuses;
+    - `has_free_sums`: whether LLVM may order the terms of its sums differently, depending on the
+      loops around them.
     """
 
     function: ast.FunctionDef
@@ -92,7 +104,8 @@ class KernelText:
     writes: tuple[Bound, ...]
     constants: tuple[Constant, ...]
     tiles: TileCount
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[Failure, ...]
+    has_free_sums: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +114,12 @@ class TileCount:
 
     factors: tuple[tuple[tuple[Term, ...], int], ...] = ()
 
-    def evaluate(self, constants: Sequence[int]) -> int:
+    def evaluate(self, indices: FoldingIndices[V], constants: Sequence[int | V]) -> int | V:
         """Return the number of tiles for given values of the kernel's constants."""
-        count = 1
+        count: int | V = 1
         for sizes, chunk in self.factors:
-            product = 1
-            for size in sizes:
-                product *= size if isinstance(size, int) else constants[int(size[1:])]
-            count *= -(-product // chunk)
+            size = indices.product([term_value(each, constants) for each in sizes])
+            count = indices.multiply(count, indices.ceiling_divide(size, chunk))
         return count
 
 

@@ -22,7 +22,7 @@ from .ast_builder import Term
 from .concatenations import concatenation_breaks
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
-from .factorizations import has_factorization_kernel, write_factorization
+from .factorizations import FACTORIZATIONS, write_factorization
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -33,7 +33,7 @@ from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import flat_loop, write_tiled_loops
 from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
-from .tosa_kernels import has_tosa_kernel, write_tosa_kernel
+from .tosa_kernels import TOSA_KERNELS, write_tosa_kernel
 from .transposes import write_transpose, write_with_transposes
 from .writer import Indices, KernelWriter, LinearIndices
 
@@ -50,18 +50,9 @@ def write_kernel(
     Raises OperationError if the operation, or one that is fused into it, has no kernel.
     """
     writer = KernelWriter(operation, tuple(results), is_fused, write_element)
-    if operation.name == "scf.for":
-        return writer.finish(write_element_loop(writer, operation))
-    if operation.name == "linalg.softmax":
-        return writer.finish(_write_softmax(writer, operation))
-    if operation.name == "linalg.pack":
-        return writer.finish(write_pack(writer, operation))
-    if operation.name == "linalg.unpack":
-        return writer.finish(write_unpack(writer, operation))
-    if has_factorization_kernel(operation):
-        return writer.finish(write_factorization(writer, operation))
-    if has_tosa_kernel(operation):
-        return writer.finish(write_tosa_kernel(writer, operation))
+    rule = KERNELS.get(operation.name)
+    if rule is not None:
+        return writer.finish(rule(writer, operation))
     if is_pointwise(operation):
         return writer.finish(_write_pointwise(writer))
     tile = mmt4d_tile(operation, is_fused)
@@ -247,3 +238,14 @@ def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
             writer.store(result, position, quotient)
 
     return write_tiled_loops(code, (*shape[:axis], *shape[axis + 1 :]), inner)
+
+
+KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
+    **dict.fromkeys(FACTORIZATIONS, write_factorization),
+    **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
+    "linalg.pack": write_pack,
+    "linalg.softmax": _write_softmax,
+    "linalg.unpack": write_unpack,
+    "scf.for": write_element_loop,
+}
+"""Operations with loops of their own."""

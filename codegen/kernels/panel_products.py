@@ -28,7 +28,7 @@ from .expressions import write_element
 from .fusion import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
 from .mmt4d import Side, gains_from_repacking, mmt4d_tile, panel_blocks
-from .panels import Loops, PanelPacking
+from .panels import PanelPacking
 from .permuted_operands import fold_permutations
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
@@ -129,8 +129,8 @@ class _ProductWriter:
         return PanelProduct(
             contraction,
             self.panels,
-            self._pack(0, contraction.rows),
-            self._pack(1, contraction.columns),
+            self._pack(0),
+            self._pack(1),
             self._multiply(),
         )
 
@@ -138,26 +138,13 @@ class _ProductWriter:
         operation = self.contraction.view.operation
         return KernelWriter(operation, (result,), self._is_fused, write_element)
 
-    def _pack(self, position: int, group: Loops) -> KernelText:
+    def _pack(self, position: int) -> KernelText:
         """Write the kernel that packs an operand."""
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
         first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
         sizes = loop_sizes(writer, contraction.view)
-        packing = PanelPacking(
-            writer,
-            contraction.view.inputs[position],
-            contraction.view.maps[position],
-            contraction.factors[position],
-            contraction.batch,
-            group,
-            contraction.depth,
-            sizes,
-            contraction.element,
-            self.tile,
-            position == 0,
-            *self._words(writer, sizes),
-        )
+        packing = PanelPacking(writer, contraction, position, sizes, *self._words(writer, sizes))
         base = writer.address(panels)
         code, together = writer.code, packing.together
         with code.loop("first", "last") as tile:

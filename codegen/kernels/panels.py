@@ -20,6 +20,7 @@ from ...runtime.abi.elements import Element, element_by_name, integer_element
 from ..microkernels.products import Tile
 from ..microkernels.transposes import square_of
 from .ast_builder import AstBuilder, Term
+from .contractions import Contraction
 from .product_sums import I32, Factor
 from .static_values import constant_attribute
 from .writer import Indices, KernelWriter
@@ -49,45 +50,63 @@ def set_loops(
 
 @dataclass(frozen=True, slots=True)
 class PanelPacking:
-    """How an operand is packed.
+    """How an operand of a product is packed.
 
-    - `batch`, `across`, `depth`: its loops by their role; `across` are those along the panels'
-      width;
+    - `position`: the operand's position: panels of operand 0 consist of rows, those of operand 1 of
+      columns;
     - `sizes`: the trip counts of all loops of the product;
-    - `total`: the element type of the sums;
-    - `tile`: what the microkernel multiplies at once;
-    - `is_left`: whether panels consist of rows, not of columns;
     - `first_word`, `words`: the words of depth that panels hold.
     """
 
     writer: KernelWriter
-    operand: SSAValue
-    map: AffineMap
-    factor: Factor
-    batch: Loops
-    across: Loops
-    depth: Loops
+    contraction: Contraction
+    position: int
     sizes: Indices
-    total: Element
-    tile: Tile
-    is_left: bool
     first_word: Term
     words: Term
 
     @property
+    def operand(self) -> SSAValue:
+        """The operand."""
+        return self.contraction.view.inputs[self.position]
+
+    @property
+    def tile(self) -> Tile:
+        """What the microkernel multiplies at once."""
+        return self.contraction.tile
+
+    @property
+    def _map(self) -> AffineMap:
+        """The operand's indexing map."""
+        return self.contraction.view.maps[self.position]
+
+    @property
+    def _factor(self) -> Factor:
+        return self.contraction.factors[self.position]
+
+    @property
+    def _is_left(self) -> bool:
+        return self.position == 0
+
+    @property
+    def _across(self) -> Loops:
+        """The loops along the width of panels."""
+        return self.contraction.rows if self._is_left else self.contraction.columns
+
+    @property
     def element(self) -> Element:
         """The element of a panel: a word of several terms, or the type of the sums."""
-        return self.total if self.tile.terms == 1 else I32
+        return self.contraction.element if self.tile.terms == 1 else I32
 
     @property
     def width(self) -> int:
         """The rows or columns of a panel."""
-        return self.tile.rows if self.is_left else self.tile.columns
+        return self.tile.rows if self._is_left else self.tile.columns
 
     @property
     def _is_in_rows(self) -> bool:
         """Whether the words of a row are contiguous."""
-        return self.is_left and self.tile.step > 1
+        return self._is_left and self.tile.step > 1
 
     @property
     def _bits(self) -> Element | None:
@@ -98,7 +117,7 @@ class PanelPacking:
 
     def _lies_along(self, loops: Loops) -> bool:
         """Return whether a group is one loop, along which the stored operand is contiguous."""
-        last, value = self.map.results[-1], self.operand
+        last, value = self._map.results[-1], self.operand
         return (
             isinstance(last, AffineDimExpr)
             and loops == (last.position,)
@@ -110,7 +129,7 @@ class PanelPacking:
     def _is_vector(self) -> bool:
         """Whether elements across a panel are read and written as vectors."""
         is_even = self.width % self.tile.lanes == 0 and not self._is_in_rows
-        return is_even and self._lies_along(self.across)
+        return is_even and self._lies_along(self._across)
 
     @property
     def together(self) -> int:
@@ -155,7 +174,7 @@ class PanelPacking:
         A complete word has all of its terms.
         """
         code = self.writer.code
-        count = code.product([self.sizes[loop] for loop in self.across])
+        count = code.product([self.sizes[loop] for loop in self._across])
         whole = code.floor_divide(self._terms_left, self.tile.terms)
         return count, self.words, code.minimum(whole, self.words)
 
@@ -163,7 +182,7 @@ class PanelPacking:
     def _terms_left(self) -> Term:
         """The terms of the depth from the first word on."""
         code = self.writer.code
-        depth = code.product([self.sizes[loop] for loop in self.depth])
+        depth = code.product([self.sizes[loop] for loop in self.contraction.depth])
         return code.subtract(depth, code.multiply(self.first_word, self.tile.terms))
 
     def _write_panel(self, base: Term, work: Term, number: Term) -> None:
@@ -189,7 +208,7 @@ class PanelPacking:
                 self._write_elements(batch, first, (0, whole), lanes, store)
         else:
             copied = 0
-            if self._is_in_rows and self._lies_along(self.depth):
+            if self._is_in_rows and self._lies_along(self.contraction.depth):
                 copied = self._copy_rows(base, work, batch, first, lanes)
             self._write_elements(batch, first, (copied, whole), lanes, store)
         self._finish(base, work, batch, first, lanes)
@@ -204,7 +223,7 @@ class PanelPacking:
             row, pitch, column = (word, self.width, lane)
             if self._is_in_rows:
                 row, pitch, column = (lane, words, word)
-            if self.is_left and self.tile.flips:
+            if self._is_left and self.tile.flips:
                 mask = code.integer_constant(self.tile.flips, self.element.name)
                 value = code.call(f"xori_{self.element.name}", value, mask)
             place = code.add(start, code.add(code.multiply(row, pitch), column))
@@ -257,22 +276,22 @@ class PanelPacking:
     def _transpose(self) -> Callable[[Term, Term, Term, Term], Term] | None:
         """The method that copies full panels by transposing squares, `None` if none applies."""
         if self._is_in_rows:
-            return self._transpose_rows if self._lies_along(self.across) else None
+            return self._transpose_rows if self._lies_along(self._across) else None
         return self._transpose_words if self._has_words_in_rows else None
 
     @property
     def _has_words_in_rows(self) -> bool:
         """Whether words are contiguous along the depth, and rows of them are equally far apart."""
-        places = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
-        if not self._lies_along(self.depth) or not self.across:
+        places = [each.position for each in self._map.results if isinstance(each, AffineDimExpr)]
+        if not self._lies_along(self.contraction.depth) or not self._across:
             return False
-        start = places.index(self.across[0])
-        is_even = tuple(places[start : start + len(self.across)]) == self.across
+        start = places.index(self._across[0])
+        is_even = tuple(places[start : start + len(self._across)]) == self._across
         if self._bits is None:
             return is_even and self.writer.element_of(self.operand) == self.element
-        depth = self.sizes[self.depth[0]]
+        depth = self.sizes[self.contraction.depth[0]]
         is_whole = isinstance(depth, int) and depth % self.tile.terms == 0
-        return is_even and is_whole and not (self.is_left and self.tile.flips)
+        return is_even and is_whole and not (self._is_left and self.tile.flips)
 
     def _transpose_words(self, base: Term, work: Term, batch: Term, first: Term) -> Term:
         """Copy the words of full panels of a row-major operand; return how many are copied."""
@@ -280,8 +299,8 @@ class PanelPacking:
         _, words, whole = self._counts()
         bytes_, shape = self.element.storage_bytes, self.writer.shape(self.operand)
         square = square_of(bytes_)
-        row = [each.position for each in self.map.results if isinstance(each, AffineDimExpr)]
-        inner = shape[row.index(self.across[-1]) + 1 :]
+        row = [each.position for each in self._map.results if isinstance(each, AffineDimExpr)]
+        inner = shape[row.index(self._across[-1]) + 1 :]
         pitch = code.floor_divide(code.product(inner), terms)
         start = code.multiply(work, code.multiply(words, width))
         copied = code.multiply(code.floor_divide(whole, square), square)
@@ -328,7 +347,7 @@ class PanelPacking:
         """Write words of full panels as vectors; lanes beyond `width` belong to the next panels."""
         code, tile = self.writer.code, self.tile
         stored = self.writer.element_of(self.operand)
-        loaded = self._bits or self.factor.loaded(stored)
+        loaded = self._bits or self._factor.loaded(stored)
         with code.loop(*words) as word:
             for lane in range(0, panels * self.width, tile.lanes):
                 values: list[Term] = []
@@ -365,8 +384,8 @@ class PanelPacking:
 
         if (
             self._is_in_rows
-            or not isinstance(last := self.map.results[-1], AffineDimExpr)
-            or last.position not in self.across
+            or not isinstance(last := self._map.results[-1], AffineDimExpr)
+            or last.position not in self._across
         ):
             with code.loop(0, lanes) as lane, code.loop(*words) as word:
                 copy(word, lane)
@@ -379,10 +398,14 @@ class PanelPacking:
         code = self.writer.code
         term = code.add(code.multiply(self.first_word, self.tile.terms), term)
         point: list[Term] = [0] * len(self.sizes)
-        parts = ((self.batch, batch), (self.across, across), (self.depth, term))
+        parts = (
+            (self.contraction.batch, batch),
+            (self._across, across),
+            (self.contraction.depth, term),
+        )
         for loops, index in parts:
             set_loops(code, point, loops, self.sizes, index)
-        return self.writer.apply_map(self.map, tuple(point))
+        return self.writer.apply_map(self._map, tuple(point))
 
     def _term(self, batch: Term, across: Term, term: Term) -> Term:
         """Return an element of the operand, or its bits, in the type of the panel's elements."""
@@ -396,7 +419,7 @@ class PanelPacking:
         source = element_by_name(stored.register)
         if source == self.element:
             return value
-        conversion = self.factor.conversion(self.element)
+        conversion = self._factor.conversion(self.element)
         return code.call(f"{conversion}_{source.name}_{self.element.name}", value)
 
     def _moved(self, value: Term, number: int) -> Term:

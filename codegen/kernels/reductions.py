@@ -91,9 +91,7 @@ def reduction_kernel(
         total = _combined(code, name, source, target, participants, index)
         if kind is ReductionKind.AVERAGE:
             total = _average(code, target, participants, total)
-        if target.is_narrow_float:
-            total = code.call(f"convertf_f32_{target.name}", total)
-        code.run(f"store_{target.name}_0", "b0", index, total)
+        code.run(f"store_{target.name}_0", "b0", index, code.rounded(total, target))
     bindings = [fetch(f"b{i}", "bindings", i) for i in range(participants + 1)]
     function = kernel_function([*bindings, fetch("count", "constants", 0), *code.body])
     return compile_kernels([function])[0]

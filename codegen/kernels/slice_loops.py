@@ -101,7 +101,7 @@ class _Turn:
             and insert.operands[1] is tensor
             and insert.operands[0] is not tensor
             and new.has_one_use()
-            and _is_known_slice(insert, tensor, insert.operands[0])
+            and _is_static_unit_stride_slice(insert, tensor, insert.operands[0])
             and all(
                 use.operation is insert or self._may_read(use.operation, insert)
                 for use in tensor.uses
@@ -140,7 +140,9 @@ class _Turn:
         if operation.name == "tensor.extract_slice":
             source = operation.operands[0]
             is_outside = source in self._updates or not self._is_made_here(source)
-            return is_outside and _is_known_slice(operation, source, operation.results[0])
+            return is_outside and _is_static_unit_stride_slice(
+                operation, source, operation.results[0]
+            )
         if is_scalar_operation(operation.name):
             tensors += [each for each in operation.operands if isinstance(each.type, TensorType)]
             return len(set(map(shape_of, tensors))) == 1
@@ -177,7 +179,7 @@ def _fits(operand: SSAValue, affine_map: AffineMap, sizes: Sequence[int | None])
     )
 
 
-def _is_known_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> bool:
+def _is_static_unit_stride_slice(operation: Operation, whole: SSAValue, part: SSAValue) -> bool:
     """Return whether a slice has unit strides and static sizes, which are those of the part."""
     sizes = integers(operation, "static_sizes")
     return (

@@ -55,12 +55,6 @@ def _accumulator(element: Element) -> Element:
     return element_by_name(element.register) if element.is_float else element
 
 
-def _narrowed(writer: KernelWriter, value: Term, element: Element) -> Term:
-    if element.is_narrow_float:
-        return writer.code.call(f"convertf_f32_{element.name}", value)
-    return value
-
-
 def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
     """Reduce along one dimension from its first element on, or from the unit if it may be empty."""
     code = writer.code
@@ -83,7 +77,7 @@ def _write_reduction(writer: KernelWriter, op: Operation) -> TileCount:
             term = writer.element(source, at(index))
             code.set(total, code.call(f"{primitive}_{wide.name}", total, term))
         position = code.linear(indices, writer.shape(result))
-        writer.store(result, position, _narrowed(writer, total, element))
+        writer.store(result, position, code.rounded(total, element))
 
     return write_tiled_loops(code, writer.shape(result), inner)
 
@@ -126,7 +120,7 @@ def _write_matmul(writer: KernelWriter, op: Operation) -> TileCount:
         with code.loop(0, depth) as step:
             term = product(batch, row, step, column)
             code.set(total, code.call(f"{add}_{wide.name}", total, term))
-        writer.store(result, at(batch, row, column), _narrowed(writer, total, element))
+        writer.store(result, at(batch, row, column), code.rounded(total, element))
 
     if element == wide:
         return write_tiled_loops(code, writer.shape(result)[:2], whole_row)

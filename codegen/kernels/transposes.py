@@ -13,15 +13,11 @@ from functools import partial
 from itertools import product
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 
-from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import CACHE_LINE, square_of
-from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
-from .fusion import is_pointwise_view
+from .concatenations import read_at_result_indices
 from .kernel_text import TileCount
 from .permuted_operands import Permutation, permuted_source
 from .tiled_loops import Span, loops_over, tile_spans
@@ -215,7 +211,7 @@ def _permuted_operands(
         operation = pending.pop().owner
         if not isinstance(operation, Operation):
             continue
-        for operand in _read_alike(operation):
+        for operand in read_at_result_indices(operation):
             if operand in seen or not writer.is_fused(operand):
                 continue
             seen.add(operand)
@@ -225,22 +221,6 @@ def _permuted_operands(
             else:
                 found[operand] = origin
     return found
-
-
-def _read_alike(operation: Operation) -> Iterator[SSAValue]:
-    """Yield the operands that an operation reads at the indices of its result."""
-    if is_scalar_operation(operation.name):
-        yield from (each for each in operation.operands if isinstance(each.type, TensorType))
-        return
-    view = structured_view(operation)
-    if view is None or not is_pointwise_view(view):
-        return
-    identity = AffineMap.identity(len(view.iterators))
-    if any(each != identity for each in view.output_maps):
-        return
-    for operand, affine_map in zip(view.inputs, view.maps, strict=False):
-        if affine_map == identity:
-            yield operand
 
 
 At = Callable[[Term, Term], Indices]

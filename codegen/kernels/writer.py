@@ -39,12 +39,16 @@ from .kernel_text import (
     KernelText,
     SizeConstant,
     TileCount,
+    constant_name,
     fetch,
     kernel_function,
 )
 from .static_values import constant_attribute, shape_of, splat_value
 
 Indices = tuple[Term, ...]
+
+FREE_SUMS = ("sumf_", "productf_", "termf_")
+"""Name prefixes of primitives that LLVM may reassociate or contract."""
 
 ElementRule = Callable[["KernelWriter", SSAValue, Indices], Term]
 """Writes the code of an element of a tensor."""
@@ -88,7 +92,7 @@ class KernelWriter:
 
     def constant(self, constant: Constant) -> str:
         """Return the variable of a constant of the kernel."""
-        return f"c{self._constants.setdefault(constant, len(self._constants))}"
+        return constant_name(self._constants.setdefault(constant, len(self._constants)))
 
     def shape(self, value: SSAValue) -> Indices:
         """Return the sizes of a tensor: numbers if static, otherwise constants of the kernel."""
@@ -448,7 +452,7 @@ class KernelWriter:
             search = search_failure(self.code.body, self._checks, len(self._failures), place)
         fetches = [
             *(fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
-            *(fetch(f"c{i}", "constants", i) for i in self._constants.values()),
+            *(fetch(constant_name(i), "constants", i) for i in self._constants.values()),
             *(
                 ast.Assign([ast.Name(f"failed{i}", ast.Store())], ast.Constant(0))
                 for i in self._failures.values()
@@ -463,6 +467,7 @@ class KernelWriter:
             tuple(self._constants),
             tiles,
             tuple(self._failures),
+            any(name.startswith(FREE_SUMS) for name in self.code.primitives),
         )
 
 

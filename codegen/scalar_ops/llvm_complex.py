@@ -13,8 +13,8 @@ import llvmlite.binding
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from . import llvm_angles as angles
 from . import llvm_powers as powers
+from . import llvm_trigonometry as trigonometry
 from .llvm_doubles import DOUBLE
 from .llvm_floats import libm
 from .llvm_values import Builder, Emit, Value, intrinsic, library_function
@@ -233,11 +233,11 @@ def exponential(builder: Builder, values: Sequence[Value], *_: Element) -> Value
     if x.type == DOUBLE:
         return library("exp")(builder, values)
     zero, infinity = ir.Constant(x.type, 0.0), ir.Constant(x.type, float("inf"))
-    size = powers.exponential(builder, builder.fpext(x, DOUBLE))
+    size = powers.exp(builder, builder.fpext(x, DOUBLE))
     angle = builder.fpext(y, DOUBLE)
     one, other = (
         builder.fptrunc(builder.fmul(size, each(builder, angle)), x.type)
-        for each in (angles.cosine, angles.sine)
+        for each in (trigonometry.cos, trigonometry.sin)
     )
     has_angle = builder.fcmp_ordered("<", intrinsic(builder, "llvm.fabs", y), infinity)
     is_none = builder.fcmp_ordered("==", x, builder.fneg(infinity))

@@ -54,7 +54,7 @@ def of_integer(builder: Builder, value: Value) -> Value:
     return builder.fsub(builder.bitcast(biased, DOUBLE), number(_ROUNDER))
 
 
-def even(builder: Builder, series: Sequence[float], value: Value) -> Value:
+def even_polynomial(builder: Builder, series: Sequence[float], value: Value) -> Value:
     """Return `1 + x^2 P(x^2)`."""
     square = builder.fmul(value, value)
     return multiply_add(builder, polynomial(builder, series, square), square, number(1.0))
@@ -65,13 +65,3 @@ def flip_sign(builder: Builder, value: Value, bits: Value, bit: int) -> Value:
     flag = builder.and_(bits, constant(BITS, 1 << bit))
     sign = builder.shl(flag, constant(BITS, 63 - bit))
     return builder.bitcast(builder.xor(builder.bitcast(value, BITS), sign), DOUBLE)
-
-
-def signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
-    """Give a non-negative number the sign of another.
-
-    For `f16` results, LLVM would turn `llvm.copysign` into a direct rounding by a library function
-    that is not linked.
-    """
-    sign = builder.and_(builder.bitcast(value, BITS), constant(BITS, 1 << 63))
-    return builder.bitcast(builder.or_(builder.bitcast(magnitude, BITS), sign), DOUBLE)

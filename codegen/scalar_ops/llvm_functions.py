@@ -1,12 +1,12 @@
 """Elementary functions in `f32` without branches, so that loops over them are vectorised.
 
 Calls of the C library are not vectorised, and are ten to a hundred times slower. The functions of
-this file compute in `f32`; those of `llvm_angles` and `llvm_powers` compute in `f64`, with an error
-of half a unit in the last place. `log`, and `tanh` near 0, use the coefficients of S. Moshier's
-Cephes library (`logf`, `tanhf`). The others are minimax polynomials whose coefficients are rounded
-one after another. Errors are at most 1.0 (`exp`, `log`, `erf`), 1.4 (`tanh`) and 1.5 (`expm1`,
-`log1p`) units in the last place, and 0.2 more on a CPU without fused multiply-add. `f64` uses the C
-library.
+this file compute in `f32`; those of `llvm_trigonometry` and `llvm_powers` compute in `f64`, with an
+error of half a unit in the last place. `log`, and `tanh` near 0, use the coefficients of
+S. Moshier's Cephes library (`logf`, `tanhf`). The others are minimax polynomials whose coefficients
+are rounded one after another. Errors are at most 1.0 (`exp`, `log`, `erf`), 1.4 (`tanh`) and 1.5
+(`expm1`, `log1p`) units in the last place, and 0.2 more on a CPU without fused multiply-add. `f64`
+uses the C library.
 """
 
 from __future__ import annotations
@@ -113,10 +113,26 @@ def larger(builder: Builder, value: Value, limit: float) -> Value:
     return builder.select(builder.fcmp_ordered(">", bound, value), bound, value)
 
 
-def _signed_as(builder: Builder, magnitude: Value, value: Value) -> Value:
-    """Give a non-negative number the sign of another."""
-    sign = builder.and_(builder.bitcast(value, _I32), constant(_I32, 0x80000000))
-    return builder.bitcast(builder.or_(builder.bitcast(magnitude, _I32), sign), _FLOAT)
+def copy_sign(builder: Builder, magnitude: Value, value: Value) -> Value:
+    """Give a non-negative `f32` or `f64` the sign of another.
+
+    For `f16` results, LLVM would turn `llvm.copysign` of `f64` into a direct rounding by a library
+    function that is not linked.
+    """
+    width = 64 if isinstance(value.type, ir.DoubleType) else 32
+    bits = ir.IntType(width)
+    sign = builder.and_(builder.bitcast(value, bits), constant(bits, 1 << (width - 1)))
+    return builder.bitcast(builder.or_(builder.bitcast(magnitude, bits), sign), value.type)
+
+
+def one_plus(builder: Builder, value: Value) -> tuple[Value, Value]:
+    """Emit the rounded sum `u` of 1 and `x`, and `(x - (u - 1)) / u`, what `ln(u)` lacks."""
+    one = ir.Constant(value.type, 1.0)
+    total = builder.fadd(value, one)
+    lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
+    # At -1 and infinity nothing is lost, and the quotient is NaN.
+    is_number = builder.fcmp_ordered("ord", lost, lost)
+    return total, builder.select(is_number, lost, ir.Constant(value.type, 0.0))
 
 
 _ROUNDER = 12582912.0
@@ -179,14 +195,9 @@ def log(builder: Builder, value: Value) -> Value:
 
 def log1p(builder: Builder, value: Value) -> Value:
     """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` if `u` is 1."""
-    one = _number(1.0)
-    total = builder.fadd(value, one)
-    lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
-    # At -1 and infinity nothing is lost, and the quotient is NaN.
-    is_number = builder.fcmp_ordered("ord", lost, lost)
-    lost = builder.select(is_number, lost, _number(0.0))
+    total, lost = one_plus(builder, value)
     result = builder.fadd(log(builder, total), lost)
-    return builder.select(builder.fcmp_ordered("==", total, one), value, result)
+    return builder.select(builder.fcmp_ordered("==", total, _number(1.0)), value, result)
 
 
 def expm1(builder: Builder, value: Value) -> Value:
@@ -211,14 +222,14 @@ def tanh(builder: Builder, value: Value) -> Value:
     square = builder.fmul(value, value)
     series = builder.fmul(polynomial(builder, _TANH, square), square)
     # The sum of two zeros loses the sign.
-    near = _signed_as(builder, multiply_add(builder, series, value, value), value)
+    near = copy_sign(builder, multiply_add(builder, series, value, value), value)
     # From 10 on the result is 1. Below that, ln(2) in one part is precise enough.
     bounded = smaller(builder, magnitude, 10.0)
     whole, exponent = _nearest(builder, bounded, 2.88539008177792681)
     rest = multiply_add(builder, whole, _number(-0.34657359027997265), bounded)
     power = _scaled(builder, _short_chain(builder, _EXP_TWICE, rest), exponent)
     quotient = builder.fdiv(_number(2.0), builder.fadd(power, _number(1.0)))
-    far = _signed_as(builder, builder.fsub(_number(1.0), quotient), value)
+    far = copy_sign(builder, builder.fsub(_number(1.0), quotient), value)
     return builder.select(builder.fcmp_ordered(">=", magnitude, _number(0.625)), far, near)
 
 
@@ -235,7 +246,7 @@ def erf(builder: Builder, value: Value) -> Value:
     slope = _short_chain(builder, _ERF_FAR[:-1], offset)
     root = multiply_add(builder, slope, offset, _number(_ERF_FAR[-1]))
     rest = multiply_add(builder, builder.fneg(root), root, _number(1.0))
-    far = _signed_as(builder, rest, value)
+    far = copy_sign(builder, rest, value)
     return builder.select(builder.fcmp_ordered(">", magnitude, _number(1.0)), far, near)
 
 

@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 
 from ...runtime.abi.elements import Element
-from .llvm_doubles import BITS, DOUBLE, even, nearest, number, of_integer, signed_as
+from .llvm_doubles import BITS, DOUBLE, even_polynomial, nearest, number, of_integer
 from .llvm_floats import libm
-from .llvm_functions import larger, multiply_add, polynomial, smaller
+from .llvm_functions import copy_sign, larger, multiply_add, one_plus, polynomial, smaller
 from .llvm_values import Builder, Value, constant, intrinsic, narrow, round_to_element
 
 _POWER = (
@@ -36,7 +36,7 @@ _SINE = (0.00019974040338533995, 0.008333140687026223, 0.16666667460901277)
 _ROOT_OF_HALF = 0x3FE6A09E667F3BCD
 
 
-def power_of_two(builder: Builder, value: Value) -> Value:
+def exp2(builder: Builder, value: Value) -> Value:
     """Emit `2^x`, clamped to the range of normal `f64` numbers."""
     bounded = larger(builder, smaller(builder, value, 1023.0), -1022.0)
     whole, exponent = nearest(builder, bounded)
@@ -45,7 +45,7 @@ def power_of_two(builder: Builder, value: Value) -> Value:
     return builder.bitcast(builder.add(builder.bitcast(rest, BITS), scale), DOUBLE)
 
 
-def binary_logarithm(builder: Builder, value: Value) -> Value:
+def log2(builder: Builder, value: Value) -> Value:
     """Emit `log2(x)` of a normal number, as `n + log2(m)` with `sqrt(1/2) <= m < sqrt(2)`.
 
     `ln(m)` is `2 artanh((m - 1) / (m + 1))`.
@@ -57,7 +57,7 @@ def binary_logarithm(builder: Builder, value: Value) -> Value:
     mantissa = builder.bitcast(mantissa, DOUBLE)
     one = number(1.0)
     slope = builder.fdiv(builder.fsub(mantissa, one), builder.fadd(mantissa, one))
-    half = builder.fmul(slope, even(builder, _ARC_TANGENT, slope))
+    half = builder.fmul(slope, even_polynomial(builder, _ARC_TANGENT, slope))
     whole = of_integer(builder, exponent)
     result = multiply_add(builder, half, number(2 / math.log(2)), whole)
     is_zero = builder.fcmp_ordered("==", value, number(0.0))
@@ -68,26 +68,26 @@ def binary_logarithm(builder: Builder, value: Value) -> Value:
     return builder.select(is_number, result, number(math.nan))
 
 
-def decimal_logarithm(builder: Builder, value: Value) -> Value:
+def log10(builder: Builder, value: Value) -> Value:
     """Emit `log10(x)`."""
-    return builder.fmul(binary_logarithm(builder, value), number(math.log10(2)))
+    return builder.fmul(log2(builder, value), number(math.log10(2)))
 
 
-def power(builder: Builder, base: Value, exponent: Value) -> Value:
+def powf(builder: Builder, base: Value, exponent: Value) -> Value:
     """Emit `x^y`, as in C17, F.10.4.4.
 
     It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is no integer. `y` must be
     an `f32` or an integer below 2^50.
     """
     magnitude = intrinsic(builder, "llvm.fabs", base)
-    size = binary_logarithm(builder, magnitude)
+    size = log2(builder, magnitude)
     zero = number(0.0)
     is_one = builder.or_(
         builder.fcmp_ordered("==", magnitude, number(1.0)),
         builder.fcmp_ordered("==", exponent, zero),
     )
     product = builder.select(is_one, zero, builder.fmul(size, exponent))
-    found = power_of_two(builder, product)
+    found = exp2(builder, product)
     # Larger exponents are even, as is 2^50.
     bounded = smaller(builder, intrinsic(builder, "llvm.fabs", exponent), math.ldexp(1.0, 50))
     whole, bits = nearest(builder, bounded)
@@ -101,15 +101,13 @@ def power(builder: Builder, base: Value, exponent: Value) -> Value:
     return builder.select(signed, builder.fneg(found), found)
 
 
-def integer_power(
-    builder: Builder, values: Sequence[Value], element: Element, integer: Element
-) -> Value:
+def fpowi(builder: Builder, values: Sequence[Value], element: Element, integer: Element) -> Value:
     """Emit a float to the power of an integer."""
     base, exponent = values
     exponent = builder.sitofp(narrow(builder, exponent, integer), DOUBLE)
     if base.type == DOUBLE:
         return libm(builder, "pow", [base, exponent])
-    found = builder.fptrunc(power(builder, builder.fpext(base, DOUBLE), exponent), base.type)
+    found = builder.fptrunc(powf(builder, builder.fpext(base, DOUBLE), exponent), base.type)
     return round_to_element(builder, found, element)
 
 
@@ -118,47 +116,42 @@ def _is_negative(builder: Builder, value: Value) -> Value:
     return builder.icmp_signed("<", builder.bitcast(value, BITS), constant(BITS, 0))
 
 
-def cube_root(builder: Builder, value: Value) -> Value:
+def cbrt(builder: Builder, value: Value) -> Value:
     """Emit `2^(log2(|x|) / 3)`, with the sign of `x`."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
-    third = builder.fmul(binary_logarithm(builder, magnitude), number(1 / 3))
-    return signed_as(builder, power_of_two(builder, third), value)
+    third = builder.fmul(log2(builder, magnitude), number(1 / 3))
+    return copy_sign(builder, exp2(builder, third), value)
 
 
-def exponential(builder: Builder, value: Value) -> Value:
+def exp(builder: Builder, value: Value) -> Value:
     """Emit `e^x`."""
-    return power_of_two(builder, builder.fmul(value, number(1 / math.log(2))))
+    return exp2(builder, builder.fmul(value, number(1 / math.log(2))))
 
 
-def hyperbolic_sine(builder: Builder, value: Value) -> Value:
+def sinh(builder: Builder, value: Value) -> Value:
     """Emit `sinh(x)`: an odd polynomial up to 1/2, `(e^x - e^-x) / 2` elsewhere."""
-    near = builder.fmul(value, even(builder, _SINE, value))
+    near = builder.fmul(value, even_polynomial(builder, _SINE, value))
     magnitude = intrinsic(builder, "llvm.fabs", value)
-    large = exponential(builder, magnitude)
+    large = exp(builder, magnitude)
     far = builder.fsub(large, builder.fdiv(number(1.0), large))
-    far = signed_as(builder, builder.fmul(far, number(0.5)), value)
+    far = copy_sign(builder, builder.fmul(far, number(0.5)), value)
     return builder.select(builder.fcmp_ordered("<", magnitude, number(0.5)), near, far)
 
 
-def hyperbolic_cosine(builder: Builder, value: Value) -> Value:
+def cosh(builder: Builder, value: Value) -> Value:
     """Emit `cosh(x) = (e^x + e^-x) / 2`."""
-    large = exponential(builder, intrinsic(builder, "llvm.fabs", value))
+    large = exp(builder, intrinsic(builder, "llvm.fabs", value))
     both = builder.fadd(large, builder.fdiv(number(1.0), large))
     return builder.fmul(both, number(0.5))
 
 
-def _logarithm_plus_one(builder: Builder, value: Value) -> Value:
+def _log1p(builder: Builder, value: Value) -> Value:
     """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`."""
-    one = number(1.0)
-    total = builder.fadd(value, one)
-    lost = builder.fdiv(builder.fsub(value, builder.fsub(total, one)), total)
-    # For infinity the quotient is NaN, and nothing was lost.
-    lost = builder.select(builder.fcmp_ordered("ord", lost, lost), lost, number(0.0))
-    logarithm = binary_logarithm(builder, total)
-    return multiply_add(builder, logarithm, number(math.log(2)), lost)
+    total, lost = one_plus(builder, value)
+    return multiply_add(builder, log2(builder, total), number(math.log(2)), lost)
 
 
-def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
+def asinh(builder: Builder, value: Value) -> Value:
     """Emit `asinh(x) = ln(x + sqrt(x^2 + 1))`.
 
     `sqrt(x^2 + 1) - 1` is computed as `x^2 / (1 + sqrt(x^2 + 1))`.
@@ -169,23 +162,23 @@ def inverse_hyperbolic_sine(builder: Builder, value: Value) -> Value:
     root = intrinsic(builder, "llvm.sqrt", builder.fadd(square, one))
     more = builder.fdiv(square, builder.fadd(root, one))
     more = builder.select(builder.fcmp_ordered("ord", more, more), more, magnitude)
-    result = _logarithm_plus_one(builder, builder.fadd(magnitude, more))
-    return signed_as(builder, result, value)
+    result = _log1p(builder, builder.fadd(magnitude, more))
+    return copy_sign(builder, result, value)
 
 
-def inverse_hyperbolic_cosine(builder: Builder, value: Value) -> Value:
+def acosh(builder: Builder, value: Value) -> Value:
     """Emit `acosh(x) = ln(x + sqrt(x^2 - 1))`; NaN below 1."""
     less = builder.fsub(value, number(1.0))
     product = builder.fmul(less, builder.fadd(value, number(1.0)))
     root = intrinsic(builder, "llvm.sqrt", product)
-    result = _logarithm_plus_one(builder, builder.fadd(less, root))
+    result = _log1p(builder, builder.fadd(less, root))
     return builder.select(builder.fcmp_ordered(">=", less, number(0.0)), result, number(math.nan))
 
 
-def inverse_hyperbolic_tangent(builder: Builder, value: Value) -> Value:
+def atanh(builder: Builder, value: Value) -> Value:
     """Emit `atanh(x) = ln((1 + x) / (1 - x)) / 2`; NaN beyond 1."""
     magnitude = intrinsic(builder, "llvm.fabs", value)
     twice = builder.fadd(magnitude, magnitude)
     quotient = builder.fdiv(twice, builder.fsub(number(1.0), magnitude))
-    half = builder.fmul(_logarithm_plus_one(builder, quotient), number(0.5))
-    return signed_as(builder, half, value)
+    half = builder.fmul(_log1p(builder, quotient), number(0.5))
+    return copy_sign(builder, half, value)

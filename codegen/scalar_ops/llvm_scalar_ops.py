@@ -13,12 +13,12 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
-from . import llvm_angles as angles
 from . import llvm_complex as complexes
 from . import llvm_floats as floats
 from . import llvm_functions as functions
 from . import llvm_integers as integers
 from . import llvm_powers as powers
+from . import llvm_trigonometry as trigonometry
 from .llvm_doubles import of_doubles
 from .llvm_values import Compute, Emit, constant
 
@@ -166,26 +166,26 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     **{
         name: (_unary, _in_doubles(name, own))
         for name, own in (
-            ("exp2", powers.power_of_two),
-            ("log2", powers.binary_logarithm),
-            ("log10", powers.decimal_logarithm),
-            ("cbrt", powers.cube_root),
-            ("sin", angles.sine),
-            ("cos", angles.cosine),
-            ("tan", angles.tangent),
-            ("asin", angles.arc_sine),
-            ("acos", angles.arc_cosine),
-            ("atan", angles.arc_tangent),
-            ("sinh", powers.hyperbolic_sine),
-            ("cosh", powers.hyperbolic_cosine),
-            ("asinh", powers.inverse_hyperbolic_sine),
-            ("acosh", powers.inverse_hyperbolic_cosine),
-            ("atanh", powers.inverse_hyperbolic_tangent),
+            ("exp2", powers.exp2),
+            ("log2", powers.log2),
+            ("log10", powers.log10),
+            ("cbrt", powers.cbrt),
+            ("sin", trigonometry.sin),
+            ("cos", trigonometry.cos),
+            ("tan", trigonometry.tan),
+            ("asin", trigonometry.asin),
+            ("acos", trigonometry.acos),
+            ("atan", trigonometry.atan),
+            ("sinh", powers.sinh),
+            ("cosh", powers.cosh),
+            ("asinh", powers.asinh),
+            ("acosh", powers.acosh),
+            ("atanh", powers.atanh),
         )
     },
-    "atan2": (_binary, _in_doubles("atan2", angles.angle_of)),
-    "powf": (_binary, _in_doubles("pow", powers.power)),
-    "fpowi": (_float_and_integer, powers.integer_power),
+    "atan2": (_binary, _in_doubles("atan2", trigonometry.atan2)),
+    "powf": (_binary, _in_doubles("pow", powers.powf)),
+    "fpowi": (_float_and_integer, powers.fpowi),
     **{
         f"cmpf{prefix}{name}": (_comparison, floats.float_comparison(predicate, prefix == "o"))
         for prefix in ("o", "u")

@@ -267,9 +267,9 @@ def _prefetch(names: Sequence[str]) -> Primitive:
         base, index = values
         place = vector_address(builder, base, index, element, 1)
         place = builder.bitcast(place, ir.IntType(8).as_pointer())
-        will_write, everywhere, data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
+        is_write, locality, is_data = (ir.Constant(ir.IntType(32), each) for each in (0, 3, 1))
         call_intrinsic(
-            builder, "llvm.prefetch.p0", ir.VoidType(), place, will_write, everywhere, data
+            builder, "llvm.prefetch.p0", ir.VoidType(), place, is_write, locality, is_data
         )
         return ir.Constant(_BOOL, 0)
 

@@ -84,7 +84,7 @@ def asks_for_sizes(function: Operation) -> bool:
 def _transfer(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
     stored, target = host.stored(source, operation), operation.properties["target"]
-    moved = transfer(stored, host.held_at(source), target, site.builder)
+    moved = transfer(stored, host.affinity_of(source), target, site.builder)
     host.store(operation.results[0], moved)
 
 
@@ -107,7 +107,7 @@ def _tie(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.encode")
 def _encode(host: Host, operation: Operation, site: Site) -> None:
     source, result = operation.operands[0], operation.results[0]
-    stored = host.brought(source, operation, site)
+    stored = host.transferred(source, operation, site)
     source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
     size = site.size_of(require_ranked(operation, result.type), dims)
     encoded = site.make(
@@ -122,8 +122,8 @@ def _encode(host: Host, operation: Operation, site: Site) -> None:
 @conversion("arith.constant", "flow.tensor.constant")
 def _constant(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    made = site.constant(operation.properties["value"], tensor)
-    host.store(operation.results[0], transfer(made, site.place, site.place, site.builder))
+    constant = site.constant(operation.properties["value"], tensor)
+    host.store(operation.results[0], transfer(constant, site.affinity, site.affinity, site.builder))
 
 
 @conversion("flow.tensor.empty", "tensor.empty")
@@ -153,8 +153,8 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    stored, held_at = host.stored(source, operation), host.held_at(source)
-    reachable = transfer(stored, held_at, None, site.builder, STAGING)
+    stored, affinity_of = host.stored(source, operation), host.affinity_of(source)
+    reachable = transfer(stored, affinity_of, None, site.builder, STAGING)
     load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
 
 
@@ -184,8 +184,8 @@ def _load_global(host: Host, operation: Operation, site: Site) -> None:
 @conversion("util.global.store")
 def _store_global(host: Host, operation: Operation, site: Site) -> None:
     value = operation.operands[0]
-    stored, place = host.stored(value, operation), host.held_at(value)
-    if not host.variables.store(operation, stored, place, site.builder):
+    stored, affinity = host.stored(value, operation), host.affinity_of(value)
+    if not host.variables.store(operation, stored, affinity, site.builder):
         raise OperationError(
             operation, f"stores to {_global(operation)}, which is no tensor global"
         )

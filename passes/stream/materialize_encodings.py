@@ -51,8 +51,8 @@ from .kernels.bindings import (
     whole_tensor,
 )
 
-Place = tuple[TargetSolver, ...] | Attribute
-Key = tuple[Attribute, Attribute, Place]
+CompiledFor = tuple[TargetSolver, ...] | Attribute
+Key = tuple[Attribute, Attribute, CompiledFor]
 """Source type, result type, and what the kernel is compiled for."""
 
 
@@ -122,7 +122,7 @@ class Relayouts:
         replace_by(operation, dispatch)
         return dispatch
 
-    def _runs_on(self, operation: Operation) -> Place:
+    def _runs_on(self, operation: Operation) -> CompiledFor:
         """Return the targets of an operation, or its affinity if they are not known yet."""
         affinity = affinity_of(operation)
         if affinity is None:

@@ -297,14 +297,14 @@ class VariantPlan:
         in_place: dict[Operation, VariantKey] = {}
         last: dict[Operation, Operation] = {}
         for kernel, variants in self._variants.items():
-            clones = [
+            others = [
                 variant
                 for variant in variants.values()
                 if in_place.setdefault(kernel.function, variant.key) != variant.key
             ]
             # Clone before anything changes, so that all clones are of the original executable.
-            made = [(variant, clone_kernel(kernel, names)) for variant in clones]
-            for variant, clone in made:
+            clones = [clone_kernel(kernel, names) for _ in others]
+            for variant, clone in zip(others, clones, strict=True):
                 previous = last.get(kernel.executable, kernel.executable)
                 Rewriter.insert_op(clone.executable, InsertPoint.after(previous))
                 last[kernel.executable] = clone.executable

@@ -46,13 +46,13 @@ ADD = """%old = tensor.extract %t[%at] : tensor<7xf32>
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the loops that became kernels."""
     names: list[str] = []
-    write = loop_nests.write_element_loop
+    write = loop_nests.KERNELS["scf.for"]
 
     def record(writer, operation):
         names.append(operation.name)
         return write(writer, operation)
 
-    monkeypatch.setattr(loop_nests, "write_element_loop", record)
+    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
     return names
 
 

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.kernels import loop_nests
-from mesh_opt.codegen.kernels.factorizations import LARGEST
+from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, LARGEST, write_factorization
 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the operations that became kernels."""
     names: list[str] = []
-    write = loop_nests.write_factorization
 
     def record(writer, operation):
         names.append(operation.name)
-        return write(writer, operation)
+        return write_factorization(writer, operation)
 
-    monkeypatch.setattr(loop_nests, "write_factorization", record)
+    for name in FACTORIZATIONS:
+        monkeypatch.setitem(loop_nests.KERNELS, name, record)
     return names
 
 

@@ -18,13 +18,13 @@ HEAD = """  %c0 = arith.constant 0 : index
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the loops that became kernels."""
     names: list[str] = []
-    write = loop_nests.write_element_loop
+    write = loop_nests.KERNELS["scf.for"]
 
     def record(writer, operation):
         names.append(operation.name)
         return write(writer, operation)
 
-    monkeypatch.setattr(loop_nests, "write_element_loop", record)
+    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
     return names
 
 

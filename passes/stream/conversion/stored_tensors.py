@@ -69,33 +69,33 @@ class Site:
     """Where operations are inserted, and the device that they run on if it is known."""
 
     builder: Builder
-    place: Attribute | None
+    affinity: Attribute | None
 
     def add(
         self,
-        made: type[IRDLOperation],
+        op_class: type[IRDLOperation],
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]] = (UNKNOWN,),
         **properties: Attribute | None,
     ) -> Operation:
         """Insert an operation that runs on the device."""
         return self.builder.insert(
-            made.build(
+            op_class.build(
                 operands=operands,
                 result_types=results,
-                properties={**properties, "affinity": self.place},
+                properties={**properties, "affinity": self.affinity},
             )
         )
 
     def make(
         self,
-        made: type[IRDLOperation],
+        op_class: type[IRDLOperation],
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         type_: Attribute = UNKNOWN,
         **properties: Attribute | None,
     ) -> SSAValue:
         """Insert an operation that runs on the device; return its result."""
-        return self.add(made, operands, [type_], **properties).results[0]
+        return self.add(op_class, operands, [type_], **properties).results[0]
 
     def size_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
         """Emit the size in bytes of a tensor on the device."""

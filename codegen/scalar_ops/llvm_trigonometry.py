@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from .llvm_doubles import BITS, even, flip_sign, nearest, number, signed_as
-from .llvm_functions import multiply_add
+from .llvm_doubles import BITS, even_polynomial, flip_sign, nearest, number
+from .llvm_functions import copy_sign, multiply_add
 from .llvm_values import Builder, Value, constant, intrinsic
 
 _SINE = (
@@ -78,8 +78,8 @@ def _reduced(builder: Builder, value: Value) -> tuple[Value, Value]:
 
 def _sine_and_cosine(builder: Builder, angle: Value) -> tuple[Value, Value]:
     """Return the sine and the cosine of an angle between -pi / 4 and pi / 4."""
-    sine = builder.fmul(angle, even(builder, _SINE, angle))
-    return sine, even(builder, _COSINE, angle)
+    sine = builder.fmul(angle, even_polynomial(builder, _SINE, angle))
+    return sine, even_polynomial(builder, _COSINE, angle)
 
 
 def _is_odd(builder: Builder, count: Value) -> Value:
@@ -87,14 +87,14 @@ def _is_odd(builder: Builder, count: Value) -> Value:
     return builder.icmp_unsigned("!=", last, constant(BITS, 0))
 
 
-def sine(builder: Builder, value: Value) -> Value:
+def sin(builder: Builder, value: Value) -> Value:
     """Emit the sine of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     own, other = _sine_and_cosine(builder, angle)
     return flip_sign(builder, builder.select(_is_odd(builder, count), other, own), count, 1)
 
 
-def cosine(builder: Builder, value: Value) -> Value:
+def cos(builder: Builder, value: Value) -> Value:
     """Emit the cosine of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     other, own = _sine_and_cosine(builder, angle)
@@ -103,7 +103,7 @@ def cosine(builder: Builder, value: Value) -> Value:
     return flip_sign(builder, builder.select(_is_odd(builder, count), other, own), turned, 1)
 
 
-def tangent(builder: Builder, value: Value) -> Value:
+def tan(builder: Builder, value: Value) -> Value:
     """Emit the tangent of an angle in radians; NaN for an infinite one."""
     angle, count = _reduced(builder, value)
     own, other = _sine_and_cosine(builder, angle)
@@ -112,7 +112,7 @@ def tangent(builder: Builder, value: Value) -> Value:
     return flip_sign(builder, quotient, count, 0)
 
 
-def angle_of(builder: Builder, y: Value, x: Value) -> Value:
+def atan2(builder: Builder, y: Value, x: Value) -> Value:
     """Emit `atan2`: the angle from the x axis to a point, from -pi to pi."""
     height, width = (intrinsic(builder, "llvm.fabs", each) for each in (y, x))
     is_steep = builder.fcmp_ordered(">", height, width)
@@ -129,17 +129,17 @@ def angle_of(builder: Builder, y: Value, x: Value) -> Value:
     is_equal = builder.fcmp_ordered("==", small, large)
     slope = builder.select(is_equal, number(0.0), builder.fdiv(over, under))
     offset = builder.select(is_wide, number(math.pi / 4), number(0.0))
-    angle = multiply_add(builder, slope, even(builder, _ARC_TANGENT, slope), offset)
+    angle = multiply_add(builder, slope, even_polynomial(builder, _ARC_TANGENT, slope), offset)
     angle = builder.select(is_steep, builder.fsub(number(math.pi / 2), angle), angle)
     # The bits are compared, so that -0 counts as negative.
     is_left = builder.icmp_signed("<", builder.bitcast(x, BITS), constant(BITS, 0))
     angle = builder.select(is_left, builder.fsub(number(math.pi), angle), angle)
-    return signed_as(builder, angle, y)
+    return copy_sign(builder, angle, y)
 
 
-def arc_tangent(builder: Builder, value: Value) -> Value:
+def atan(builder: Builder, value: Value) -> Value:
     """Emit the arc tangent, from -pi / 2 to pi / 2."""
-    return angle_of(builder, value, number(1.0))
+    return atan2(builder, value, number(1.0))
 
 
 def _other_leg(builder: Builder, value: Value) -> Value:
@@ -149,11 +149,11 @@ def _other_leg(builder: Builder, value: Value) -> Value:
     return intrinsic(builder, "llvm.sqrt", product)
 
 
-def arc_sine(builder: Builder, value: Value) -> Value:
+def asin(builder: Builder, value: Value) -> Value:
     """Emit the arc sine, from -pi / 2 to pi / 2; NaN beyond 1."""
-    return angle_of(builder, value, _other_leg(builder, value))
+    return atan2(builder, value, _other_leg(builder, value))
 
 
-def arc_cosine(builder: Builder, value: Value) -> Value:
+def acos(builder: Builder, value: Value) -> Value:
     """Emit the arc cosine, from 0 to pi; NaN beyond 1."""
-    return angle_of(builder, _other_leg(builder, value), value)
+    return atan2(builder, _other_leg(builder, value), value)
