@@ -53,8 +53,8 @@ def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) ->
         )
     if len(basis) not in (count, count - 1):
         raise VerifyException(
-            f"should have {count} or {count - 1} basis elements, one for each index but maybe "
-            f"the first, found {len(basis)}"
+            f"expected {count} or {count - 1} basis elements, one for each index (optional for "
+            f"the first), found {len(basis)}"
         )
     if any(size < 1 for size in basis if size != DYNAMIC_INDEX):
         raise VerifyException("no basis element may be statically non-positive")

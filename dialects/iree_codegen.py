@@ -110,7 +110,9 @@ class InnerTiledOp(SyntaxOperation):
             for loop, size in zip(loops, shape, strict=False):
                 known = sizes.setdefault(loop, size)
                 if DYNAMIC_INDEX not in (size, known) and known != size:
-                    raise VerifyException(f"has {known} and {size} tiles along loop {loop}")
+                    raise VerifyException(
+                        f"has operands with {known} and with {size} tiles along loop {loop}"
+                    )
 
 
 def loops_of(map_: AffineMap) -> list[int]:

@@ -134,7 +134,9 @@ class GpuPaddingResolverAttr(TileTableSolver):
     def row_padding(self, tensor: Tensor) -> int:
         length = shape_of(tensor)[-1]
         if length is None:
-            raise EncodingError(f"rows of {tensor} are padded by their length, which is not known")
+            raise EncodingError(
+                f"the padding of the rows of {tensor} depends on their length, which is not static"
+            )
         return row_padding(self.target(), length, element_of(tensor).storage_bits)
 
 

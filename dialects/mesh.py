@@ -257,7 +257,8 @@ def translate_mesh(module: ModuleOp) -> None:
         elif sharding := _sharding_in(operation, seen):
             raise OperationError(
                 operation,
-                f"holds {sharding} outside mesh.shard, which has no counterpart in shard",
+                f"has the attribute {sharding}, which the shard dialect only supports on "
+                "mesh.shard",
                 [Note("annotate the value with mesh.shard instead")],
             )
 
@@ -269,7 +270,9 @@ def _translate_annotation(operation: ShardOp) -> None:
     """Replace an annotation; a sharding attribute becomes a `shard.sharding` before it."""
     sharding, attribute = operation.sharding, operation.shard
     if (sharding is None) == (attribute is None):
-        raise OperationError(operation, "needs a sharding, either as an operand or as an attribute")
+        raise OperationError(
+            operation, "expects a sharding, either as an operand or as an attribute"
+        )
     if attribute is not None:
         sharding = builder_before(operation).insert(attribute.sharding()).result
     assert sharding is not None
@@ -284,8 +287,8 @@ def _translate_shard_shape(operation: ShardShapeOp) -> None:
     if DYNAMIC_INDEX in sizes:
         raise OperationError(
             operation,
-            f"size {sizes.index(DYNAMIC_INDEX)} is dynamic and its value is not an operand, "
-            "so there is nothing that shard.shard_shape could be given",
+            f"size {sizes.index(DYNAMIC_INDEX)} is dynamic, but its value is not an operand; "
+            "shard.shard_shape needs it",
         )
     if len(sizes) != len(operation.results):
         raise OperationError(
@@ -295,7 +298,7 @@ def _translate_shard_shape(operation: ShardShapeOp) -> None:
     sharding = operation.sharding.owner
     if not isinstance(sharding, shard.ShardingOp):
         raise OperationError(
-            operation, "needs a sharding made by mesh.sharding, to know the coordinates"
+            operation, "needs a sharding defined by mesh.sharding, to know the coordinates"
         )
     try:
         grid = sharding.resolve_grid()

@@ -58,8 +58,8 @@ def _same(op: Operation, one: int, other: int, *, shapes: bool) -> None:
     found = (_element(op, one), _element(op, other))
     if found[0] != found[1]:
         raise VerifyException(
-            f"expected the elements of operand #{one} and #{other} to be of one type, found"
-            f" {found[0]} and {found[1]}"
+            f"expected operands #{one} and #{other} to have the same element type, found "
+            f"{found[0]} and {found[1]}"
         )
     if shapes:
         _same_shape(op, one, other)
@@ -69,8 +69,8 @@ def _same_shape(op: Operation, one: int, other: int) -> None:
     left, right = _shape(op, one), _shape(op, other)
     if not shapes_agree(left, right):
         raise VerifyException(
-            f"expected operand #{one} and #{other} to have one shape, found [{shape_text(left)}]"
-            f" and [{shape_text(right)}]"
+            f"expected operands #{one} and #{other} to have the same shape, found "
+            f"[{shape_text(left)}] and [{shape_text(right)}]"
         )
 
 
@@ -168,7 +168,7 @@ def _scatter(op: Operation) -> None:
         )
     depth = indices[1]
     if depth < 0:
-        raise VerifyException("expected to know the number of indices of an update, found ?")
+        raise VerifyException("expected a static number of indices for each update, found ?")
     _dimension_map(op, depth, len(target))
     if not updates or not sizes_agree(updates[0], indices[0]):
         raise VerifyException(

@@ -230,7 +230,7 @@ def device_of(op: Operation, frame: Frame, affinity: Attribute | None = None) ->
     if affinity is None:
         return None
     if not isinstance(affinity, AffinityAttribute):
-        raise OperationError(op, f"has an affinity of an unknown kind: {affinity}")
+        raise OperationError(op, f"has an affinity of unknown kind: {affinity}")
     names = affinity.device_names()
     return _bindings_of(frame).bound(names[0], op) if names else None
 

@@ -104,7 +104,7 @@ class _ComparisonOp(IRDLOperation):
             raise VerifyException(f"unknown predicate {self.predicate.value.data}")
         if self.lhs.type != self.rhs.type:
             raise VerifyException(
-                f"expected operands of one type, found '{self.lhs.type}' and '{self.rhs.type}'"
+                f"expected operands of the same type, found '{self.lhs.type}' and '{self.rhs.type}'"
             )
         wanted = with_element(self.lhs.type, i1)
         if self.result.type != wanted:

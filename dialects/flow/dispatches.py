@@ -121,7 +121,7 @@ class WorkgroupBody:
 
     def verify(self, operation: Operation) -> None:
         if not cast(Region, getattr(operation, self.name)).blocks:
-            raise VerifyException("expects a kernel in its region, which is empty")
+            raise VerifyException("expects a kernel in its region, but the region is empty")
 
 
 @irdl_op_definition

@@ -197,13 +197,15 @@ class DeviceTargets:
         if the targets of a device are not known.
         """
         if not isinstance(affinity, AffinityAttribute):
-            raise OperationError(operation, f"has an affinity of an unknown kind: {affinity}")
+            raise OperationError(operation, f"has an affinity of unknown kind: {affinity}")
         found: dict[TargetSolver, None] = {}
         for name in affinity.device_names():
             for target in self._of_device(name, operation, ()):
                 found[TargetSolver(target, solver_of(target), target.format.data)] = None
         if not found:
-            raise OperationError(operation, f"has an affinity that names no device: {affinity}")
+            raise OperationError(
+                operation, f"has an affinity that does not name a device: {affinity}"
+            )
         return tuple(found)
 
     def _of_device(
@@ -215,7 +217,7 @@ class DeviceTargets:
                 operation,
                 f"has an affinity to @{name}, but the module has no such device",
                 [
-                    Note(f"@{name} is defined here and is no device", other)
+                    Note(f"@{name} is defined here and is not a device", other)
                     for other in self._module.body.block.ops
                     if getattr(other.properties.get("sym_name"), "data", None) == name
                 ],
@@ -252,7 +254,7 @@ class DeviceTargets:
                     notes,
                 )
             case _:
-                raise OperationError(device, f"is a device, but initialised with {value}")
+                raise OperationError(device, f"is a device, but its initial value is {value}")
 
 
 class _UnusableSolver(EncodingSolverInterface):

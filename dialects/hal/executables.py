@@ -279,7 +279,10 @@ class FunctionBody:
         (region,) = operation.regions
         inputs = cast(FunctionType, operation.properties["function_type"]).inputs.data
         if len(region.blocks) != 1 or tuple(region.block.arg_types) != inputs:
-            raise VerifyException("expects a body of one block that takes what its type says")
+            raise VerifyException(
+                "expects a body of one block with arguments of types "
+                f"({', '.join(map(str, inputs))})"
+            )
         results = cast(FunctionType, operation.properties["function_type"]).outputs.data
         verify_returned(region, results, f"the body must return ({', '.join(map(str, results))})")
 
@@ -348,7 +351,9 @@ class ExecutableConstantBlockOp(SyntaxOperation):
             raise VerifyException(f"initializer must take a {DEVICE_TYPE} or nothing")
         results = len(self.function_type.outputs)
         if len(self.keys) != results:
-            raise VerifyException(f"{results} constants, but {len(self.keys)} keys")
+            raise VerifyException(
+                f"expected {results} keys, one for each constant, found {len(self.keys)}"
+            )
 
 
 # Kernels from object files
@@ -411,7 +416,7 @@ class ExternalTargets:
             len(extern.target_objects),
         }
         if len(counts) > 1:
-            raise VerifyException("expects as many conditions, ordinals and objects as targets")
+            raise VerifyException("expects one condition, ordinal and object for each target")
         for region in extern.target_regions:
             verify_condition_region(region)
 

@@ -150,7 +150,7 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
         if not self.is_resolved:
-            raise EncodingError(f"nothing tells how the rows of {tensor} are padded")
+            raise EncodingError(f"the padding of the rows of {tensor} is unknown")
         try:
             return padded_formula(shape_of(tensor), element_of(tensor), known_sizes(self.padding))
         except StorageSizeError as error:
@@ -211,10 +211,10 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
-        raise EncodingError(f"'{self.name}' lays out no tensor, and so not {tensor}")
+        raise EncodingError(f"'{self.name}' has no layout for tensors such as {tensor}")
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        raise EncodingError(f"'{self.name}' lays out no tensor, and so not {tensor}")
+        raise EncodingError(f"'{self.name}' has no layout for tensors such as {tensor}")
 
 
 @irdl_attr_definition

@@ -203,8 +203,8 @@ class Respelling(AttributeReplacer):
             assert self._changing is not None
             raise OperationError(
                 self._changing,
-                "has a resolved layout, which 2024 can only spell together with the encoding that "
-                f"it was made of: {attribute}",
+                "has a resolved layout; the syntax of 2024 can express one only together with "
+                f"the encoding that it comes from: {attribute}",
             )
         if isinstance(attribute, ParametrizedAttribute):
             cls = self._attributes.get(type(attribute))

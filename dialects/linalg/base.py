@@ -260,7 +260,7 @@ def verify_structured(operation: Operation, input_count: int) -> None:
         )
     view = structured_view(operation)
     if view is None:
-        raise VerifyException("has no loops, maps and body that fit its operands")
+        raise VerifyException("has no loops, indexing maps and body that fit its operands")
     _verify_maps(view)
     _verify_shapes(view)
     verify_body(operation, view.body, len(view.outputs))

@@ -166,11 +166,11 @@ def append_function(block: Block, function: str, values: Sequence[SSAValue]) -> 
     if function == "select":
         if values[0].type != i1 or values[1].type != element_type:
             types = ", ".join(str(value.type) for value in values)
-            raise BodyError(f"select wants i1 and two values of one type, not {types}")
+            raise BodyError(f"select expects i1 and two values of the same type, found {types}")
         return _append(block, "arith.select", values, element_type)
     if any(value.type != element_type for value in values):
         types = ", ".join(str(value.type) for value in values)
-        raise BodyError(f"{function} wants values of one type, not {types}")
+        raise BodyError(f"{function} expects values of the same type, found {types}")
     table: dict[str, str] = {}
     result_type = element_type
     if isinstance(element_type, AnyFloat):
@@ -186,7 +186,7 @@ def append_function(block: Block, function: str, values: Sequence[SSAValue]) -> 
         table = _COMPLEX_FUNCTIONS
     name = table.get(function)
     if name is None:
-        raise BodyError(f"{function} has no meaning for elements of type {element_type}")
+        raise BodyError(f"{function} is not defined for elements of type {element_type}")
     return _append(block, name, values, result_type)
 
 

@@ -120,7 +120,7 @@ class _PackingOp(SyntaxOperation):
         permutation = self.outer_permutation or tuple(range(rank))
         if sorted(permutation) != list(range(rank)):
             raise VerifyException(
-                f"invalid outer_dims_perm vector: {list(permutation)} is no permutation of "
+                f"invalid outer_dims_perm vector: {list(permutation)} is not a permutation of "
                 f"{rank} dimensions"
             )
         if len(packed) != rank + len(tiles):

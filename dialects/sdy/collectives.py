@@ -149,7 +149,9 @@ class SdyCollective(SyntaxOperation, ABC):
         if isinstance(listed, AllToAllParametersAttr):
             for each in listed.data:
                 if not (each.source < rank and each.target < rank) or each.source == each.target:
-                    raise VerifyException(f"'{each}' is no exchange in a tensor of rank {rank}")
+                    raise VerifyException(
+                        f"'{each}' is not a valid all-to-all parameter for a tensor of rank {rank}"
+                    )
 
 
 _SYNTAX = " $tensor out_sharding=bare($out_sharding) attr-dict : type($tensor, $result)"

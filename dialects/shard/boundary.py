@@ -232,6 +232,6 @@ def _verify_device(grid: Operation, name: str) -> None:
     kind = found.properties.get("type")
     if found.name != "util.global" or kind is None or kind.name != "hal.device":
         raise VerifyException(
-            f"{DEVICES} name @{name}, which is a '{found.name}' and no device: expected a global "
+            f"{DEVICES} name @{name}, which is a '{found.name}', not a device: expected a global "
             "of type '!hal.device'"
         )

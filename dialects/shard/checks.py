@@ -300,7 +300,7 @@ def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None) -> Non
     if partial is None:
         return
     if partial[0] is ReductionKind.GENERIC:
-        raise VerifyException("partial cannot be generic: nothing could finish the reduction")
+        raise VerifyException("partial cannot be generic: the reduction could not be finished")
     check_axes(partial[1], grid)
 
 
@@ -435,5 +435,6 @@ def check_halo_update(
         if max(low, high) > size - low - high:
             raise VerifyException(
                 f"halos {low} and {high} of dimension {dimension} leave {size - low - high} of "
-                f"{size} elements of its own, too few to serve its neighbours"
+                f"{size} elements in the core of the shard, fewer than the halos of its "
+                "neighbours need"
             )

@@ -252,7 +252,10 @@ def infer_pad(operation: Operation) -> Shape:
             continue
         total = size + max(size - 1, 0) * between + before + behind
         if total < 0:
-            raise VerifyException(f"padding {before}, {behind} leaves {total} of {size} elements")
+            raise VerifyException(
+                f"padding {before}, {behind} of dimension size {size} gives "
+                f"the negative size {total}"
+            )
         sizes.append(total)
     return tuple(sizes)
 
@@ -269,7 +272,7 @@ def infer_concatenate(operation: Operation) -> Shape:
         if len(other) != len(sizes) or not shapes_agree(tuple(sizes), rest):
             raise VerifyException(
                 f"shapes of operands ({shape_text(operand_shape(operation, 0))}) and "
-                f"({shape_text(other)}) differ beside dimension {dimension}"
+                f"({shape_text(other)}) differ in a dimension other than {dimension}"
             )
         known = sizes[dimension] >= 0 and other[dimension] >= 0
         sizes[dimension] = sizes[dimension] + other[dimension] if known else -1
@@ -308,7 +311,9 @@ def infer_dynamic_update_slice(operation: Operation) -> Shape:
     """Infer the shape of the operand, and check that the update fits."""
     source, update = operand_shape(operation, 0), operand_shape(operation, 1)
     if len(update) != len(source) or len(operation.operands) != len(source) + 2:
-        raise VerifyException(f"expected an update of rank {len(source)}, and as many indices")
+        raise VerifyException(
+            f"expected an update of rank {len(source)}, and {len(source)} indices"
+        )
     for size, most in zip(update, source, strict=True):
         if 0 <= most < size:
             raise VerifyException(f"update size {size} does not fit a dimension of size {most}")
@@ -335,7 +340,7 @@ def verify_dot_general(operation: Operation) -> None:
     verify_distinct((*lists[2], *lists[3]), len(right), "dimensions of rhs")
     for mine, others in ((lists[0], lists[2]), (lists[1], lists[3])):
         if len(mine) != len(others):
-            raise VerifyException("expected as many dimensions of lhs as of rhs")
+            raise VerifyException("expected the same number of dimensions of lhs and rhs")
         for a, b in zip(mine, others, strict=True):
             if left[a] != right[b] and min(left[a], right[b]) >= 0:
                 raise VerifyException(
@@ -350,7 +355,7 @@ def verify_reduce(operation: Operation) -> None:
     """Check that each input has an initial value and a result without the reduced dimensions."""
     half = len(operation.operands) // 2
     if half == 0 or len(operation.operands) != 2 * half or len(operation.results) != half:
-        raise VerifyException("expected as many initial values and results as inputs")
+        raise VerifyException("expected the same number of initial values, results and inputs")
     reduced = number_list(attribute(operation, "dimensions"))
     for index in range(half):
         source = operand_shape(operation, index)

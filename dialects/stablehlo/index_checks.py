@@ -53,7 +53,9 @@ def verify_gather(operation: Operation) -> None:
     verify_distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
     verify_distinct(dropped, len(source), "collapsed and batching dimensions")
     if len(batching) != len(of_starts):
-        raise VerifyException("expected as many batching dimensions of operand and indices")
+        raise VerifyException(
+            "expected the same number of batching dimensions of operand and indices"
+        )
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     offsets = numbers.integers("offset_dims")
     rank = len(batch) + len(offsets)
@@ -95,7 +97,9 @@ def verify_scatter_indices(operation: Operation) -> None:
     verify_distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
     verify_distinct(dropped, len(source), "inserted and batching dimensions")
     if len(batching) != len(of_starts):
-        raise VerifyException("expected as many batching dimensions of inputs and indices")
+        raise VerifyException(
+            "expected the same number of batching dimensions of inputs and indices"
+        )
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
     windows = numbers.integers("update_window_dims")
     updates = operand_shape(operation, count + 1)
@@ -109,7 +113,7 @@ def verify_scatter_indices(operation: Operation) -> None:
     own = [size for dimension, size in enumerate(updates) if dimension not in windows]
     for size, wanted in zip(own, batch, strict=True):
         if size != wanted and min(size, wanted) >= 0:
-            raise VerifyException(f"updates for {size} index vectors, where there are {wanted}")
+            raise VerifyException(f"expected updates for {wanted} index vectors, found {size}")
     kept = [size for dimension, size in enumerate(source) if dimension not in dropped]
     for dimension, most in zip(windows, kept, strict=True):
         if 0 <= most < updates[dimension]:
@@ -121,5 +125,7 @@ def verify_scatter_indices(operation: Operation) -> None:
             operand_shape(operation, index) != source
             or operand_shape(operation, count + 1 + index) != updates
         ):
-            raise VerifyException("expected inputs of one shape, and updates of one shape")
+            raise VerifyException(
+                "expected all inputs to have the same shape, and all updates to have the same shape"
+            )
         require_shape(operation, source, index)

@@ -150,7 +150,7 @@ def verify_scatter(operation: Operation) -> None:
     """Check inputs, indices, updates and the body of a scatter. Raises VerifyException."""
     count = (len(operation.operands) - 1) // 2
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
-        raise VerifyException("expected as many updates and results as inputs")
+        raise VerifyException("expected the same number of updates, results and inputs")
     index_checks.verify_scatter_indices(operation)
     checks.verify_body(operation, 2 * count, count)
 
@@ -162,7 +162,7 @@ def verify_sort(operation: Operation) -> None:
     """
     count = len(operation.operands)
     if count < 1 or len(operation.results) != count:
-        raise VerifyException("expected as many results as operands")
+        raise VerifyException("expected the same number of results and operands")
     for index in range(count):
         checks.require_shape(operation, checks.operand_shape(operation, 0), index)
         checks.require_shape(operation, checks.operand_shape(operation, index), index)
@@ -179,7 +179,7 @@ def verify_reduce_window(operation: Operation) -> None:
 
     count = len(operation.operands) // 2
     if count < 1 or len(operation.operands) != 2 * count or len(operation.results) != count:
-        raise VerifyException("expected as many initial values and results as inputs")
+        raise VerifyException("expected the same number of initial values, results and inputs")
     checks.verify_window_attributes(operation)
     windows = reduction_windows(operation)
     for index in range(count):

@@ -115,8 +115,8 @@ class CmdDispatchOp(SyntaxOperation):
             if numbers != list(self.uniform_operands.types) or bindings != len(self.resources):
                 given = ", ".join(map(str, self.uniform_operands.types))
                 raise VerifyException(
-                    f"{point} takes {bindings} bindings and ({', '.join(map(str, numbers))}), but"
-                    f" {len(self.resources)} resources and ({given}) are given"
+                    f"{point} takes {bindings} bindings and ({', '.join(map(str, numbers))}), "
+                    f"but is given {len(self.resources)} resources and ({given})"
                 )
 
 

@@ -112,7 +112,9 @@ class DispatchOperands:
             found = len(values(operation, name))
             if found != resources:
                 what = name.rpartition("_")[2]
-                raise VerifyException(f"{resources} resource operands, but {found} {what}")
+                raise VerifyException(
+                    f"expected {resources} {what}, one for each resource operand, found {found}"
+                )
         if self.accesses:
             verify_accesses(self._accesses(operation), resources)
 
@@ -126,10 +128,12 @@ class DispatchOperands:
 def verify_accesses(accesses: Sequence[int], resources: int) -> None:
     """Check that there is one valid access per resource. Raises VerifyException."""
     if len(accesses) != resources:
-        raise VerifyException(f"{resources} resources, but accesses of {len(accesses)}")
+        raise VerifyException(
+            f"expected {resources} accesses, one for each resource, found {len(accesses)}"
+        )
     for access in accesses:
         if access not in ACCESS_NAMES:
-            raise VerifyException(f"no resource is accessed in the way {access}")
+            raise VerifyException(f"unknown resource access {access}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +273,7 @@ class EncodedFunctionType:
         def parse_result() -> None:
             position = parser.pos
             if not results.parse_encoding(parser):
-                parser.raise_error("expected the tensor that the result is", position)
+                parser.raise_error("expected the type of the tensor in the result", position)
             ties.append(parse_tie(parser, names))
             same = ties[-1] != UNTIED and parser.parse_optional_keyword("as") is None
             results.parse_resource(parser, operands.types[ties[-1]] if same else None)
@@ -338,7 +342,9 @@ def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -
     """
     types = encodings(operation, f"{what}_encodings")
     if len(types) != len(found):
-        raise VerifyException(f"{len(found)} {what}s, but {len(types)} {what} encodings")
+        raise VerifyException(
+            f"expected {len(found)} {what} encodings, one for each {what}, found {len(types)}"
+        )
     for type_ in types:
         verify_type(f"{what}_encodings", type_)
     expected = sum(dynamic_dimensions(type_) for type_ in types)
@@ -350,7 +356,9 @@ def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -
     resources = sum(value.type.name == RESOURCE for value in found)
     sizes = len(values(operation, f"{what}_sizes"))
     if sizes != resources:
-        raise VerifyException(f"{resources} {what} resources, but {sizes} sizes")
+        raise VerifyException(
+            f"expected {resources} sizes, one for each {what} resource, found {sizes}"
+        )
 
 
 def encodings(operation: Operation, name: str) -> tuple[Attribute, ...]:
@@ -396,7 +404,7 @@ class TracedTensors:
             parser.parse_punctuation(":")
             position = parser.pos
             if not tensors.parse_encoding(parser):
-                parser.raise_error("expected the tensor that the resource is", position)
+                parser.raise_error("expected the type of the tensor in the resource", position)
             tensors.parse_resource(parser)
 
         parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)

@@ -52,7 +52,11 @@ class CmdFuncOp(Function):
         position = parser.pos
         type_ = parser.parse_type()
         if ranged != (type_.name == RESOURCE):
-            parser.raise_error(f"expected a range, of a resource alone: {type_}", position)
+            parser.raise_error(
+                "a resource needs a range [... for ...], and other types must "
+                f"not have one: {type_}",
+                position,
+            )
         inputs.names.append(operand_key(operand))
         inputs.types.append(type_)
         inputs.attributes.append(parse_attributes(parser))

@@ -108,7 +108,10 @@ class Captures:
         verify_columns(operation, "resource_operands", "resource_operand_sizes")
         types = [value.type for value in values(operation, "resource_operands")]
         if list(only_block(operation).arg_types) != types:
-            raise VerifyException("expects arguments of its block as its resources are")
+            raise VerifyException(
+                "expects block arguments of types "
+                f"({', '.join(map(str, types))}), as its resource operands"
+            )
 
     def fits(self, operation: Operation) -> bool:
         return ends_with_yield(operation)

@@ -170,8 +170,9 @@ class ResourcePackOp(PlacedOperation):
         slices = len(self.dynamic_slice_sizes)
         if len(self.lifetime_intervals) != 2 * slices or len(self.packed_offsets) != slices:
             raise VerifyException(
-                f"{slices} slices, but {len(self.lifetime_intervals)} ends of lifetimes and "
-                f"{len(self.packed_offsets)} offsets"
+                f"expected {2 * slices} ends of lifetime intervals and {slices} offsets for "
+                f"{slices} slices, found {len(self.lifetime_intervals)} and "
+                f"{len(self.packed_offsets)}"
             )
 
 

@@ -217,7 +217,7 @@ class TensorEncodeOp(TensorCopy):
         source, result = plain_type(self.source_encoding), plain_type(self.result_encoding)
         if source != result:
             raise VerifyException(
-                f"expects the same tensor on both sides, found {source} and {result}"
+                f"expects the same tensor type as source and result, found {source} and {result}"
             )
 
 

@@ -351,7 +351,8 @@ def verify_slice(operation: Operation) -> None:
     ):
         if extent >= 0 and 0 <= shape[index] < first + extent:
             raise VerifyException(
-                f"slice leaves the input at dimension {index}: {first} + {extent} > {shape[index]}"
+                f"slice runs out of bounds of input dimension {index}: {first} + {extent} > "
+                f"{shape[index]}"
             )
 
 

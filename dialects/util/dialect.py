@@ -207,7 +207,7 @@ def verify_global_type(global_type: Attribute, value_type: Attribute, what: str)
         fits = global_type == value_type or global_type.name == value_type.name == RESOURCE
     if not fits:
         raise VerifyException(
-            f"{what} is of type {global_type}, but the value of type {value_type}"
+            f"{what} is of type {global_type}, but the value is of type {value_type}"
         )
 
 
@@ -404,7 +404,8 @@ class AssumeIntOp(SyntaxOperation):
         super().verify_()
         if len(self.assumptions) != len(self.values_):
             raise VerifyException(
-                f"{len(self.values_)} values, but assumptions about {len(self.assumptions)}"
+                f"expected {len(self.values_)} assumptions, one for each value, found "
+                f"{len(self.assumptions)}"
             )
         counts = [len(facts) for facts in self.assumptions]
         wanted = next((count for count in counts if count > 1), 1)

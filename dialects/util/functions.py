@@ -251,7 +251,10 @@ class Function(IRDLOperation):
             ("result", self.res_attrs, outputs),
         ):
             if attributes is not None and len(attributes) != len(types):
-                raise VerifyException(f"{len(types)} {what}s, but attributes of {len(attributes)}")
+                raise VerifyException(
+                    f"expected {len(types)} attribute dictionaries, one for "
+                    f"each {what}, found {len(attributes)}"
+                )
         verify_visibility(self)
         verify_declaration(self, self.body)
         verify_ties(self, len(inputs), len(outputs))
@@ -369,7 +372,9 @@ class CallOp(SyntaxOperation):
         function = verify_callee(self, FuncOp, self.arguments.types)
         results = len(self.results_)
         if ties_of(self, results) != ties_of(function, results):
-            raise VerifyException("results are tied to other operands than the function's are")
+            raise VerifyException(
+                "results are not tied to the same operands as those of the function"
+            )
 
 
 def call_like(

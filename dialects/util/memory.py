@@ -128,7 +128,10 @@ class Conversion:
         (region,) = operation.regions
         types = [value.type for value in values(operation, "inputs")]
         if len(region.blocks) != 1 or list(region.block.arg_types) != types:
-            raise VerifyException("expects a region of one block that takes what it is given")
+            raise VerifyException(
+                "expects a region of one block with arguments of types "
+                f"({', '.join(map(str, types))})"
+            )
 
 
 def _are_objects(*types: Attribute) -> bool:

@@ -39,7 +39,7 @@ REFUSED = {
     "sizes that stand elsewhere": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], '
         f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 1, 0>}}> : (index) -> {R}",
-        "resource operands, but 1 lengths",
+        "lengths, one for each resource operand, found 1",
     ),
     "no entry point": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [], '

@@ -42,7 +42,7 @@ def test_presets_are_known_by_name_and_others_are_not() -> None:
         ("memory = ", "Memory = ", "4:1", "'device.Memory' is an unknown key, expected one"),
         ("latency = 1e-06", "latency = -1", "20:1", "'network.1.latency' is -1.0, expected a"),
         ("size = 8", "size = 1", "18:1", "'network.1.size' is 1, expected 2 devices or more"),
-        ("size = 8", "", "17:1", "'network.1' has no size, which only the first network may"),
+        ("size = 8", "", "17:1", "'network.1' has no size; only the first network may"),
         ('"shared"', '"star"', "21:1", "'network.1.topology' is 'star', expected one of "),
         ("[device.flops]", "[device.flop]", "8:1", "'device.flop' is an unknown key"),
         ("bandwidth = 1000000000.0", "bandwidth = ", "13:15", "Invalid value"),

@@ -65,7 +65,7 @@ def test_unpack_undoes_pack(layout: PackedLayout, shape: tuple[int, int]) -> Non
 def test_a_layout_that_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="tiles dimension 1"):
         pack(np.zeros(3), PackedLayout((1,), (2,)))
-    with pytest.raises(ValueError, match="elements are packed"):
+    with pytest.raises(ValueError, match="the packed array has"):
         unpack(np.zeros((2, 2)), PackedLayout((0, 1), (2, 2), (0, 1)), (3, 3))
 
 

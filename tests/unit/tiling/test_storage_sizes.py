@@ -63,7 +63,7 @@ def test_storage_bits(name: str, bits: int) -> None:
 
 @pytest.mark.parametrize("name", ["i0", "f", "tensor<4xi8>", "complex<i>", "I8", "i08"])
 def test_unknown_element_type(name: str) -> None:
-    with pytest.raises(ValueError, match="no element type"):
+    with pytest.raises(ValueError, match="unknown element type"):
         element_type(name)
 
 

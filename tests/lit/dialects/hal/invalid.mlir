@@ -30,7 +30,7 @@ func.func private @element() attributes {a = #hal.collective<all_reduce with sum
 
 hal.executable private @e {
   hal.executable.variant public @v target(<"a", "b">) {
-    // expected-error @+1 {{1 constants, but 2 keys}}
+    // expected-error @+1 {{expected 1 keys, one for each constant, found 2}}
     hal.executable.constant.block() -> i32 as ("one", "two") {
       %c = arith.constant 0 : i32
       hal.return %c : i32

@@ -10,7 +10,7 @@ func.func @product(%a: tensor<?x3x4x16xf32>, %b: tensor<5x3x4x16xf32>, %c: tenso
 // -----
 
 func.func @sizes(%a: tensor<2x3xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{has 3 and 4 tiles along loop 1}}
+  // expected-error @+1 {{has operands with 3 and with 4 tiles along loop 1}}
   %0 = iree_codegen.inner_tiled ins(%a) outs(%b) <indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = [#linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>], kind = "x", semantics = "y"> : tensor<2x3xf32> into tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -75,7 +75,7 @@ func.func @f(%c: tensor<4x6xf32>, %v: tensor<4xf32>) {
 // -----
 
 func.func @f(%c: tensor<4x6xf32>, %i: tensor<4x6xi32>) {
-  // expected-error @+1 {{'linalg.exp' op exp has no meaning for elements of type i32}}
+  // expected-error @+1 {{'linalg.exp' op exp is not defined for elements of type i32}}
   %r = linalg.exp ins(%i : tensor<4x6xi32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
   return
 }
@@ -83,7 +83,7 @@ func.func @f(%c: tensor<4x6xf32>, %i: tensor<4x6xi32>) {
 // -----
 
 func.func @f(%c: tensor<4x6xf32>, %i: tensor<4x6xi32>) {
-  // expected-error @+1 {{'linalg.add' op add wants values of one type, not f32, i32}}
+  // expected-error @+1 {{'linalg.add' op add expects values of the same type, found f32, i32}}
   %r = linalg.add ins(%c,%i : tensor<4x6xf32>,tensor<4x6xi32>) outs(%c : tensor<4x6xf32>) -> tensor<4x6xf32>
   return
 }

@@ -43,7 +43,7 @@ func.func @f(%s: tensor<128x256xf32>, %d: tensor<16x8x8x32xf32>) {
 // -----
 
 func.func @f(%s: tensor<128x256xf32>, %d: tensor<16x8x8x32xf32>) {
-  // expected-error @+1 {{'linalg.pack' op invalid outer_dims_perm vector: [0, 0] is no permutation of 2 dimensions}}
+  // expected-error @+1 {{'linalg.pack' op invalid outer_dims_perm vector: [0, 0] is not a permutation of 2 dimensions}}
   %r = linalg.pack %s outer_dims_perm = [0,0] inner_dims_pos = [0,1] inner_tiles = [8, 32] into %d : tensor<128x256xf32> -> tensor<16x8x8x32xf32>
   return
 }

@@ -81,7 +81,7 @@ func.func @f(%t: tensor<8xf32>) {
 
 mesh.mesh @m(shape = 2x4)
 func.func @f(%t: tensor<8xf32>) {
-  // expected-error @+1 {{needs a sharding, either as an operand or as an attribute}}
+  // expected-error @+1 {{expects a sharding, either as an operand or as an attribute}}
   %r = "mesh.shard"(%t) : (tensor<8xf32>) -> tensor<8xf32>
   return
 }

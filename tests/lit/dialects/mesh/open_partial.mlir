@@ -4,7 +4,7 @@
 
 mesh.mesh @m(shape = 2x?)
 func.func @generic(%t: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{partial cannot be generic: nothing could finish the reduction}}
+  // expected-error @+1 {{partial cannot be generic: the reduction could not be finished}}
   %s = mesh.sharding @m split_axes = [[0]] partial = generic[1] : !mesh.sharding
   %0 = mesh.shard %t to %s : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>

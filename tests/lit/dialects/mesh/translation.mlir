@@ -61,7 +61,7 @@ module @inner {
 mesh.mesh @m(shape = 2)
 func.func @unknown_size(%n: index) {
   %s = mesh.sharding @m split_axes = [[0]] : !mesh.sharding
-  // expected-error @+1 {{size 1 is dynamic and its value is not an operand}}
+  // expected-error @+1 {{size 1 is dynamic, but its value is not an operand}}
   %shape:2 = mesh.shard_shape 8x? %s %n : index, index
   return
 }
@@ -70,7 +70,7 @@ func.func @unknown_size(%n: index) {
 
 mesh.mesh @m(shape = 2)
 func.func @unknown_sharding(%s: !mesh.sharding, %n: index) {
-  // expected-error @+1 {{needs a sharding made by mesh.sharding, to know the coordinates}}
+  // expected-error @+1 {{needs a sharding defined by mesh.sharding, to know the coordinates}}
   %shape = mesh.shard_shape 8 %s %n : index
   return
 }
@@ -78,7 +78,7 @@ func.func @unknown_sharding(%s: !mesh.sharding, %n: index) {
 // -----
 
 mesh.mesh @m(shape = 2)
-// expected-error @+1 {{holds #mesh.shard<@m, [[0]]> outside mesh.shard, which has no counterpart in shard}}
+// expected-error @+1 {{has the attribute #mesh.shard<@m, [[0]]>, which the shard dialect only supports on mesh.shard}}
 func.func @encoding(%t: tensor<8xf32, #mesh.shard<@m, [[0]]>>) {
   return
 }

@@ -223,7 +223,7 @@ func.func @f(%x: tensor<8x8xf32>) {
 
 sdy.mesh @m = <["a"=2, "b"=4]>
 func.func @f(%x: tensor<8x8xf32>) {
-  // expected-error @+1 {{'{"a"}: 1->2' is no exchange in a tensor of rank 2}}
+  // expected-error @+1 {{'{"a"}: 1->2' is not a valid all-to-all parameter for a tensor of rank 2}}
   %0 = sdy.all_to_all [{"a"}: 1->2] %x out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
   return
 }

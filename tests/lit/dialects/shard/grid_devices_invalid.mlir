@@ -20,13 +20,13 @@ shard.grid @g(shape = 1) {devices = [#hal.device.affinity<@a>]}
 // -----
 
 util.global private @a : index
-// expected-error @+1 {{devices name @a, which is a 'util.global' and no device: expected a global of type '!hal.device'}}
+// expected-error @+1 {{devices name @a, which is a 'util.global', not a device: expected a global of type '!hal.device'}}
 shard.grid @g(shape = 1) {devices = [#hal.device.affinity<@a>]}
 
 // -----
 
 func.func private @a()
-// expected-error @+1 {{devices name @a, which is a 'func.func' and no device}}
+// expected-error @+1 {{devices name @a, which is a 'func.func', not a device}}
 shard.grid @g(shape = 1) {devices = [#hal.device.affinity<@a>]}
 
 // -----

@@ -402,7 +402,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 // Upstream accepts this.
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{halos 3 and 3 of dimension 0 leave 2 of 8 elements of its own, too few to serve its neighbours}}
+  // expected-error @+1 {{halos 3 and 3 of dimension 0 leave 2 of 8 elements in the core of the shard, fewer than the halos of its neighbours need}}
   %r = shard.update_halo %t on @g split_axes = [[0]] halo_sizes = [3, 3] : tensor<8x16xf32>
   return
 }

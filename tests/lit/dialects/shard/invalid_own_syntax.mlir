@@ -31,7 +31,7 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{partial cannot be generic: nothing could finish the reduction}}
+  // expected-error @+1 {{partial cannot be generic: the reduction could not be finished}}
   %s = shard.sharding @g split_axes = [[0]] partial = generic[1] : !shard.sharding
   return
 }

@@ -17,7 +17,7 @@ util.func private @f(%r: !stream.resource<*>, %s: index) {
 // -----
 
 util.func private @f(%r: !stream.resource<*>, %s: index) {
-  // expected-error @+1 {{expects the same tensor on both sides}}
+  // expected-error @+1 {{expects the same tensor type as source and result}}
   %0 = stream.tensor.encode %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xi32, #iree_encoding.testing<>> in !stream.resource<*>{%s}
   util.return
 }
@@ -33,7 +33,7 @@ util.func private @f(%r: !stream.resource<*>, %q: !stream.resource<*>, %s: index
 // -----
 
 util.func private @f(%r: !stream.resource<*>, %s: index) {
-  // expected-error @+1 {{1 resource operands, but 0 offsets}}
+  // expected-error @+1 {{expected 1 offsets, one for each resource operand, found 0}}
   %0 = stream.async.dispatch @e::@f(%r) : (!stream.resource<*>{%s}) -> !stream.resource<*>{%s}
   util.return
 }
@@ -94,7 +94,7 @@ func.func @partner(%c: !stream.channel, %s: !stream.resource<transient>, %t: !st
 
 // -----
 
-// expected-error @+1 {{expected a range, of a resource alone}}
+// expected-error @+1 {{a resource needs a range [... for ...], and other types must not have one}}
 stream.cmd.func private @f(%a: !stream.resource<*>)
 
 // -----
@@ -149,7 +149,7 @@ stream.executable private @ex {
 
 util.func private @f(%r: !stream.resource<transient>, %n: index, %x: i32) {
   %0 = stream.cmd.execute with(%r as %q: !stream.resource<transient>{%n}) {
-    // expected-error @+1 {{@ex::@k takes 1 bindings and (i32), but 1 resources and (i32, i32) are given}}
+    // expected-error @+1 {{@ex::@k takes 1 bindings and (i32), but is given 1 resources and (i32, i32)}}
     stream.cmd.dispatch @ex::@k(%x, %x : i32, i32) {rw %q[%n for %n] : !stream.resource<transient>{%n}}
   } => !stream.timepoint
   util.return

@@ -134,7 +134,7 @@ func.func @f(%x: tensor<4x8xf32>, %i: index, %s: tensor<1x8xf32>) {
 // -----
 
 func.func @f(%i: index) {
-  // expected-error @+1 {{'affine.delinearize_index' op should have 3 or 2 basis elements, one for each index but maybe the first, found 1}}
+  // expected-error @+1 {{'affine.delinearize_index' op expected 3 or 2 basis elements, one for each index (optional for the first), found 1}}
   %a, %b, %c = affine.delinearize_index %i into (8) : index, index, index
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%i: index) {
 // -----
 
 func.func @f(%i: index) {
-  // expected-error @+1 {{'affine.linearize_index' op should have 2 or 1 basis elements, one for each index but maybe the first, found 3}}
+  // expected-error @+1 {{'affine.linearize_index' op expected 2 or 1 basis elements, one for each index (optional for the first), found 3}}
   %r = affine.linearize_index [%i, %i] by (4, 8, 2) : index
   return
 }

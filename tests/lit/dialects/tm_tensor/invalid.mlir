@@ -34,7 +34,7 @@ func.func @f(%x: tensor<3x7xf32>, %c: tensor<3xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x7xf32>, %c: tensor<3xi32>) {
-  // expected-error @+1 {{expected the elements of operand #0 and #2 to be to have the same type, found f32 and i32}}
+  // expected-error @+1 {{expected operands #0 and #2 to have the same element type, found f32 and i32}}
   %0:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<3x7xf32>) outs(%x, %c : tensor<3x7xf32>, tensor<3xi32>) {
   ^bb0(%a: f32, %b: f32):
     tm_tensor.yield %a : f32
@@ -89,7 +89,7 @@ func.func @f() {
 // -----
 
 func.func @f(%x: tensor<3x7xf32>, %i: tensor<7x3xi64>) {
-  // expected-error @+1 {{expected operand #0 and #1 to have one shape, found [3, 7] and [7, 3]}}
+  // expected-error @+1 {{expected operands #0 and #1 to have the same shape, found [3, 7] and [7, 3]}}
   %0:2 = tm_tensor.sort dimension(1) outs(%x, %i : tensor<3x7xf32>, tensor<7x3xi64>) {
   ^bb0(%a: f32, %b: f32, %c: i64, %d: i64):
     tm_tensor.yield %a : f32
@@ -144,7 +144,7 @@ func.func @f(%u: tensor<4x7xf32>, %i: tensor<4xi64>, %x: tensor<5x7xf32>) {
 // -----
 
 func.func @f(%u: tensor<4x7xf32>, %i: tensor<4x?xi64>, %x: tensor<5x7xf32>) {
-  // expected-error @+1 {{expected to know the number of indices of an update, found ?}}
+  // expected-error @+1 {{expected a static number of indices for each update, found ?}}
   %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<4x7xf32>, tensor<4x?xi64>) outs(%x : tensor<5x7xf32>) {
   ^bb0(%a: f32, %b: f32):
     tm_tensor.yield %a : f32

@@ -207,7 +207,7 @@ func.func @f() {
 func.func @f(%x: tensor<2x4x6xf32>) {
   %c = tosa.const_shape {values = dense<[0, 1, 3]> : tensor<3xindex>} : () -> !tosa.shape<3>
   %d = tosa.const_shape {values = dense<[2, 2, 6]> : tensor<3xindex>} : () -> !tosa.shape<3>
-  // expected-error @+1 {{'tosa.slice' op slice leaves the input at dimension 2: 3 + 6 > 6}}
+  // expected-error @+1 {{'tosa.slice' op slice runs out of bounds of input dimension 2: 3 + 6 > 6}}
   %r = tosa.slice %x, %c, %d : (tensor<2x4x6xf32>, !tosa.shape<3>, !tosa.shape<3>) -> tensor<2x2x6xf32>
   return
 }

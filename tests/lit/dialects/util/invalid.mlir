@@ -13,7 +13,7 @@ util.func private @f(%a: index) -> %b
 // -----
 
 util.func private @f(%i: index) {
-  // expected-error @+1 {{2 values, but assumptions about 1}}
+  // expected-error @+1 {{expected 2 assumptions, one for each value, found 1}}
   %0:2 = "util.assume.int"(%i, %i) <{assumptions = [[#util.int.assumption<umin = 0>]]}> : (index, index) -> (index, index)
   util.return
 }
@@ -31,7 +31,7 @@ util.func private @f(%i: index, %n: i32) -> i32 {
 util.func private @callee(%x: i32) -> %x
 
 util.func private @f(%x: i32) {
-  // expected-error @+1 {{results are tied to other operands than the function's are}}
+  // expected-error @+1 {{results are not tied to the same operands as those of the function}}
   %0 = util.call @callee(%x) : (i32) -> i32
   util.return
 }
@@ -72,7 +72,7 @@ util.global private @weight : tensor<4xf32>
 
 util.func private @f() {
   %0 = util.global.load @weight : tensor<?xf32>
-  // expected-error @+1 {{'@weight' is of type tensor<4xf32>, but the value of type tensor<5xf32>}}
+  // expected-error @+1 {{'@weight' is of type tensor<4xf32>, but the value is of type tensor<5xf32>}}
   %1 = util.global.load @weight : tensor<5xf32>
   util.return
 }
@@ -88,7 +88,7 @@ util.func private @f(%x: i32) {
 // -----
 
 util.func private @f(%address: !util.ptr<i32>) {
-  // expected-error @+1 {{the global is of type i32, but the value of type i64}}
+  // expected-error @+1 {{the global is of type i32, but the value is of type i64}}
   %0 = util.global.load.indirect %address : !util.ptr<i32> -> i64
   util.return
 }

@@ -43,7 +43,7 @@ util.func public @circle(%s: index) {
 #e = #iree_encoding.testing<>
 util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.unsupported_resolver}>]> : !hal.device
 util.func public @refusing_solver(%s: index) {
-  // expected-error @+1 {{'iree_encoding.unsupported_resolver' lays out no tensor, and so not tensor<16xf32, #iree_encoding.testing<>>}}
+  // expected-error @+1 {{'iree_encoding.unsupported_resolver' has no layout for tensors such as tensor<16xf32, #iree_encoding.testing<>>}}
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@a>) tensor<16xf32, #e> : index
   util.return
 }
@@ -52,7 +52,7 @@ util.func public @refusing_solver(%s: index) {
 
 #e = #iree_encoding.testing<>
 util.func public @no_such_dialect(%s: index) {
-  // expected-error @+1 {{has an affinity of an unknown kind: #hal.device.target<"local"> : !hal.device}}
+  // expected-error @+1 {{has an affinity of unknown kind: #hal.device.target<"local"> : !hal.device}}
   %0 = "stream.tensor.sizeof"() <{encoding = tensor<16xf32, #e>}> {stream.affinity = #hal.device.target<"local"> : !hal.device} : () -> index
   util.return
 }
@@ -164,7 +164,7 @@ util.func public @plain_dispatch_on_no_device(%s: index) {
 // -----
 
 #e = #iree_encoding.testing<>
-// expected-note @+1 {{@a is defined here and is no device}}
+// expected-note @+1 {{@a is defined here and is not a device}}
 util.global private @a = 5 : i32
 util.func public @affinity_to_a_number() {
   // expected-error @+1 {{has an affinity to @a, but the module has no such device}}
@@ -176,7 +176,7 @@ util.func public @affinity_to_a_number() {
 
 #e = #iree_encoding.testing<>
 util.func public @optimal_of_nothing() {
-  // expected-error @+1 {{has an affinity that names no device: #hal.device.optimal<[]>}}
+  // expected-error @+1 {{has an affinity that does not name a device: #hal.device.optimal<[]>}}
   %0 = stream.tensor.sizeof on(#hal.device.optimal<[]>) tensor<16xf32, #e> : index
   util.return
 }
@@ -295,7 +295,7 @@ func.func @no_resources(%a: tensor<16xf32>) -> tensor<16xf32> {
 #gpu = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<>, iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
 util.global private @g = #hal.device.target<"hip", [#gpu]> : !hal.device
 util.func public @f(%k: index) -> index {
-  // expected-error @+1 {{are padded by their length, which is not known}}
+  // expected-error @+1 {{depends on their length, which is not static}}
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<4x?xf16, #iree_encoding.padding<[0, ?]>>{%k} : index
   util.return %0 : index
 }
