@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
@@ -20,8 +21,9 @@ from ..kernels.kernel_text import (
     KernelText,
     SectionConstant,
 )
-from ..kernels.panel_products import SMALLEST_PRODUCT, PanelProduct
+from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
+from .elements import load_element
 from .function_lowering import FunctionLowering
 from .panel_product_steps import run_product
 from .rules import lowers
@@ -40,6 +42,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     kernel = step.kernel
     if kernel is None:
         return
+    builder = lowering.builder
     lowering.infer_shapes(step.operation)
     bound: dict[Bound, Memory] = {}
     for value in kernel.writes:
@@ -52,7 +55,13 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
         _product(lowering, step, kernel, product, bound)
     for value in kernel.writes:
         if isinstance(value, SSAValue):
-            lowering.bind(value, bound[value])
+            memory = bound[value]
+            if isinstance(memory, Register) and integer_width(value.type) is not None:
+                # The kernel has stored low bytes; an integer fills its register by its sign.
+                dtype = element_dtype(value.type, step.operation)
+                address = builder.compute("address", memory)
+                memory = load_element(builder, address, dtype)
+            lowering.bind(value, memory)
 
 
 def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:
@@ -121,13 +130,13 @@ def _product(
             builder.emit("release", each)
 
     if isinstance(work, int):
-        if work >= SMALLEST_PRODUCT:
+        if work >= MIN_PANEL_PRODUCT:
             by_panels()
         else:
             dispatch(lowering, kernel, bound, step.operation, None, work)
         return
     large, end = builder.label(), builder.label()
-    condition = builder.hold(builder.compare("sge", work, SMALLEST_PRODUCT))
+    condition = builder.hold(builder.compare("sge", work, MIN_PANEL_PRODUCT))
     builder.emit("jump_if", condition, large)
     with lowering.branch():
         dispatch(lowering, kernel, bound, step.operation, None, work)

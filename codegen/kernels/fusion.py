@@ -32,22 +32,24 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
-from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .index_ranges import unproven
-from .product_sums import has_windows, product_factors
+from .mmt4d import MMT4D
+from .product_sums import has_windows, is_long, product_factors, reduces_jointly
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
-LARGEST_GROUP = 48
+MAX_GROUP_OPERATIONS = 48
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
-LEAST_READS = 16
+MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
-KERNEL_ONLY = frozenset(("linalg.softmax",))
+KERNEL_ONLY = frozenset(("linalg.softmax", *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
@@ -135,18 +137,21 @@ def _is_unit_reshape(operation: Operation) -> bool:
 
 def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""
-    if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
+    if not operation.results:
         return False
     if operation.name == "scf.for":
         body = operation.regions[0].blocks.first
         return (
-            is_element_loop(operation)
+            is_element_loop(operation, is_pointwise)
             and _has_known_elements(operation)
             and body is not None
             and _is_known_turn(body)
         )
+    if not isinstance(operation.results[0].type, TensorType | AnyFloat):
+        return False
     known = (
-        operation.name in KERNEL_ONLY
+        operation.name == "linalg.softmax"
+        or has_factorization_kernel(operation)
         or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None
@@ -199,14 +204,12 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 def _is_known_turn(block: Block) -> bool:
     """Return whether kernels support the body of a loop, which updates elements or slices."""
     structured = {each.name for each in block.ops if structured_view(each) is not None}
-    return _is_known_body(
-        block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | {"tensor.insert"}
-    )
+    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
 
 
-def _is_free(operation: Operation) -> bool:
+def _is_data_movement(operation: Operation) -> bool:
     """Return whether results cost nothing to recompute."""
-    if operation.name in FREE:
+    if operation.name in DATA_MOVEMENT:
         return True
     view = structured_view(operation)
     if view is None:
@@ -223,7 +226,7 @@ def _slides_over(root: Operation, operation: Operation) -> bool:
     loops, shape = view.loop_sizes(), shape_of(operation.results[0])
     if None in loops or min(shape, default=0) <= 0:
         return False
-    return prod(size or 0 for size in loops) >= LEAST_READS * prod(shape)
+    return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
@@ -400,9 +403,9 @@ class _Planner:
         roots: dict[Operation, Access] = {}
         for demand in found:
             roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
-        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+        if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
             return None
-        if _is_free(operation):
+        if _is_data_movement(operation):
             slides = any(
                 access is Access.MANY and _slides_over(root, operation)
                 for root, access in roots.items()
@@ -411,6 +414,8 @@ class _Planner:
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
+        if is_long(operation) and reduces_jointly(root):
+            return None
         if may_fail and not (access is Access.EACH and self._is_next(root)):
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
@@ -434,8 +439,8 @@ class _Planner:
         """Return whether a kernel reads a tensor only at the element that it writes next."""
         if self._is_pointwise(root) or root.name == "scf.for":
             return max(accesses) <= Access.SAME
-        # A packed product adds each sum to its initial value just before it stores the element.
-        view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+        # An mmt4d adds each sum to its initial value just before it stores the element.
+        view = structured_view(root) if root.name in MMT4D else None
         return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
@@ -445,9 +450,6 @@ def _may_divide_by_zero(operation: Operation) -> bool:
         return False
     attribute = constant_attribute(operation.operands[1])
     return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
-
-
-PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:
