@@ -33,7 +33,7 @@ The next program may use the same kernels.
 KERNELS = "kernels"
 """The name of the cache folder for native code."""
 
-LARGEST_FOLDER = 1 << 29
+MAX_FOLDER_BYTES = 1 << 29
 """The limit for the cache folder in bytes; the least recently used files are removed."""
 
 FORMAT = "6"
@@ -120,7 +120,7 @@ def _keep(digest: str, symbol: str, code: bytes) -> None:
 @cache
 def _drop_oldest(folder: Path) -> None:
     """Limit the size of the cache folder, once in each process that writes to it."""
-    drop_oldest(folder, LARGEST_FOLDER)
+    drop_oldest(folder, MAX_FOLDER_BYTES)
 
 
 def _read(digest: str) -> tuple[str, bytes] | None:

@@ -130,7 +130,7 @@ class CompiledProgram:
         self._machines = DeviceMachines(
             workers,
             _raise_located,
-            most_calls=func.MAXIMAL_DEPTH,
+            max_calls=func.MAXIMAL_DEPTH,
             guard=guard if guard is not None else bool(os.environ.get(GUARD_VARIABLE)),
             trace=trace,
             timeline=timeline,

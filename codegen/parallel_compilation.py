@@ -12,7 +12,7 @@ from ..runtime.abi.cores import available_cores
 from ..runtime.abi.native_code import CPU_FEATURES, target_machine, target_platform
 from ..runtime.abi.object_code import CompilerProcess, compile_ir
 
-LEAST_MODULES = 4
+MIN_MODULES = 4
 """The least number of modules per process: fewer are compiled before the process has started."""
 
 Text = Callable[[], str]
@@ -81,7 +81,7 @@ def _processes(modules: int) -> list[CompilerProcess]:
         # The other MPI ranks use the other cores.
         return []
     platform = target_platform()
-    most = min(available_cores(), modules // LEAST_MODULES + 1) - 1
+    most = min(available_cores(), modules // MIN_MODULES + 1) - 1
     try:
         return [CompilerProcess(platform["CPU"], platform[CPU_FEATURES]) for _ in range(most)]
     except OSError:

@@ -39,9 +39,9 @@ from ..ir.text.print_style import PrintStyle, argument_names
 from ..ir.text.printer import print_operation
 from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
-from ..runtime.abi.shards import MAXIMAL_DEVICES
+from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.host.exchanges import MEET
+from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
@@ -256,7 +256,7 @@ class _Writer:
             self._collectives += (
                 each.action for each in steps if isinstance(each.action, Collective)
             )
-            self._has_messages |= any(each.kind != MEET for each in steps)
+            self._has_messages |= any(each.kind != COLLECTIVE for each in steps)
         return rows
 
     # Tables -----------------------------------------------------------------------------------
@@ -326,8 +326,8 @@ def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
 
     Raises _NeedsPython for too many devices, and for shards with halos or partial sums.
     """
-    if grid.device_count() > MAXIMAL_DEVICES:
-        raise _NeedsPython(function, f"runs on more than {MAXIMAL_DEVICES} devices")
+    if grid.device_count() > MAX_DEVICES:
+        raise _NeedsPython(function, f"runs on more than {MAX_DEVICES} devices")
     if boundary is None:
         return None
     sharding = boundary_sharding(function, boundary, grid, boundary.sharding.rank)

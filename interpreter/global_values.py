@@ -12,7 +12,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.device_array import DeviceArray
-from ..runtime.abi.shards import MAXIMAL_DEVICES
+from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
@@ -51,14 +51,14 @@ class GlobalValues:
     ) -> None:
         """Prepare for the boundaries of `arguments` and `results`, `None` for replicated ones.
 
-        Raises InputError if the grid has dynamic extents or more than `MAXIMAL_DEVICES` devices.
+        Raises InputError if the grid has dynamic extents or more than `MAX_DEVICES` devices.
         """
         if not grid.is_static:
             raise InputError(f"grid @{grid.name} has extents that the run must give")
         self._count = grid.device_count()
-        if self._count > MAXIMAL_DEVICES:
+        if self._count > MAX_DEVICES:
             raise InputError(
-                f"grid @{grid.name} has {self._count} devices; at most {MAXIMAL_DEVICES} run on one"
+                f"grid @{grid.name} has {self._count} devices; at most {MAX_DEVICES} run on one"
                 " machine"
             )
         self._function = function

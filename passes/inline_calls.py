@@ -31,9 +31,6 @@ MAX_OPERATIONS = 1 << 20
 MAX_SMALL_FUNCTION_OPS = 32
 """The maximum number of ops of a function that `inline_small_calls` inlines."""
 
-MAX_OPS_CALLED_ONCE = 256
-"""The same for a function that is called at one place, as JAX writes the body of a loop."""
-
 SIZE_ARGUMENT = "jax.global_constant"
 """The attribute by which `jax.export` marks arguments that hold the program's dynamic sizes."""
 
@@ -84,11 +81,12 @@ def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
 
 
 def inline_small_calls(module: ModuleOp) -> None:
-    """Inline private functions of a few ops, or with one caller and not many, and remove them.
+    """Inline private functions of a few ops or with one call, and remove them.
 
     JAX makes such functions of `jnp.where` or `jax.nn.relu`; a call would prevent fusion with the
-    ops around it. Functions that take the program's dynamic sizes as arguments are inlined even if
-    they are larger, because these sizes are known to the caller. Functions with other attributes on
+    ops around it. Larger functions are inlined if they take the program's dynamic sizes as
+    arguments, because these sizes are known to the caller, or if there is one call: then results
+    without uses are not computed, and nothing is copied. Functions with other attributes on
     arguments or results are kept, and so are those referenced other than by calls.
     """
     functions = _functions(module)
@@ -101,7 +99,7 @@ def inline_small_calls(module: ModuleOp) -> None:
         if operation.name not in CALLS or outer.name not in FUNCTIONS
         for reference in references_of(operation)
     }
-    sites = Counter(name for each in functions.values() for _, name in calls_in(each))
+    calls = Counter(name for _, name in calls_in(module))
     small: dict[str, Operation] = {}
     sizes: dict[str, int] = {}
     for name in graph.callees_first():
@@ -109,9 +107,8 @@ def inline_small_calls(module: ModuleOp) -> None:
         called = (sizes.get(callee, MAX_SMALL_FUNCTION_OPS) for callee in graph.callees(name))
         sizes[name] = sum(1 for _ in walk(function)) + sum(called)
         boundary_attributes = _boundary_attribute_names(function)
-        limit = MAX_SMALL_FUNCTION_OPS if sites[name] > 1 else MAX_OPS_CALLED_ONCE
-        if SIZE_ARGUMENT in boundary_attributes:
-            limit = MAX_OPERATIONS
+        is_free = SIZE_ARGUMENT in boundary_attributes or calls[name] == 1
+        limit = MAX_OPERATIONS if is_free else MAX_SMALL_FUNCTION_OPS
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
         if sizes[name] > limit or not is_flat or boundary_attributes - {SIZE_ARGUMENT, RESULT_NAME}:
             continue

@@ -121,8 +121,8 @@ class Collective:
 
     @property
     def replicates(self) -> bool:
-        """Whether every process gets the whole reduction or concatenation."""
-        return (self.reduces or self.joins) and not self.divides and self.root is None
+        """Whether all processes get the same result."""
+        return self.row is not None and self.row.replicates
 
     @property
     def joins_unequal(self) -> bool:

@@ -9,7 +9,7 @@ from .abi.arrays import Array
 from .communicator import Communicator
 from .host.entry import DeviceStatistics, EntryPoint, Run, statistics_of
 from .host.timeline import Timeline
-from .host.virtual_machine import MOST_CALLS, VirtualMachine
+from .host.virtual_machine import MAX_CALLS, VirtualMachine
 from .threads.device_threads import DeviceThreads
 
 Key = tuple[EntryPoint, Communicator | None]
@@ -26,7 +26,7 @@ class DeviceMachines:
         workers: int | None,
         on_failure: OnFailure | None = None,
         *,
-        most_calls: int = MOST_CALLS,
+        max_calls: int = MAX_CALLS,
         guard: bool = False,
         trace: Callable[[str], object] | None = None,
         timeline: Timeline | None = None,
@@ -40,7 +40,7 @@ class DeviceMachines:
         """The runs since the list was last cleared."""
         self.timeline = timeline
         self._on_failure = on_failure
-        self._most_calls = most_calls
+        self._most_calls = max_calls
         self._guard = guard
         self._trace = trace
         self._machines: dict[Key, VirtualMachine] = {}

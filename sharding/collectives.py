@@ -64,6 +64,14 @@ class CollectiveRow:
         return bool(self.divides) and not (self.joins or self.reduces or self.is_rooted)
 
     @property
+    def replicates(self) -> bool:
+        """Whether all processes of a group get the same result.
+
+        A root takes what it reduces or joins for itself, and gives anything else to all.
+        """
+        return not self.divides and (self.reduces or bool(self.joins)) is not self.is_rooted
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """The integer attributes that must be equal on all processes."""
         return tuple(name for name in (self.divides, self.joins, *self.parameters) if name)

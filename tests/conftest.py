@@ -20,7 +20,7 @@ def _no_other_compilers() -> Iterator[None]:
     from mesh_opt.codegen import parallel_compilation
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel_compilation, "LEAST_MODULES", sys.maxsize)
+        patch.setattr(parallel_compilation, "MIN_MODULES", sys.maxsize)
         yield
 
 

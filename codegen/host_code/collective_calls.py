@@ -14,10 +14,12 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import Element
 from ...runtime.collectives import Collective, Group, Shape
-from ...runtime.host.exchanges import MEET, RECEIVE, SEND, ExchangeStep
+from ...runtime.host.exchanges import COLLECTIVE, RECEIVE, SEND, ExchangeStep
 from ...sharding.collective_matching import CollectiveSignature
 
-COMPUTED = frozenset(("shard.process_linear_index", "shard.process_multi_index", "tensor.extract"))
+PROCESS_DEPENDENT = frozenset(
+    ("shard.process_linear_index", "shard.process_multi_index", "tensor.extract")
+)
 """Operations, beside `arith`, whose results depend only on the process and their operands."""
 
 
@@ -44,7 +46,7 @@ class KnownNumbers:
         is_constant = name == "arith.constant"
         if isinstance(value.type, TensorType) and not is_constant:
             return None
-        if not name.startswith("arith.") and name not in COMPUTED:
+        if not name.startswith("arith.") and name not in PROCESS_DEPENDENT:
             return None
         entry = find_entry(name)
         found = map(self.of, op.operands)
@@ -76,7 +78,7 @@ class CollectiveCall:
         """Return the value of an index operand."""
         return self._numbers[value]
 
-    def meet(
+    def collective(
         self,
         kind: str,
         group: Group,
@@ -92,7 +94,7 @@ class CollectiveCall:
         collective = Collective(
             kind, group, self.shape, source, (), result, **more, op_signature=signature
         )
-        self.steps.append(ExchangeStep(MEET, collective))
+        self.steps.append(ExchangeStep(COLLECTIVE, collective))
 
     def send(self, signature: CollectiveSignature) -> None:
         """Add a message to another process."""

@@ -6,8 +6,8 @@ A rule adds the steps that one process performs in a call of the collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-import numpy as np
 from xdsl.ir import Operation
 
 from ...interpreter.collective_signatures import (
@@ -15,8 +15,14 @@ from ...interpreter.collective_signatures import (
     message_signature,
     reduction_kind,
 )
-from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
-from ...ir.attribute_access import flag, integer
+from ...interpreter.shard import (
+    axes_on,
+    halo_exchanges,
+    place_in_group,
+    resolve_grid,
+    shift_neighbour,
+)
+from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
 from ...runtime.collectives import HALO, PERMUTE, Group, group_of
@@ -81,7 +87,7 @@ def _meet(
             raise OperationError(op, f"has no dimension {each}: its rank is {len(call.shape)}")
     axis, concat_axis = (*along, 0, 0)[:2]
     result = _elements(op, reduces=row.reduces)[1]
-    call.meet(
+    call.collective(
         row.name,
         group,
         _elements(op, reduces=row.reduces),
@@ -102,25 +108,11 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
 
 def _shift(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
-    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
-    if axis not in axes:
-        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
-    extents = [grid.shape[each] or 0 for each in axes]
-    place = axes.index(axis)
-    here = [int(each) for each in np.unravel_index(group.index, extents)]
-
-    def at(distance: int) -> int | None:
-        there = list(here)
-        there[place] += distance
-        if rotate:
-            there[place] %= extents[place]
-        if not 0 <= there[place] < extents[place]:
-            return None
-        return int(np.ravel_multi_index(there, extents))
+    offset, at = integer(op, "offset"), partial(shift_neighbour, op, grid, axes, group.index)
 
     signature = collective_signature(op, group.processes, call.shape)
     there = {"sender": at(-offset), "receiver": at(offset)}
-    call.meet(PERMUTE, group, _elements(op), signature, **there)
+    call.collective(PERMUTE, group, _elements(op), signature, **there)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:
@@ -146,7 +138,7 @@ def _update_halo(call: CollectiveCall, op: Operation) -> None:
         signature = collective_signature(
             op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
-        call.meet(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
+        call.collective(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

@@ -21,7 +21,7 @@ from ..kernels.kernel_text import (
     KernelText,
     SectionConstant,
 )
-from ..kernels.panel_products import SMALLEST_PRODUCT, PanelProduct
+from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .elements import load_element
 from .function_lowering import FunctionLowering
@@ -130,13 +130,13 @@ def _product(
             builder.emit("release", each)
 
     if isinstance(work, int):
-        if work >= SMALLEST_PRODUCT:
+        if work >= MIN_PANEL_PRODUCT:
             by_panels()
         else:
             dispatch(lowering, kernel, bound, step.operation, None, work)
         return
     large, end = builder.label(), builder.label()
-    condition = builder.hold(builder.compare("sge", work, SMALLEST_PRODUCT))
+    condition = builder.hold(builder.compare("sge", work, MIN_PANEL_PRODUCT))
     builder.emit("jump_if", condition, large)
     with lowering.branch():
         dispatch(lowering, kernel, bound, step.operation, None, work)

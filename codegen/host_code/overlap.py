@@ -63,7 +63,7 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
     Each collective that gains from it gets a step that starts it; its own step is where it is
     awaited.
     """
-    meets = _Meetings(kernel_of)
+    communication = _Communication(kernel_of)
     steps = schedule.steps
     defined = {value: position for position, step in enumerate(steps) for value in _defined(step)}
     begins: dict[int, list[Step]] = {}
@@ -71,7 +71,7 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
     moved: set[int] = set()
     free = 0
     for position, step in enumerate(steps):
-        if not meets.in_step(step):
+        if not communication.in_step(step):
             continue
         free, earliest = position + 1, free
         op = step.operation
@@ -82,7 +82,9 @@ def overlapped(schedule: Schedule, kernel_of: KernelOf) -> Schedule:
         end = position
         if op.name != SENDS:
             later = range(free, len(steps))
-            end = next((each for each in later if meets.awaits(steps[each], op)), len(steps))
+            end = next(
+                (each for each in later if communication.awaits(steps[each], op)), len(steps)
+            )
         if begin is None or not any(map(_works, islice(steps, begin, end))):
             continue
         if starts:
@@ -143,7 +145,7 @@ def _works(step: Step) -> bool:
     return step.kernel is not None or (step.is_host and is_work)
 
 
-class _Meetings:
+class _Communication:
     """Tells which steps of a block communicate."""
 
     def __init__(self, kernel_of: KernelOf) -> None:
@@ -152,17 +154,17 @@ class _Meetings:
 
     def in_step(self, step: Step) -> bool:
         """Return whether devices may communicate in a step."""
-        return step.is_host and self._in(step.operation)
+        return step.is_host and self._contains(step.operation)
 
     def awaits(self, step: Step, collective: Operation) -> bool:
         """Return whether a step must follow the end of a collective."""
         read = {value for op in step.group for value in (*op.operands, *captured(op))}
         return self.in_step(step) or not read.isdisjoint(collective.results)
 
-    def _in(self, op: Operation) -> bool:
-        return any(map(self._meets, op.walk()))
+    def _contains(self, op: Operation) -> bool:
+        return any(map(self._communicates, op.walk()))
 
-    def _meets(self, op: Operation) -> bool:
+    def _communicates(self, op: Operation) -> bool:
         name = operation_name(op)
         if name != DISPATCH:
             return name == CALL or not name.startswith(LOCAL)
@@ -171,7 +173,7 @@ class _Meetings:
         except OperationError:
             return True
         if kernel not in self._found:
-            self._found[kernel] = any(self._in(each) for each in kernel.regions[0].block.ops)
+            self._found[kernel] = any(self._contains(each) for each in kernel.regions[0].block.ops)
         return self._found[kernel]
 
 

@@ -43,7 +43,7 @@ from .values import (
     type_shape,
 )
 
-NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
+NOT_INTERPRETED = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 """Prefixes of operations that have a rule of their own or cannot be lowered."""
 
 
@@ -51,7 +51,7 @@ NEVER = ("scf.", "cf.", "func.", "stream.", "hal.", "util.")
 def _python(lowering: FunctionLowering, op: Operation) -> None:
     name = operation_name(op)
     entry = find_entry(name)
-    if entry is None or name.startswith(NEVER):
+    if entry is None or name.startswith(NOT_INTERPRETED):
         raise NotLowered(op, "is an operation that the native backend does not compile")
     if not op.results:
         if name not in WITHOUT_EFFECT:

@@ -77,8 +77,8 @@ FOLDED = {
 }
 """Index operations that are folded at compile time if the operands are known."""
 
-LIMIT = 1 << 40
-"""Larger operands are not folded, because the result could wrap in 64 bits."""
+MAX_FOLDED_NUMBER = 1 << 40
+"""Larger operands and products are not folded, because the result could wrap in 64 bits."""
 
 
 def write_instructions(
@@ -91,7 +91,7 @@ def write_instructions(
         if isinstance(left, Register) or isinstance(right, Register):
             if left in (0, 1) or right in (0, 1):
                 return [getattr(builder, folded)(left, right)]
-        elif abs(left) < LIMIT and abs(right) < LIMIT and abs(left * right) < LIMIT:
+        elif all(abs(each) < MAX_FOLDED_NUMBER for each in (left, right, left * right)):
             return [getattr(builder, folded)(left, right)]
     code = ScalarCode(builder)
     terms = [code.term(builder.hold(each)) for each in operands]

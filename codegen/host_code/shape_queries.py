@@ -107,7 +107,9 @@ def reads_number(value: SSAValue) -> bool:
     return isinstance(value.type, IndexType)
 
 
-LISTS = frozenset(f"tosa.{name}" for name in ("pad", "reshape", "slice", "tile", "transpose"))
+SIZE_LIST_OPERATIONS = frozenset(
+    f"tosa.{name}" for name in ("pad", "reshape", "slice", "tile", "transpose")
+)
 """Operations whose operands after the first are lists of sizes."""
 
 

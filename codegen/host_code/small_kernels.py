@@ -15,7 +15,7 @@ from ...runtime.host.program import Register
 from ..kernels.kernel_text import KernelText
 from .elements import load_element, store_element
 
-MOST_INSTRUCTIONS = 8
+MAX_INSTRUCTIONS = 8
 """The most instructions of a kernel that is inlined."""
 
 ELEMENTS = frozenset(("i1", "i8", "i16", "i32", "i64", "f32", "f64"))
@@ -79,7 +79,7 @@ class _Steps:
                 self.known[name] = self._number(value)
 
     def _step(self, result: str, name: str, operands: Sequence[str]) -> None:
-        if len(self.steps) == MOST_INSTRUCTIONS:
+        if len(self.steps) == MAX_INSTRUCTIONS:
             raise _NotSmall
         self.steps.append((result, name, operands))
 

@@ -25,7 +25,7 @@ from ...runtime.host.size_rules import SizeRules
 from ..kernels.static_values import constant_attribute
 from .elements import load_element
 from .program_lowering import ProgramLowering
-from .shape_queries import LISTS, ShapeQuery, list_length, reads_number
+from .shape_queries import SIZE_LIST_OPERATIONS, ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .size_rules import conditions, fixed_sizes, given_sizes
 from .values import (
@@ -237,7 +237,7 @@ class ValueLowering:
         for position, operand in enumerate(op.operands):
             if constant_attribute(operand) is not None:
                 continue
-            if op.name in LISTS and position == 1:
+            if op.name in SIZE_LIST_OPERATIONS and position == 1:
                 raise NotLowered(op, "takes a list of sizes that is not known")
             length = list_length(op, position)
             if length is not None:

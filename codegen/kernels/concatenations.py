@@ -19,7 +19,7 @@ from .ast_builder import Term
 from .static_values import shape_of
 from .writer import Indices, KernelWriter
 
-MOST_PIECES = 16
+MAX_PIECES = 16
 """The most pieces of a concatenation that get loops of their own."""
 
 
@@ -41,7 +41,7 @@ def concatenation_breaks(writer: KernelWriter, results: Sequence[SSAValue]) -> s
         if operation.name == "tensor.concat":
             sizes = [shape_of(operand)[-1] for operand in operation.operands]
             is_last = integer(operation, "dim") == len(shape_of(value)) - 1
-            if is_last and min(sizes) >= 0 and len(sizes) <= MOST_PIECES:
+            if is_last and min(sizes) >= 0 and len(sizes) <= MAX_PIECES:
                 found.update(accumulate(sizes[:-1]))
         else:
             found |= concatenation_breaks(writer, read_at_result_indices(operation))

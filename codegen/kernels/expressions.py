@@ -393,7 +393,7 @@ RULES: dict[str, Rule] = {
 }
 """The rule of each operation; elementwise and structured operations need none."""
 
-FREE = frozenset(
+DATA_MOVEMENT = frozenset(
     (
         *RESHAPES,
         *("tensor.cast", "tensor.concat", "tensor.empty", "tensor.extract_slice"),

@@ -32,9 +32,10 @@ from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
-from .expressions import FREE, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .index_ranges import unproven
+from .mmt4d import MMT4D
 from .product_sums import has_windows, is_long, product_factors, reduces_jointly
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
@@ -42,10 +43,10 @@ from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
-LARGEST_GROUP = 48
+MAX_GROUP_OPERATIONS = 48
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
-LEAST_READS = 16
+MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
 KERNEL_ONLY = frozenset(("linalg.softmax", *FACTORIZATIONS))
@@ -206,9 +207,9 @@ def _is_known_turn(block: Block) -> bool:
     return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
 
 
-def _is_free(operation: Operation) -> bool:
+def _is_data_movement(operation: Operation) -> bool:
     """Return whether results cost nothing to recompute."""
-    if operation.name in FREE:
+    if operation.name in DATA_MOVEMENT:
         return True
     view = structured_view(operation)
     if view is None:
@@ -225,7 +226,7 @@ def _slides_over(root: Operation, operation: Operation) -> bool:
     loops, shape = view.loop_sizes(), shape_of(operation.results[0])
     if None in loops or min(shape, default=0) <= 0:
         return False
-    return prod(size or 0 for size in loops) >= LEAST_READS * prod(shape)
+    return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
 
 
 def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
@@ -402,9 +403,9 @@ class _Planner:
         roots: dict[Operation, Access] = {}
         for demand in found:
             roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
-        if any(len(self.plan.groups.get(root, ())) >= LARGEST_GROUP for root in roots):
+        if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
             return None
-        if _is_free(operation):
+        if _is_data_movement(operation):
             slides = any(
                 access is Access.MANY and _slides_over(root, operation)
                 for root, access in roots.items()
@@ -438,8 +439,8 @@ class _Planner:
         """Return whether a kernel reads a tensor only at the element that it writes next."""
         if self._is_pointwise(root) or root.name == "scf.for":
             return max(accesses) <= Access.SAME
-        # A packed product adds each sum to its initial value just before it stores the element.
-        view = structured_view(root) if root.name in PACKED_PRODUCTS else None
+        # An mmt4d adds each sum to its initial value just before it stores the element.
+        view = structured_view(root) if root.name in MMT4D else None
         return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
@@ -449,9 +450,6 @@ def _may_divide_by_zero(operation: Operation) -> bool:
         return False
     attribute = constant_attribute(operation.operands[1])
     return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
-
-
-PACKED_PRODUCTS = frozenset(("linalg.batch_mmt4d", "linalg.mmt4d"))
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:

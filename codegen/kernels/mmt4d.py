@@ -81,7 +81,7 @@ def gains_from_repacking(operation: Operation, tile: Mmt4dTile) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class PanelOperand:
     """An operand of a product in panels: its address, and the number of panels of each matrix.
 
     - `size`: the bytes of a panel;
@@ -96,7 +96,7 @@ class Side:
 
 @contextmanager
 def panel_blocks(
-    code: AstBuilder, left: Side, right: Side, *, is_batched: bool = True
+    code: AstBuilder, left: PanelOperand, right: PanelOperand, *, is_batched: bool = True
 ) -> Generator[tuple[Term, Term, Term, tuple[Term, Term]]]:
     """Write loops over tiles of work, and over the pairs of panels in each.
 
@@ -114,7 +114,7 @@ def panel_blocks(
         last_row = code.minimum(code.add(first_row, left.block), left.count)
         last_column = code.minimum(code.add(first_column, right.block), right.count)
 
-        def panel(side: Side, number: Term) -> Term:
+        def panel(side: PanelOperand, number: Term) -> Term:
             position = code.add(code.multiply(batch, side.count), number)
             return code.add(side.base, code.multiply(position, side.size))
 
@@ -147,8 +147,10 @@ def write_mmt4d(
     left_bytes = tile.rows * tile.depth * tile.left.storage_bytes
     right_bytes = tile.columns * tile.depth * tile.right.storage_bytes
     sides = (
-        Side(writer.address(left), row_panels, code.multiply(depth, left_bytes), height),
-        Side(writer.address(right), column_panels, code.multiply(depth, right_bytes), width),
+        PanelOperand(writer.address(left), row_panels, code.multiply(depth, left_bytes), height),
+        PanelOperand(
+            writer.address(right), column_panels, code.multiply(depth, right_bytes), width
+        ),
     )
     with panel_blocks(code, *sides, is_batched=bool(batches)) as (batch, row, column, panels):
         code.run(tile.primitive, *panels, scratch, depth)

@@ -27,7 +27,7 @@ from .contractions import Contraction, contraction_of
 from .expressions import write_element
 from .fusion import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
-from .mmt4d import Side, gains_from_repacking, mmt4d_tile, panel_blocks
+from .mmt4d import PanelOperand, gains_from_repacking, mmt4d_tile, panel_blocks
 from .panels import PanelPacking
 from .permuted_operands import fold_permutations
 from .reduction_loops import FEW_ROWS, loop_sizes
@@ -35,7 +35,7 @@ from .register_tiles import register_tiles
 from .tile_stores import TileStore
 from .writer import Indices, KernelWriter
 
-SMALLEST_PRODUCT = 1 << 19
+MIN_PANEL_PRODUCT = 1 << 19
 """The multiplications below which packing costs more than it gains."""
 
 ROW_BLOCK = 8
@@ -178,8 +178,10 @@ class _ProductWriter:
         )
         row_panels = code.ceiling_divide(rows, tile.rows)
         sides = (
-            Side(left, row_panels, code.multiply(words, tile.rows * item), ROW_BLOCK),
-            Side(right, column_panels, code.multiply(words, tile.columns * item), COLUMN_BLOCK),
+            PanelOperand(left, row_panels, code.multiply(words, tile.rows * item), ROW_BLOCK),
+            PanelOperand(
+                right, column_panels, code.multiply(words, tile.columns * item), COLUMN_BLOCK
+            ),
         )
         with panel_blocks(code, *sides) as (batch, row, column, panels):
             store = TileStore(

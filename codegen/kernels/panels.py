@@ -27,7 +27,7 @@ from .writer import Indices, KernelWriter
 
 Loops = tuple[int, ...]
 
-TOGETHER = 4
+PANELS_TOGETHER = 4
 """The panels that are written together if the operand's rows run across panels."""
 
 SCRATCH_SCOPE = 3
@@ -134,7 +134,7 @@ class PanelPacking:
     @property
     def together(self) -> int:
         """The number of panels that are written at once, so that rows are read in longer pieces."""
-        return TOGETHER if self._is_vector else 1
+        return PANELS_TOGETHER if self._is_vector else 1
 
     def write(self, base: Term, before: Term, start: Term, stop: Term) -> None:
         """Write panels `start` to `stop` at `base`; its panel 0 is the operand's `before`."""

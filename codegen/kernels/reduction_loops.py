@@ -24,7 +24,7 @@ COLUMN_CHUNK = 2048
 FEW_ROWS = 16
 """The most rows that are combined together: a chunk of all of them fits the L1 cache."""
 
-RUNS = 4
+ROWS_TOGETHER = 4
 """The rows of a large operand that are reduced together."""
 
 LARGE_OPERAND = 1 << 16
@@ -196,7 +196,7 @@ class ReductionLoops:
         sizes = tuple(self.sizes[loop] for loop in loops)
         if fold is None:
             return write_tiled_loops(code, sizes, lambda at: inner([self._at(loops, at)]))
-        cuts = [(self.sizes[loop], RUNS if loop == fold else 1) for loop in loops[:2]]
+        cuts = [(self.sizes[loop], ROWS_TOGETHER if loop == fold else 1) for loop in loops[:2]]
         with code.loop("first", "last") as tile:
             spans = dict(zip(loops, tile_spans(code, tile, cuts), strict=False))
             start, stop = spans[fold]
@@ -206,12 +206,12 @@ class ReductionLoops:
             with loops_over(code, [*outside, *rest]) as at:
                 point = self._at(others, at)
                 size = self.sizes[fold]
-                is_whole = isinstance(size, int) and size % RUNS == 0
+                is_whole = isinstance(size, int) and size % ROWS_TOGETHER == 0
                 whole: Term = (
-                    1 if is_whole else code.compare("eq", code.subtract(stop, start), RUNS)
+                    1 if is_whole else code.compare("eq", code.subtract(stop, start), ROWS_TOGETHER)
                 )
                 with code.when(whole) if whole != 1 else nullcontext():
-                    points = [list(point) for _ in range(RUNS)]
+                    points = [list(point) for _ in range(ROWS_TOGETHER)]
                     for number, each in enumerate(points):
                         each[fold] = code.add(start, number)
                     inner(points)
@@ -236,7 +236,7 @@ class ReductionLoops:
             return list(self.parallels), None
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
-        folds = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= RUNS]
+        folds = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
         return loops, folds[-1] if folds and self.is_short and self.reductions else None
 
     def _reduce(

@@ -43,7 +43,7 @@ from .tile_shapes import TileShape, strip_shapes, tile_shape
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
-MOST_DEPTH = 1024
+MAX_STRIP_DEPTH = 1024
 """The most terms of a sum in one strip, which then has at most 64 KiB.
 
 Convolutions with more terms use several strips one after another.
@@ -58,10 +58,10 @@ SMALL_OPERAND = 1 << 18
 LONG_ROW = 2048
 """Bytes of a row from which on reading down a column is slow, so that packed panels pay off."""
 
-LEAST_WORK = 512
+MIN_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
 
-MOST_COPIED = 18
+MIN_COPIED_ROWS = 18
 """The rows from which on copying a vector for them pays off: three tiles on most CPUs."""
 
 ROW_CHUNK = 32
@@ -134,9 +134,9 @@ class RegisterTiles:
         first, *inner = self.reductions
         steps = self._steps(first)
         each = prod(self._steps(loop) for loop in inner if self.shared.uses(loop))
-        if steps * each <= MOST_DEPTH or not self.shared.uses(first):
+        if steps * each <= MAX_STRIP_DEPTH or not self.shared.uses(first):
             return None
-        most = max(1, MOST_DEPTH // each)
+        most = max(1, MAX_STRIP_DEPTH // each)
         return max(count for count in range(1, most + 1) if steps % count == 0)
 
     def _steps(self, loop: int) -> int:
@@ -153,7 +153,7 @@ class RegisterTiles:
             size = self.sizes[loop]
             count *= size if isinstance(size, int) else 1024
         rows = self.tile.rows
-        return count >= (rows if self.is_in_place else min(3 * rows, MOST_COPIED))
+        return count >= (rows if self.is_in_place else min(3 * rows, MIN_COPIED_ROWS))
 
     @property
     def is_small(self) -> bool:
@@ -485,12 +485,12 @@ def register_tiles(
             if not isinstance(size, int):
                 return None
             depth *= size
-        work *= size if isinstance(size, int) else LEAST_WORK
+        work *= size if isinstance(size, int) else MIN_WORK
     columns = sizes[row]
-    if not depth or work < LEAST_WORK or (columns in (0, 1)):
+    if not depth or work < MIN_WORK or (columns in (0, 1)):
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
-    if depth > MOST_DEPTH and not (tiles.is_in_place or has_windows(view)):
+    if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or has_windows(view)):
         # Packed panels of both operands are faster.
         return None
     if any(each.stride > 1 and each is not tiles.shared for each in (left, right)):

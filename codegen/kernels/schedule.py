@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from .equal_kernels import EqualKernels
+from .equal_kernels import EqualKernels, Kernels
 from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
 from .kernel_text import KernelText
 from .mmt4d import mmt4d_tile
@@ -48,50 +48,34 @@ class Schedule:
 def schedule_block(
     block: Block,
     is_terminator: Callable[[str], bool],
-    kernels: EqualKernels,
+    equal_kernels: EqualKernels,
     on_host: Callable[[Operation], bool] = no_operation,
 ) -> Schedule:
-    """Plan a block and write its kernels; `kernels` shares equal ones.
+    """Plan a block and write its kernels; `equal_kernels` shares equal ones.
 
     Raises OperationError if an operation that is planned as a kernel cannot be written.
     """
     plan = plan_block(block, on_host)
     last = block.last_op
     terminator = last if last is not None and is_terminator(last.name) else None
-    planned: list[_Planned] = []
+    steps: list[Step] = []
+
+    def add(operation: Operation, kernels: Kernels | None = None, *, is_host: bool = False) -> None:
+        text, product = (None, None) if kernels is None else (kernels.text, kernels.product)
+        group = (operation, *plan.groups.get(operation, ()))
+        steps.append(
+            Step(operation, is_host, text, product, group, _aligned(operation, text, plan))
+        )
+
     for operation in block.ops:
         if operation in plan.kernels:
             results = plan.kernels[operation]
-            found = kernels.kernel(operation, results, plan.fused.__contains__)
-            planned.append(_Planned(operation, False, found.text, found.product))
+            add(operation, equal_kernels.kernel(operation, results, plan.fused.__contains__))
         elif operation in plan.host and operation is not terminator:
-            planned.append(_Planned(operation, True))
+            add(operation, is_host=True)
         elif operation in plan.shapes:
-            planned.append(_Planned(operation, False))
-    return Schedule(
-        tuple(
-            Step(
-                each.operation,
-                each.is_host,
-                each.kernel,
-                each.product,
-                (each.operation, *plan.groups.get(each.operation, ())),
-                _aligned(each.operation, each.kernel, plan),
-            )
-            for each in planned
-        ),
-        terminator,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Planned:
-    """An operation that runs, or whose shapes are checked."""
-
-    operation: Operation
-    is_host: bool
-    kernel: KernelText | None = None
-    product: PanelProduct | None = None
+            add(operation)
+    return Schedule(tuple(steps), terminator)
 
 
 def _aligned(

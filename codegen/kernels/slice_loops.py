@@ -31,10 +31,10 @@ from .expressions import expand_indices, slice_geometry
 from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
 
-LARGEST_SLICE = 1 << 16
+MAX_SLICE_ELEMENTS = 1 << 16
 """The elements of a slice beyond which each iteration should be shared by threads instead."""
 
-LARGEST_TENSOR = 1 << 12
+MAX_TENSOR_ELEMENTS = 1 << 12
 """The same for a whole tensor, of which an iteration costs no copy if it is a kernel of its own."""
 
 SLICE_OPERATIONS = frozenset(("tensor.empty", "tensor.extract_slice", "tensor.insert_slice"))
@@ -53,7 +53,10 @@ def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[
         bool(carried)
         and all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
         and len(shapes) == 1
-        and all(prod(shape) <= (LARGEST_SLICE if is_slice else LARGEST_TENSOR) for shape in shapes)
+        and all(
+            prod(shape) <= (MAX_SLICE_ELEMENTS if is_slice else MAX_TENSOR_ELEMENTS)
+            for shape in shapes
+        )
         and all(map(turn.is_part_of_update, block.ops))
     )
 

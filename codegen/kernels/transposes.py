@@ -29,16 +29,16 @@ BLOCKS = 4
 STREAMED_BLOCKS = 2
 """The blocks in a tile of work, down the rows of a result with streaming stores."""
 
-STREAMED = 1 << 23
+MIN_STREAMED_BYTES = 1 << 23
 """Bytes of a result from which on it is written by streaming stores.
 
 Otherwise its cache lines are read before they are written.
 """
 
-STREAMED_APART = 1 << 20
-"""The same limit for rows a multiple of `LINES_APART` apart, whose lines evict each other."""
+MIN_STREAMED_CONFLICT_BYTES = 1 << 20
+"""The same limit for rows a multiple of `CACHE_SET_STRIDE` apart, whose lines evict each other."""
 
-LINES_APART = 1 << 12
+CACHE_SET_STRIDE = 1 << 12
 """The distance in bytes of cache lines that map to the same set of an L1 cache.
 
 At half this distance, a tile of work has one block down the rows, so that lines are complete before
@@ -75,7 +75,7 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
     steps = _stride(code, shape, row), _stride(code, source_shape, permutation.index(column))
     bytes_ = element.storage_bytes
     is_streamed = _is_streamed(shape, bytes_, steps[0])
-    is_near = isinstance(steps[0], int) and steps[0] * bytes_ % (LINES_APART // 2) == 0
+    is_near = isinstance(steps[0], int) and steps[0] * bytes_ % (CACHE_SET_STRIDE // 2) == 0
     down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
 
     def places(indices: Indices) -> tuple[Term, Term]:
@@ -121,8 +121,8 @@ def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
     is_known = len(known) == len(shape)
     is_line = square_of(storage_bytes) * storage_bytes == CACHE_LINE
-    is_apart = isinstance(step, int) and step * storage_bytes % LINES_APART == 0
-    least = STREAMED_APART if is_apart else STREAMED
+    is_apart = isinstance(step, int) and step * storage_bytes % CACHE_SET_STRIDE == 0
+    least = MIN_STREAMED_CONFLICT_BYTES if is_apart else MIN_STREAMED_BYTES
     return is_known and is_line and size >= least and row % CACHE_LINE == 0
 
 

@@ -69,14 +69,18 @@ class Mmt4dTile:
         """Whether sums fill this CPU's vectors, enough of them to hide the additions' latency."""
         vectors = self.columns * self.parts // self.lanes
         full = self.lanes * self.total.width == vector_bits()
-        return full and self.rows * vectors >= LEAST_SUMS
+        return full and self.rows * vectors >= MIN_SUMS
 
     @property
     def is_supported(self) -> bool:
         """Whether there is vector code for the tile."""
         parts = (self.left, self.right)
         power = self.depth > 0 and self.depth & (self.depth - 1) == 0
-        if not power or min(self.rows, self.columns) < 1 or self.rows * self.lanes > MOST_ROWS:
+        if (
+            not power
+            or min(self.rows, self.columns) < 1
+            or self.rows * self.lanes > MAX_COLUMN_LANES
+        ):
             return False
         if self.total in (F32, F64):
             return all(each.is_float and each.width <= self.total.width for each in parts)
@@ -85,13 +89,13 @@ class Mmt4dTile:
         return all(each in INTEGERS and each.width <= self.total.width for each in parts)
 
 
-LEAST_SUMS = 8
+MIN_SUMS = 8
 """The additions in flight on current CPUs: a latency of four cycles, two per cycle."""
 
-MOST_BLOCKS = 4
+MAX_UNROLLED_BLOCKS = 4
 """The most blocks of a tile that are unrolled; beyond that, a loop runs over them."""
 
-MOST_ROWS = 4096
+MAX_COLUMN_LANES = 4096
 """The most lanes in one column of vectors, beyond which the code of a tile gets too long."""
 
 
@@ -109,7 +113,7 @@ def blocks(tile: Mmt4dTile) -> list[tuple[range, range]]:
         if rows * count <= registers
     ]
     _, height, width = max(fitting)
-    if tile.rows * vectors > MOST_BLOCKS * registers:
+    if tile.rows * vectors > MAX_UNROLLED_BLOCKS * registers:
         # A loop needs equal blocks; a remainder would be code of its own.
         even = [each for each in fitting if _is_even(tile, vectors, *each[1:])]
         if even:
@@ -165,7 +169,7 @@ def emit_mmt4d_tile(tile: Mmt4dTile) -> Any:
         emit_block(builder, (left, right, builder.add(result, offset), steps), rows, parts)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
-        if len(cut) <= MOST_BLOCKS or not is_even:
+        if len(cut) <= MAX_UNROLLED_BLOCKS or not is_even:
             for each in cut:
                 emit_block(builder, values, *each)
         else:

@@ -83,16 +83,16 @@ def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
     return stored
 
 
-def to_storage(builder: Builder, held: Value, element: Element) -> Value:
+def to_storage(builder: Builder, register: Value, element: Element) -> Value:
     """Convert a register, which holds a value of the element's type, to the bits to store."""
     if element is BF16:
-        bits = builder.bitcast(held, _I32)
+        bits = builder.bitcast(register, _I32)
         return builder.trunc(builder.lshr(bits, constant(_I32, 16)), _I16)
     if element.is_narrow_float:
-        return _half_to_storage(builder, held)
+        return _half_to_storage(builder, register)
     if element.container_width == 1:
-        return builder.zext(held, ir.IntType(8))
-    return held
+        return builder.zext(register, ir.IntType(8))
+    return register
 
 
 def _like(kind: Any, element: Any) -> Any:
@@ -175,14 +175,14 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
     return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
 
 
-def _half_to_storage(builder: Builder, held: Value) -> Value:
+def _half_to_storage(builder: Builder, register: Value) -> Value:
     """Return the bits of an `f16` that is held as `f32`; a NaN keeps its payload."""
-    bits = builder.bitcast(held, _I32)
+    bits = builder.bitcast(register, _I32)
     sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
     payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
     kept = builder.or_(builder.or_(sign, payload), constant(_I32, 0x7C00))
-    number = float_to_half(builder, held)
-    is_nan = builder.fcmp_unordered("uno", held, held)
+    number = float_to_half(builder, register)
+    is_nan = builder.fcmp_unordered("uno", register, register)
     return builder.select(is_nan, builder.trunc(kept, _I16), number)
 
 

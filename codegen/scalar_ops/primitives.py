@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -53,37 +53,10 @@ class Primitive:
 @cache
 def primitive(name: str) -> Primitive:
     """Return the primitive with a name. Raises KeyError if there is none."""
-    operation, *element_names = name.split("_")
-    if operation in ("load", "store"):
-        return _memory_primitive(
-            operation, element_by_name(element_names[0]), int(element_names[1])
-        )
-    if operation == "scratch":
-        return _scratch(element_by_name(element_names[0]), int(element_names[1]))
-    if operation == "microkernel":
-        rows, columns = (int(each) for each in element_names[1:])
-        return _on_addresses(emit_tile(element_by_name(element_names[0]), rows, columns))
-    if operation == "words":
-        left, right, total = map(element_by_name, element_names[:3])
-        rows, columns = (int(each) for each in element_names[3:])
-        return _on_addresses(emit_tile(total, rows, columns, (left, right)))
-    if operation == "amx":
-        return _on_addresses(emit_matrix_tile(*map(element_by_name, element_names)))
-    if operation == "tile":
-        left, right, total = map(element_by_name, element_names[:3])
-        rows, columns, depth = (int(each) for each in element_names[3:])
-        tile = Mmt4dTile(left, right, total, rows, columns, depth)
-        return _on_addresses(emit_mmt4d_tile(tile))
-    if operation == "streamtranspose":
-        emit = emit_transpose(int(element_names[0]), is_streamed=True)
-        return Primitive((_WORD,) * 6, emit)
-    if operation == "fence":
-        return Primitive((), _fence)
-    if operation == "transpose":
-        return Primitive((_WORD,) * 6, emit_transpose(*map(int, element_names)))
-    if operation in _VECTORS:
-        return _VECTORS[operation](element_names)
-    elements = tuple(element_by_name(each) for each in element_names)
+    operation, *parts = name.split("_")
+    if operation in _FAMILIES:
+        return _FAMILIES[operation](parts)
+    elements, _ = _parsed(parts, len(parts))
     signature, emit = OPERATIONS[operation]
     arguments, _ = signature(*elements)
 
@@ -93,17 +66,58 @@ def primitive(name: str) -> Primitive:
     return Primitive(tuple(_type(each) for each in arguments), emit_elements)
 
 
+def _parsed(parts: Sequence[str], elements: int) -> tuple[list[Element], list[int]]:
+    """Parse the parts of a name: some elements, then numbers."""
+    return list(map(element_by_name, parts[:elements])), list(map(int, parts[elements:]))
+
+
 def _type(element: Element | str) -> Any:
     return _BOOL if isinstance(element, str) else register_type(element)
 
 
-def _on_addresses(emit: Callable[[Any, Sequence[Any]], Any]) -> Primitive:
-    """Return a microkernel, which takes three addresses and a number of steps."""
-    return Primitive((_WORD,) * 4, emit)
+# Microkernels, which take three addresses and a number of steps.
 
 
-def _scratch(element: Element, count: int) -> Primitive:
-    """Return a primitive that allocates `count` elements on the stack, aligned to 64 bytes."""
+def _microkernel(parts: Sequence[str]) -> Primitive:
+    """Return `microkernel_total_rows_columns`, which multiplies panels of one element type."""
+    (total,), (rows, columns) = _parsed(parts, 1)
+    return Primitive((_WORD,) * 4, emit_tile(total, rows, columns))
+
+
+def _words_microkernel(parts: Sequence[str]) -> Primitive:
+    """Return `words_left_right_total_rows_columns`, which multiplies terms as they are stored."""
+    (left, right, total), (rows, columns) = _parsed(parts, 3)
+    return Primitive((_WORD,) * 4, emit_tile(total, rows, columns, (left, right)))
+
+
+def _matrix_microkernel(parts: Sequence[str]) -> Primitive:
+    """Return `amx_left_right`, which multiplies panels in matrix registers."""
+    (left, right), _ = _parsed(parts, 2)
+    return Primitive((_WORD,) * 4, emit_matrix_tile(left, right))
+
+
+def _mmt4d_microkernel(parts: Sequence[str]) -> Primitive:
+    """Return `tile_left_right_total_rows_columns_depth`, which multiplies packed tiles."""
+    (left, right, total), shape = _parsed(parts, 3)
+    return Primitive((_WORD,) * 4, emit_mmt4d_tile(Mmt4dTile(left, right, total, *shape)))
+
+
+# Memory ---------------------------------------------------------------------------------------
+
+
+def _transpose(parts: Sequence[str]) -> Primitive:
+    """Return `transpose_bytes[_columns]`, which transposes a square in registers."""
+    return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts)))
+
+
+def _stream_transpose(parts: Sequence[str]) -> Primitive:
+    """Return `streamtranspose_bytes`, the same with streaming stores."""
+    return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts), is_streamed=True))
+
+
+def _scratch(parts: Sequence[str]) -> Primitive:
+    """Return `scratch_element_count()`, which allocates aligned elements on the stack."""
+    (element,), (count,) = _parsed(parts, 1)
     kind = ir.ArrayType(ir.IntType(8), count * element.storage_bytes)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
@@ -148,8 +162,9 @@ def _annotate(module: Any, instruction: Any, binding: int) -> None:
     instruction.set_metadata("noalias", others)
 
 
-def _memory_primitive(operation: str, element: Element, binding: int) -> Primitive:
-    """Return `load(base, index)` or `store(base, index, value)` for elements of one binding."""
+def _memory(operation: str, names: Sequence[str]) -> Primitive:
+    """Return `load_element_binding(base, index)` or `store_element_binding(base, index, value)`."""
+    (element,), (binding,) = _parsed(names, 1)
     # The parts of a complex number are loaded and stored separately: LLVM vectorises loops over
     # such accesses, but not over vectors of two.
     part = element.part if element.is_complex else element
@@ -194,24 +209,32 @@ def _vector_type(element: Element, lanes: str) -> Any:
     return ir.VectorType(register_type(element), int(lanes))
 
 
-def _vector_load(names: Sequence[str]) -> Primitive:
-    """Return `vload_element_total_lanes_binding(base, index)`, which widens elements to `total`."""
-    element, total = map(element_by_name, names[:2])
-    lanes, binding = map(int, names[2:])
+def _load(
+    element: Element, count: int, binding: int, convert: Callable[[Any, Any], Any]
+) -> Primitive:
+    """Return a primitive of base and index that loads `count` elements and converts the vector."""
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, index = values
-        place = vector_address(builder, base, index, element, lanes)
+        place = vector_address(builder, base, index, element, count)
         instruction = builder.load(place, align=element.storage_bytes)
         _annotate(builder.module, instruction, binding)
-        return widened(builder, instruction, element, total)
+        return convert(builder, instruction)
 
     return Primitive((_WORD, _WORD), emit)
 
 
+def _vector_load(names: Sequence[str]) -> Primitive:
+    """Return `vload_element_total_lanes_binding(base, index)`, which widens elements to `total`."""
+    (element, total), (lanes, binding) = _parsed(names, 2)
+    return _load(
+        element, lanes, binding, lambda builder, stored: widened(builder, stored, element, total)
+    )
+
+
 def _vector_store(names: Sequence[str]) -> Primitive:
     """Return `vstore_element_lanes_binding(base, index, vector)`."""
-    element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
+    (element,), (lanes, binding) = _parsed(names, 1)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, index, vector = values
@@ -224,7 +247,7 @@ def _vector_store(names: Sequence[str]) -> Primitive:
 
 def _vector_splat(names: Sequence[str]) -> Primitive:
     """Return `vsplat_element_lanes(value)`."""
-    element, lanes = element_by_name(names[0]), int(names[1])
+    (element,), (lanes,) = _parsed(names, 1)
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         return splat(builder, values[0], lanes)
@@ -276,41 +299,34 @@ def _prefetch(names: Sequence[str]) -> Primitive:
     return Primitive((_WORD, _WORD), emit)
 
 
-def _fence(builder: Any, values: Sequence[Any]) -> Any:
-    """Emit a fence that orders streaming stores before later stores, as other threads see them."""
-    call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
-    return ir.Constant(_BOOL, 0)
+def _fence(names: Sequence[str]) -> Primitive:
+    """Return `fence()`, which orders streaming stores before the stores that follow them."""
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        call_intrinsic(builder, "llvm.x86.sse.sfence", ir.VoidType())
+        return ir.Constant(_BOOL, 0)
+
+    return Primitive((), emit)
 
 
 def _pair_load(names: Sequence[str]) -> Primitive:
     """Return `vloadpair_element_lanes_binding(base, index)`: two elements, in all lanes."""
-    element, lanes, binding = element_by_name(names[0]), int(names[1]), int(names[2])
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        base, index = values
-        place = vector_address(builder, base, index, element, 2)
-        instruction = builder.load(place, align=element.storage_bytes)
-        _annotate(builder.module, instruction, binding)
-        return repeated_pair(builder, instruction, element, lanes)
-
-    return Primitive((_WORD, _WORD), emit)
+    (element,), (lanes, binding) = _parsed(names, 1)
+    return _load(
+        element, 2, binding, lambda builder, stored: repeated_pair(builder, stored, element, lanes)
+    )
 
 
 def _splat_load(names: Sequence[str]) -> Primitive:
-    """`vloadsplat_element_total_lanes_binding(base, index)`: one element, widened, in all lanes."""
-    element, total = map(element_by_name, names[:2])
-    lanes, binding = map(int, names[2:])
+    """Return `vloadsplat_element_total_lanes_binding(base, index)`: one element in all lanes."""
+    (element, total), (lanes, binding) = _parsed(names, 2)
 
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        base, index = values
-        place = vector_address(builder, base, index, element, 1)
-        instruction = builder.load(place, align=element.storage_bytes)
-        _annotate(builder.module, instruction, binding)
+    def convert(builder: Any, stored: Any) -> Any:
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-        stored = builder.shuffle_vector(instruction, instruction, everywhere)
-        return widened(builder, stored, element, total)
+        repeated = builder.shuffle_vector(stored, stored, everywhere)
+        return widened(builder, repeated, element, total)
 
-    return Primitive((_WORD, _WORD), emit)
+    return _load(element, 1, binding, convert)
 
 
 def _vector_dot(names: Sequence[str]) -> Primitive:
@@ -323,15 +339,26 @@ def _vector_dot(names: Sequence[str]) -> Primitive:
     return Primitive((words,) * 3, emit)
 
 
-_VECTORS = {
-    "vwords": _vector_words,
-    "vloadpair": _pair_load,
-    "vloadsplat": _splat_load,
+_FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
+    "amx": _matrix_microkernel,
+    "fence": _fence,
+    "load": partial(_memory, "load"),
+    "microkernel": _microkernel,
+    "prefetch": _prefetch,
+    "scratch": _scratch,
+    "store": partial(_memory, "store"),
+    "streamtranspose": _stream_transpose,
+    "tile": _mmt4d_microkernel,
+    "transpose": _transpose,
+    "vadd": _vector_add,
     "vdot": _vector_dot,
     "vload": _vector_load,
-    "vstore": _vector_store,
-    "vsplat": _vector_splat,
+    "vloadpair": _pair_load,
+    "vloadsplat": _splat_load,
     "vmuladd": _vector_multiply_add,
-    "vadd": _vector_add,
-    "prefetch": _prefetch,
+    "vsplat": _vector_splat,
+    "vstore": _vector_store,
+    "vwords": _vector_words,
+    "words": _words_microkernel,
 }
+"""The primitives that are no operations on elements, by the first part of their names."""

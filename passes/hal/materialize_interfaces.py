@@ -67,7 +67,7 @@ from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from ..stream.kernels.exports import Kernel, Kernels, entry_points
 
 INDEX = IndexType()
@@ -121,7 +121,7 @@ class MaterializeInterfacesPass(ModulePass):
     name = "iree-hal-materialize-interfaces"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
+        affinities = AffinityTargets(ctx, op, AttributeNumbers())
         kernels = Kernels(op)
         sources = {
             operation.sym_name.data: operation
@@ -145,7 +145,7 @@ def _name_variants(
     dispatch: CmdDispatchOp,
     kernels: Kernels,
     sources: Mapping[str, ExecutableSourceOp],
-    affinities: AffinityAnalysis,
+    affinities: AffinityTargets,
     dispatched: dict[Operation, DispatchedExecutable],
 ) -> None:
     """Make a dispatch name its kernels in the variants for its device's targets."""

@@ -50,7 +50,7 @@ from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
 
 INDEX = IndexType()
@@ -100,7 +100,7 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
             device,
             f"is @{name}, the device of the processes of {reference}, which names no devices",
         )
-    analysis = AffinityAnalysis(context, module, AttributeNumbers())
+    analysis = AffinityTargets(context, module, AttributeNumbers())
     numbers: dict[object, int] = {}
     kinds: list[int] = []
     devices: list[dict[str, None]] = []

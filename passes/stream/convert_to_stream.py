@@ -25,12 +25,13 @@ from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
+from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, control_flow, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
-from .conversion.host import CONVERTED, Host, conversion, dynamic_count, operands_of
+from .conversion.host import CONVERTED, Host, conversion, operands_of
 from .conversion.outside import convert_declarations
 from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
 
@@ -61,8 +62,8 @@ class ConvertToStreamPass(ModulePass):
 def uses_tensors(function: Operation) -> bool:
     """Return whether a function has tensors, or channels, which are converted with them."""
     type_ = function.properties.get("function_type")
-    passed = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
-    return any(isinstance(each, CONVERTED) for each in passed) or any(
+    types = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
+    return any(isinstance(each, CONVERTED) for each in types) or any(
         isinstance(value.type, CONVERTED)
         for operation in function.walk()
         for value in (*operation.operands, *operation.results)
@@ -91,8 +92,8 @@ def _transfer(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.barrier")
 def _barrier(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
-    there = Site(site.builder, operation.properties["target"])
-    resource = there.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
+    target = Site(site.builder, operation.properties["target"])
+    resource = target.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
     host.store(operation.results[0], replace(stored, resource=resource))
 
 
@@ -153,8 +154,8 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    stored, affinity_of = host.stored(source, operation), host.affinity_of(source)
-    reachable = transfer(stored, affinity_of, None, site.builder, STAGING)
+    stored = host.stored(source, operation)
+    reachable = transfer(stored, host.affinity_of(source), None, site.builder, STAGING)
     load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
 
 
@@ -164,13 +165,10 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
-    size = tensor.get_shape()[index]
-    known = (
-        host.stored(source, operation).dims[dynamic_count(tensor, index)]
-        if size < 0
-        else constant_index(size, site.builder)
-    )
-    operation.results[0].replace_all_uses_with(known)
+    size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
+    if isinstance(size, int):
+        size = constant_index(size, site.builder)
+    operation.results[0].replace_all_uses_with(size)
 
 
 @conversion("util.global.load")

@@ -39,7 +39,7 @@ from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
-from .analysis.affinity_analysis import AffinityAnalysis
+from .analysis.affinity_targets import AffinityTargets
 from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
 from .kernels.bindings import (
@@ -76,7 +76,7 @@ class Relayouts:
     """The relayout kernels of a module."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
-        self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
+        self._affinities = AffinityTargets(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
         self._point = InsertPoint.at_start(module.body.block)
         self._taken = names_in(module)

@@ -44,7 +44,7 @@ ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 class PlaceRelayoutsPass(ModulePass):
     """Move encodes to the side of a transfer where fewer bytes move, or fewer encodes run."""
 
-    name = "affinity-relayouts"
+    name = "place-relayouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for relayouts in _equal_relayouts(op).values():

@@ -37,7 +37,7 @@ from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
-from .analysis.affinity_analysis import AffinityAnalysis
+from .analysis.affinity_targets import AffinityTargets
 from .analysis.encoded_globals import (
     DISPATCH,
     EncodedGlobals,
@@ -60,7 +60,7 @@ class UnifyEncodingForGlobalsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         numbers = AttributeNumbers()
         encoded = EncodedGlobals(op)
-        affinities = AffinityAnalysis(ctx, op, numbers)
+        affinities = AffinityTargets(ctx, op, numbers)
         unifier = Unifier(op, numbers)
         for versions in encoded.sources.values():
             if len({version.encoding for version in versions}) == 1:
@@ -73,7 +73,7 @@ class UnifyEncodingForGlobalsPass(ModulePass):
 
 
 def _unified_encoding(
-    affinities: AffinityAnalysis, versions: Sequence[EncodedVersion]
+    affinities: AffinityTargets, versions: Sequence[EncodedVersion]
 ) -> TensorEncoding | None:
     """Return the encoding for all versions: what the only solver chooses, else `identity`.
 

@@ -15,7 +15,7 @@ from .compare import first_difference
 Intervals = tuple[tuple[int, int], ...]
 """The (start, end) of a part along each dimension."""
 
-MAXIMAL_DEVICES = 4096
+MAX_DEVICES = 4096
 """The largest number of grid devices that can run on one machine."""
 
 

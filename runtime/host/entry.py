@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..abi.arrays import Array
 from ..abi.memory import address_of
 from ..commands import DeviceMemory
-from .pool import ALLOCATED, DISPATCHES, INPUTS, MOST, RECEIVED, RESULTS
+from .pool import ALLOCATED, DISPATCHES, INPUTS, PEAK_IN_USE, RECEIVED, RESULTS
 from .program import LinkedProgram
 from .virtual_machine import VirtualMachine
 
@@ -91,7 +91,7 @@ class EntryPoint:
             results = count(RESULTS)
             memory = DeviceMemory(
                 name,
-                max(count(MOST) - results, 0),
+                max(count(PEAK_IN_USE) - results, 0),
                 max(count(ALLOCATED) - results, 0),
                 self.constants.get(number, 0),
                 count(INPUTS) + results,

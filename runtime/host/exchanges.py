@@ -21,7 +21,7 @@ from .pool import view
 from .program import RegisterValues
 from .virtual_machine import CachedExchange, VirtualMachine
 
-MEET, SEND, RECEIVE = "meet", "send", "receive"
+COLLECTIVE, SEND, RECEIVE = "meet", "send", "receive"
 """Kinds of steps."""
 
 

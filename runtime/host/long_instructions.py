@@ -58,7 +58,7 @@ from .machine_state import (
     WAIT,
 )
 from .pool import allocate, own, release, reuse
-from .worker_team import SMALLEST_WORK, WAKING_WORK, WORKERS, run_shared
+from .worker_team import MIN_SHARED_WORK, WAKING_WORK, WORKERS, run_shared
 
 SOURCE = source_of(__file__)
 
@@ -123,7 +123,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
     if work < UNDIVIDED_WORK:
         team = 0
         chunk = max(1, tiles)
-    elif tiles < 2 or work < SMALLEST_WORK:
+    elif tiles < 2 or work < MIN_SHARED_WORK:
         team = 0
     elif team == -1:
         if work >= WAKING_WORK:

@@ -42,7 +42,7 @@ from .machine_state import (
     FUNCTION_WORDS,
     FUNCTIONS,
     GLOBALS,
-    MOST_CALLS,
+    MAX_CALLS,
     POOL,
     PROBLEM,
     PROCESS,
@@ -63,7 +63,7 @@ SOURCE = source_of(__file__)
 SLICE_CYCLES = 1 << 27
 """Cycles after which the loop lets Python check for signals: some hundredths of a second."""
 
-PATIENCE = 256
+JUMPS_PER_CHECK = 256
 """The number of backward jumps between two checks of the clock."""
 
 RETURN, CALL, CALL_REGISTER = (CONTROL[name].opcode for name in ("return", "call", "call_register"))
@@ -126,7 +126,7 @@ def enter(state: int, code: int, frame: int) -> int:
     if inner + load_word(function + 8) > load_word(state + 8 * STACK_END):
         return STACK
     depth = load_word(state + 8 * DEPTH)
-    if depth >= load_word(state + 8 * MOST_CALLS):
+    if depth >= load_word(state + 8 * MAX_CALLS):
         return TOO_DEEP
     calls = load_word(state + 8 * CALLS) + 16 * depth
     store_word(calls, code + 24)
@@ -223,7 +223,7 @@ def run(state: int) -> int:
     frame = load_word(state + 8 * FRAME)
     store_word(state + 8 * DEADLINE, cycle_count() + SLICE_CYCLES)
     stepping = load_word(state + 8 * STEPPING)
-    patience = PATIENCE
+    jumps_left = JUMPS_PER_CHECK
     reason = 0
     while reason == 0:
         opcode = load_word(code)
@@ -234,9 +234,9 @@ def run(state: int) -> int:
             distance = next_round(code, frame) if opcode == LOOP else load_word(code + 8)
             code += distance
             if distance <= 0:
-                patience -= 1
-                if patience == 0:
-                    patience = PATIENCE
+                jumps_left -= 1
+                if jumps_left == 0:
+                    jumps_left = JUMPS_PER_CHECK
                     reason = time_is_up(state)
         elif opcode == JUMP_IF:
             code += load_word(code + 16) if operand(code, frame, 1) != 0 else 24

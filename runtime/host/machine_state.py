@@ -8,7 +8,7 @@ SOURCE = source_of(__file__)
 
 # Words of a state -----------------------------------------------------------------------------
 
-CODE, FRAME, STACK_END, CALLS, DEPTH, MOST_CALLS = 0, 1, 2, 3, 4, 5
+CODE, FRAME, STACK_END, CALLS, DEPTH, MAX_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, EXCHANGES, ROW = 12, 13, 14, 15, 16, 17, 18
 TEAM, GLOBALS, STEPPING, BEGIN, BLOCK = 19, 20, 21, 22, 23

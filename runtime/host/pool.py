@@ -67,13 +67,13 @@ RETURNED = CLASSES + 7
 Their addresses follow. The next run releases them.
 """
 
-MOST_RETURNED = 16
+MAX_RETURNED = 16
 
-ACCOUNTS = RETURNED + 1 + MOST_RETURNED
+ACCOUNTS = RETURNED + 1 + MAX_RETURNED
 """The first word of the devices' accounts."""
 
 ACCOUNT_WORDS = 8
-IN_USE, MOST, ALLOCATED, DISPATCHES, RECEIVED, INPUTS, RESULTS = range(7)
+IN_USE, PEAK_IN_USE, ALLOCATED, DISPATCHES, RECEIVED, INPUTS, RESULTS = range(7)
 """Words of a device's account: bytes in use, their peak, the sum of all allocated bytes,
 dispatches, bytes received from other devices, and bytes of inputs and results in the device's
 memory.
@@ -97,7 +97,7 @@ def begin_run(pool: int) -> None:
     store_word(pool + 8 * CURRENT, 0)
     for device in range(load_word(pool + 8 * DEVICES)):
         own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
-        store_word(own + 8 * MOST, load_word(own + 8 * IN_USE))
+        store_word(own + 8 * PEAK_IN_USE, load_word(own + 8 * IN_USE))
         for counter in range(ALLOCATED, ACCOUNT_WORDS):
             store_word(own + 8 * counter, 0)
 
@@ -165,8 +165,8 @@ def allocate(pool: int, size: int) -> int:
     own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
     used = load_word(own) + size
     store_word(own, used)
-    if used > load_word(own + 8 * MOST):
-        store_word(own + 8 * MOST, used)
+    if used > load_word(own + 8 * PEAK_IN_USE):
+        store_word(own + 8 * PEAK_IN_USE, used)
     store_word(own + 8 * ALLOCATED, load_word(own + 8 * ALLOCATED) + size)
     return block
 
@@ -311,7 +311,7 @@ class Pool:
         numbers, returned = self._numbers, self._returned
         while returned:
             count = numbers[RETURNED]
-            if count == MOST_RETURNED:
+            if count == MAX_RETURNED:
                 self._native(2, self._address, 0)
                 count = 0
             numbers[RETURNED + 1 + count] = returned.popleft()

@@ -37,11 +37,11 @@ from .worker_team import (
 STACK_WORDS = 4096
 """The initial size of the stack of frames in words; it grows on demand."""
 
-MOST_STACK_WORDS = 1 << 27
+MAX_STACK_WORDS = 1 << 27
 """The largest size of the stack in words: a gigabyte."""
 
 
-MOST_CALLS = 20_000
+MAX_CALLS = 20_000
 """The default limit of nested calls."""
 
 
@@ -98,7 +98,7 @@ class VirtualMachine:
         process: int = 0,
         cancel: Words | None = None,
         communicator: Communicator | None = None,
-        most_calls: int = MOST_CALLS,
+        max_calls: int = MAX_CALLS,
         team: WorkerTeam | None = None,
         *,
         guard: bool = False,
@@ -108,7 +108,7 @@ class VirtualMachine:
         """Create the machine's state.
 
         - `cancel`: a word that becomes nonzero when the run must stop;
-        - `most_calls`: the limit of nested calls, beyond which recursion counts as endless;
+        - `max_calls`: the limit of nested calls, beyond which recursion counts as endless;
         - `team`: workers that share kernels with much work;
         - `guard`: whether writes outside of buffers are detected and are errors;
         - `trace`: called with a line for each instruction;
@@ -126,7 +126,7 @@ class VirtualMachine:
         self._loop_address = loop.native_loop().address
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
-        self._calls: Words = np.empty(2 * most_calls, np.int64)
+        self._calls: Words = np.empty(2 * max_calls, np.int64)
         self._state: Words = np.zeros(machine_state.STATE_WORDS, np.int64)
         self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
         self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
@@ -134,7 +134,7 @@ class VirtualMachine:
         self._cached: dict[int, _LoadedExchange] = {}
         self._state[machine_state.EXCHANGES] = self._exchanges.ctypes.data
         self._state[machine_state.CALLS] = self._calls.ctypes.data
-        self._state[machine_state.MOST_CALLS] = most_calls
+        self._state[machine_state.MAX_CALLS] = max_calls
         self._state[machine_state.CANCEL] = self._cancel.ctypes.data
         self._state[machine_state.POOL] = self.pool.words.ctypes.data
         self._state[machine_state.FUNCTIONS] = linked.functions.ctypes.data
@@ -240,30 +240,30 @@ class VirtualMachine:
                 or int(words[machine_state.CODE]) != at
             ):
                 if self._timeline is not None:
-                    self._note(self._timeline, at, frame, began, perf_counter_ns())
+                    self._record(self._timeline, at, frame, began, perf_counter_ns())
                 if tracer is not None:
                     tracer.show(at, frame)
                 began = None
             elif reason == machine_state.COMPILE:
                 if self._timeline is not None:
-                    self._note_compilation(self._timeline, at, began, perf_counter_ns())
+                    self._record_compilation(self._timeline, at, began, perf_counter_ns())
                 began = None
             if reason == machine_state.DONE:
                 return
             at = int(words[machine_state.CODE])
 
-    def _note(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
+    def _record(self, timeline: Timeline, at: int, frame: int, start: int, end: int) -> None:
         """Record an instruction in the timeline, if it is of a kind that takes time."""
         kind = self.linked.instruction(at).kind.name
         program, device = self.linked.program, self.pool.current
         number = self._word(at, 1)
-        what = self.process, device, start, end
+        where = self.process, device, start, end
         if kind == "run":
             tiles = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
-            timeline.add(Event("kernel", program.kernels[number].name, *what, tiles))
+            timeline.add(Event("kernel", program.kernels[number].name, *where, tiles))
         elif kind == "copy":
             size = ctypes.c_int64.from_address(frame + self._word(at, 3)).value
-            timeline.add(Event("copy", "copy", *what, size))
+            timeline.add(Event("copy", "copy", *where, size))
         elif kind == "exchange":
             block = ctypes.c_int64.from_address(frame + self._word(at, 4)).value
             cached = self._cached.get(number)
@@ -272,13 +272,13 @@ class VirtualMachine:
             group = states[0].signature.group if states and states[0].signature else ()
             occurrence = timeline.next_occurrence(self.process, number)
             size, name = self.pool.size(block), program.python[number].name
-            timeline.add(Event("collective", name, *what, size, group, occurrence))
+            timeline.add(Event("collective", name, *where, size, group, occurrence))
 
-    def _note_compilation(self, timeline: Timeline, at: int, start: int, end: int) -> None:
+    def _record_compilation(self, timeline: Timeline, at: int, start: int, end: int) -> None:
         """Record the compilation of the kernels from an instruction on."""
         count = len(set(self.linked.kernels_from(at)))
-        what = self.process, self.pool.current, start, end
-        timeline.add(Event("compile", "compile", *what, count))
+        where = self.process, self.pool.current, start, end
+        timeline.add(Event("compile", "compile", *where, count))
 
     def _call_helpers(self) -> None:
         """Let the team's other workers wait for jobs until the call ends."""
@@ -352,7 +352,7 @@ class VirtualMachine:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
                     instruction.source,
-                    f"is a call {words[machine_state.MOST_CALLS]} deep: does @{name}"
+                    f"is a call {words[machine_state.MAX_CALLS]} deep: does @{name}"
                     " recurse without end?",
                 )
             case machine_state.MEMORY | machine_state.OVERFLOW:
@@ -479,7 +479,7 @@ class VirtualMachine:
         """Grow the stack to `size` bytes. Raises VirtualMachineError beyond the largest size."""
         if size <= self._stack_bytes:
             return
-        if size > 8 * MOST_STACK_WORDS:
+        if size > 8 * MAX_STACK_WORDS:
             problem = "needs more memory for the frames of calls than there is"
             raise VirtualMachineError(source, problem)
         old = self._stack

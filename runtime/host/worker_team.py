@@ -50,10 +50,10 @@ SHARES_EACH = 8
 YIELDS = 1000
 """Yields of a worker that waits for a job, before it sleeps."""
 
-NEVER = 1 << 62
+NEVER_SLEEP = 1 << 62
 """Yields of a worker that waits for shares claimed by others, which never sleeps."""
 
-SMALLEST_WORK = 1 << 17
+MIN_SHARED_WORK = 1 << 17
 """Work of a kernel (bytes moved plus multiplications) from which on it is shared."""
 
 WAKING_WORK = 1 << 19
@@ -111,7 +111,7 @@ def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int
     spins = 0
     while atomic_load(team + 8 * DONE) != shares:
         spins += 1
-        back_off(spins, NEVER)
+        back_off(spins, NEVER_SLEEP)
     status = 0
     for share in range(shares):
         if status == 0:

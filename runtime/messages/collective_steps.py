@@ -280,7 +280,8 @@ class CollectiveStepBuilder:
         collective, own = self._collective, self._own
         result = prod(collective.result_shape) * collective.result.storage_bytes
         is_larger = prod(self._shapes[own]) * self._item < LARGE_BLOCK <= result
-        if not collective.replicates or len(self._here) > 1 or not is_larger:
+        gathers = collective.joins and collective.replicates
+        if not gathers or len(self._here) > 1 or not is_larger:
             return None
         ((_, to),) = moves(collective, own, own)
         return to if to.is_contiguous else None

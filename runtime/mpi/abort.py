@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from mpi4py import MPI
 
-PATIENCE = 1.0
+READING_SECONDS = 1.0
 """Seconds that the launcher gets to read a rank's output."""
 
 
@@ -34,7 +34,7 @@ def abort(code: int) -> None:
 
 def _await_reader() -> None:
     """Wait until the launcher has read all output, since an abort discards unread output."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + READING_SECONDS
     for stream in (2, 1):
         unread = array("i", [1])
         with suppress(OSError):

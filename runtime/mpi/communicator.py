@@ -180,11 +180,11 @@ class MpiCommunicator(MessageCommunicator):
             sender = group.processes[(group.index - distance) % group.size]
             self.mail.send(receiver, tag, pickle.dumps((state, known)))
             _, message = self._await_message([(sender, tag)], state)
-            theirs, told = pickle.loads(message)
+            theirs, received = pickle.loads(message)
             if not _are_equal(state[0], theirs[0]):
                 count = self._devices
                 self._mismatched({self.process * count: state, sender * count: theirs})
-            known |= told
+            known |= received
             distance *= 2
         return known
 

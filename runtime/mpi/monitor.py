@@ -22,13 +22,13 @@ from .mailbox import Notes
 
 _Note = tuple[Any, ...]
 
-PERIOD = 0.02
+POLL_PERIOD = 0.02
 """Seconds between two polls of rank 0 for notes."""
 
-ROUND = 0.1
+STATUS_PERIOD = 0.1
 """Seconds between two rounds in which rank 0 asks all ranks where they wait."""
 
-SETTLING = 0.1
+SETTLING_SECONDS = 0.1
 """Seconds in which other ranks may fail too, before the lowest one's message is printed."""
 
 GRACE = 2.0
@@ -81,10 +81,10 @@ class Status(NamedTuple):
 class Monitor:
     """The part of failure handling that rank 0 does for all ranks."""
 
-    def __init__(self, ranks: int, tell_own: Callable[[_Note], None], notes: Notes) -> None:
-        """`tell_own` handles notes to rank 0 itself."""
+    def __init__(self, ranks: int, handle_own: Callable[[_Note], None], notes: Notes) -> None:
+        """`handle_own` handles notes to rank 0 itself."""
         self._ranks = ranks
-        self._tell_own = tell_own
+        self._handle_own = handle_own
         self._notes = notes
         self._lock = threading.RLock()
         self._generation = 0
@@ -129,18 +129,18 @@ class Monitor:
     def _run(self) -> None:
         while not self._is_over and not MPI.Is_finalized():
             self.step()
-            time.sleep(PERIOD)
+            time.sleep(POLL_PERIOD)
 
     def step(self) -> None:
         """Handle the notes that have arrived, check for deadlocks, and end ranks where due."""
         with self._lock:
             for rank, note in self._notes.receive():
-                self.told(rank, note)
+                self.handle(rank, note)
             if not self._has_failed and not self._is_over:
                 self._detect_deadlock()
             self._end()
 
-    def told(self, rank: int, note: _Note) -> None:
+    def handle(self, rank: int, note: _Note) -> None:
         """Handle a note from a rank, including this one."""
         with self._lock:
             match note:
@@ -161,9 +161,9 @@ class Monitor:
                 case _:
                     raise ValueError(f"rank {rank} says {note}")
 
-    def _tell(self, rank: int, note: _Note) -> None:
+    def _send(self, rank: int, note: _Note) -> None:
         if rank == 0:
-            self._tell_own(note)
+            self._handle_own(note)
         else:
             self._notes.send(rank, note)
 
@@ -171,7 +171,7 @@ class Monitor:
         if not self._has_failed:
             self._has_failed = True
             for rank in range(self._ranks):
-                self._tell(rank, ("failure", failure))
+                self._send(rank, ("failure", failure))
 
     # Deadlocks --------------------------------------------------------------------------------
 
@@ -190,11 +190,11 @@ class Monitor:
             return
         if self._is_asking:
             return
-        self._next_round = time.monotonic() + ROUND
+        self._next_round = time.monotonic() + STATUS_PERIOD
         self._round += 1
         self._is_asking = True
         for rank in range(self._ranks):
-            self._tell(rank, ("status", self._round))
+            self._send(rank, ("status", self._round))
 
     def _end_deadlock(self, found: dict[int, Status]) -> None:
         """Tell all ranks that they do not match."""
@@ -210,20 +210,20 @@ class Monitor:
         since = time.monotonic() - self._first_failure if self._first_failure else 0.0
         is_complete = len(self._exits) == self._ranks
         # The rank that reported a failure has the most detailed message.
-        patience = SETTLING if self._reporter is None else GRACE / 2
-        is_settled = is_complete or since > patience or self._reporter in self._exits
+        settling = SETTLING_SECONDS if self._reporter is None else GRACE / 2
+        is_settled = is_complete or since > settling or self._reporter in self._exits
         if self._first_failure and not self._has_printed and is_settled:
             self._has_printed = True
             failed = [rank for rank, (code, _) in self._exits.items() if code]
             rank = self._reporter if self._reporter in failed else min(failed)
             print_error(self._exits[rank][1])
             for each in range(self._ranks):
-                self._tell(each, ("printed",))
+                self._send(each, ("printed",))
         if is_complete and not self._is_over:
             self._is_over = True
             code = max(code for code, _ in self._exits.values())
             for rank in range(self._ranks):
-                self._tell(rank, ("end", code))
+                self._send(rank, ("end", code))
         elif since > GRACE and not self._is_over:
             abort(1)
 

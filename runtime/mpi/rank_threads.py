@@ -32,13 +32,13 @@ from .monitor import Failure, Wait
 
 T = TypeVar("T")
 
-LOOK = 0.01
+CHECK_PERIOD = 0.01
 """Seconds between two checks of the main thread for failures of other ranks."""
 
-PATIENCE = 2.0
+END_SECONDS = 2.0
 """Seconds in which released devices must end, unless they compute."""
 
-PAUSE = 0.0002
+POLL_PERIOD = 0.0002
 """Seconds between two polls of a device for a message (`shard.send`)."""
 
 
@@ -56,7 +56,7 @@ class MpiThreadGroup(ThreadGroup):
     def __init__(self, rank: Rank, count: int) -> None:
         """A collective call: all ranks pass the same `count`."""
         super().__init__(count)
-        self._patience = LOOK
+        self._check_period = CHECK_PERIOD
         self.rank = rank
         self.ranks = rank.ranks
         mpi = self.ranks.new_communicator()
@@ -111,17 +111,17 @@ class MpiThreadGroup(ThreadGroup):
         try:
             while not has_ended:
                 self.ranks.check()
-                self._look_at_clock()
-                has_ended = self._pool.wait(self._patience)
+                self._check_timeouts()
+                has_ended = self._pool.wait(self._check_period)
         except BaseException:
             self.fail()
             # Give released devices time to end.
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + END_SECONDS
             while not has_ended and time.monotonic() < deadline:
-                has_ended = self._pool.wait(self._patience)
+                has_ended = self._pool.wait(self._check_period)
             raise
 
-    def _look_at_clock(self) -> None:
+    def _check_timeouts(self) -> None:
         """Raise RanksFailed if a device has waited longer than the timeout."""
         waits, traffic = self.waits() or {}, self.traffic()
         now, late = time.monotonic(), list[int]()
@@ -265,5 +265,5 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
                     self._received += 1
                     rank.taken += 1
                     return found
-            time.sleep(PAUSE)
+            time.sleep(POLL_PERIOD)
         raise DeviceFailed(state)

@@ -23,7 +23,7 @@ from ..abi.cores import core_numbers
 from ..messages.context import MessageContext, PlainState, Traffic
 from .abort import abort, print_error
 from .mailbox import Mailbox, Notes
-from .monitor import GRACE, PERIOD, Failure, Monitor, RanksFailed, Status, Wait
+from .monitor import GRACE, POLL_PERIOD, Failure, Monitor, RanksFailed, Status, Wait
 
 
 class Devices(Protocol):
@@ -78,7 +78,7 @@ class Supervisor:
         self._failure: Failure | None = None
         self._is_failure_known = False
         self._question: int | None = None
-        self._monitor = Monitor(self.size, self.told, self._notes) if self.rank == 0 else None
+        self._monitor = Monitor(self.size, self.handle, self._notes) if self.rank == 0 else None
         self.has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         """Whether MPI supports THREAD_MULTIPLE, so that threads may send and receive."""
         if self._monitor is not None and self.has_threads and self.size > 1:
@@ -91,7 +91,7 @@ class Supervisor:
         found, request = self._world.Idup()
         while not request.Test():
             self.check()
-            time.sleep(PERIOD / 20)
+            time.sleep(POLL_PERIOD / 20)
         return found
 
     def gathered(self, value: str) -> list[str]:
@@ -136,7 +136,7 @@ class Supervisor:
         self._is_failure_known = True
         while self._failure is None:
             self._serve()
-            time.sleep(PERIOD / 4)
+            time.sleep(POLL_PERIOD / 4)
         return self._failure
 
     def recover(self) -> None:
@@ -147,7 +147,7 @@ class Supervisor:
         request = self._world.Ibarrier()
         while not request.Test():
             self._serve()
-            time.sleep(PERIOD / 20)
+            time.sleep(POLL_PERIOD / 20)
         self._generation += 1
         # Receive buffers of dropped messages may still be written to.
         self._dropped.append((self.mailbox, self.messages, self.devices))
@@ -164,7 +164,7 @@ class Supervisor:
     def fail(self, failure: Failure) -> None:
         """Tell all ranks of a failure; they ignore it if they know of one already."""
         self._is_failure_known = True
-        self._tell(("failure", self._generation, failure))
+        self._send(("failure", self._generation, failure))
 
     def fail_together(self, failure: Failure) -> NoReturn:
         """Tell all ranks of a failure; raise RanksFailed with the one that all ranks raise."""
@@ -172,7 +172,7 @@ class Supervisor:
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline:
             self.check()
-            time.sleep(PERIOD / 4)
+            time.sleep(POLL_PERIOD / 4)
         raise RanksFailed(failure)
 
     def finish(self, code: int, text: str, patience: float | None = None) -> int:
@@ -186,7 +186,7 @@ class Supervisor:
         self._is_finished = True
         self._waits += 1
         self._wait = Wait(self._waits, None)
-        self._tell(("exit", code, text))
+        self._send(("exit", code, text))
         start = time.monotonic()
         while self._exit_code is None:
             self.mailbox.poll()
@@ -239,7 +239,7 @@ class Supervisor:
             waits = devices.waits() or dict.fromkeys(devices.processes, self._wait)
         return Status(waits, mail.sent, mail.received, traffic)
 
-    def told(self, note: tuple[Any, ...]) -> None:
+    def handle(self, note: tuple[Any, ...]) -> None:
         """Handle a note from rank 0."""
         match note:
             case ("status", number):
@@ -253,21 +253,21 @@ class Supervisor:
             case _:
                 raise ValueError(f"rank 0 says {note}")
 
-    def _tell(self, note: tuple[Any, ...]) -> None:
+    def _send(self, note: tuple[Any, ...]) -> None:
         if self._monitor is None:
             self._notes.send(0, note)
         else:
-            self._monitor.told(0, note)
+            self._monitor.handle(0, note)
 
     def _serve(self) -> None:
         if self._monitor is None:
             for _, note in self._notes.receive():
-                self.told(note)
+                self.handle(note)
         elif not self._monitor.has_thread:
             self._monitor.step()
         number, self._question = self._question, None
         if number is not None:
-            self._tell(("status", number, self._status()))
+            self._send(("status", number, self._status()))
 
 
 def _core_sharers(world: Any) -> int:

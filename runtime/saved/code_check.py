@@ -102,15 +102,15 @@ def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Dec
             raise _damaged(path, at, f"{code[at]} is no instruction")
         operands: dict[str, int | Sequence[int]] = {}
         position = at + 1
-        for name, what in kind.operands:
+        for name, access in kind.operands:
             count = 1
-            if what in ("reads", "writes"):
+            if access in ("reads", "writes"):
                 count = code[position] if position < end else -1
                 position += 1
             if not 0 <= count <= end - position:
                 raise _damaged(path, at, f"'{kind.name}' has {name} beyond the end of its function")
             rest = code[position : position + count]
-            operands[name] = rest if what in ("reads", "writes") else rest[0]
+            operands[name] = rest if access in ("reads", "writes") else rest[0]
             position += count
         last = at + SCALAR_WORDS if kind.name in SCALARS else position
         if last > end:
@@ -130,17 +130,17 @@ def _problem(
         return "is for programs that have Python"
     room = 8 * (function.size + function.outgoing)
     allowed = tables.numbers(found.kind.name)
-    for name, what in found.kind.operands:
+    for name, access in found.kind.operands:
         for value in found.values(name):
-            if what == "frame" and value != 8 * function.size:
+            if access == "frame" and value != 8 * function.size:
                 return f"has a frame of {value} bytes, expected {8 * function.size}"
-            if what == "target" and (value % 8 or found.at + value // 8 not in places):
+            if access == "target" and (value % 8 or found.at + value // 8 not in places):
                 return f"leads {value} bytes on, where no instruction begins"
-            if what == "number" and name != "amount" and value not in allowed:
+            if access == "number" and name != "amount" and value not in allowed:
                 return (
                     f"names number {value}, expected one from {allowed.start} to {allowed.stop - 1}"
                 )
-            if what in ("read", "reads", "write", "writes") and (
+            if access in ("read", "reads", "write", "writes") and (
                 value % 8 or not 0 <= value < room
             ):
                 return f"has {name} at {value} of a frame of {room} bytes"

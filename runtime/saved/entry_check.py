@@ -84,18 +84,18 @@ def _check_shapes(
     words = 0
     rows = zip_longest(kinds, placed, local, fillvalue=None)
     for number, (kind, sharding, own) in enumerate(rows):
-        what = f"{path}[{number}]"
+        place = f"{path}[{number}]"
         if kind is None or number >= len(local):
             raise DamagedFile(f"has {len(local)} shapes as {path}, expected {len(kinds)}")
         if (own is None) != (kind.container == ""):
-            raise DamagedFile(f"has shape {own} as {what}, which is {kind}")
+            raise DamagedFile(f"has shape {own} as {place}, which is {kind}")
         words += _registers(own)
         if own is None:
             continue
         for process in processes:
-            found = None if kind.shape is None else _part(kind.shape, sharding, process, what)
+            found = None if kind.shape is None else _part(kind.shape, sharding, process, place)
             if found is None or len(found) != len(own) or not _agree(own, found):
-                raise DamagedFile(f"has shape {list(own)} as {what}, expected {found} of {kind}")
+                raise DamagedFile(f"has shape {list(own)} as {place}, expected {found} of {kind}")
     return words
 
 
@@ -132,17 +132,17 @@ def check_exchanges(exchanges: Sequence[Exchange], grid: Grid | None, path: str)
 def _problem(exchange: Exchange, process: int, count: int) -> str | None:
     shape = exchange.shape
     for step in exchange.steps:
-        what = step.action
-        signature = what.signature if isinstance(what, Collective) else what
+        action = step.action
+        signature = action.signature if isinstance(action, Collective) else action
         if not all(0 <= each < count for each in signature.group):
             return f"a group of {signature.group} on {count} devices"
         if not all(
             size < 0 or size == own for size, own in zip(signature.sizes, shape, strict=True)
         ):
             return f"sizes {list(signature.sizes)} of {list(shape)}"
-        if not isinstance(what, Collective):
+        if not isinstance(action, Collective):
             continue
-        problem = _collective_problem(what, exchange, process)
+        problem = _collective_problem(action, exchange, process)
         if problem is not None:
             return problem
     if any(each >= len(shape) for each in exchange.dynamic_results):
@@ -150,24 +150,24 @@ def _problem(exchange: Exchange, process: int, count: int) -> str | None:
     return None
 
 
-def _collective_problem(what: Collective, exchange: Exchange, process: int) -> str | None:
-    group, signature = what.group, what.signature
+def _collective_problem(collective: Collective, exchange: Exchange, process: int) -> str | None:
+    group, signature = collective.group, collective.signature
     if len(set(group.processes)) < group.size or group.processes[group.index] != process:
         return f"process {process} is number {group.index} of {list(group.processes)}"
     if signature.group != group.processes:
         return f"groups {list(group.processes)} and {list(signature.group)}"
-    if what.row is None and what.kind not in _SIGNED:
-        return f"{what.kind!r} is no collective"
-    if signature.kind != _SIGNED.get(what.kind, what.kind):
-        return f"{what.kind!r} for {signature.kind!r}"
-    if what.source_shape != exchange.shape:
-        return f"shapes {list(what.source_shape)} and {list(exchange.shape)}"
-    if what.source.storage_bytes != exchange.item:
-        return f"elements of {exchange.item} bytes, which are {what.source.name}"
-    if what.source.name != signature.element:
-        return f"elements of {what.source.name}, which are {signature.element}"
-    if DYNAMIC_SIZE in exchange.shape or what.joins_unequal:
+    if collective.row is None and collective.kind not in _SIGNED:
+        return f"{collective.kind!r} is no collective"
+    if signature.kind != _SIGNED.get(collective.kind, collective.kind):
+        return f"{collective.kind!r} for {signature.kind!r}"
+    if collective.source_shape != exchange.shape:
+        return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
+    if collective.source.storage_bytes != exchange.item:
+        return f"elements of {exchange.item} bytes, which are {collective.source.name}"
+    if collective.source.name != signature.element:
+        return f"elements of {collective.source.name}, which are {signature.element}"
+    if DYNAMIC_SIZE in exchange.shape or collective.joins_unequal:
         return None
-    given = what.of_sizes(exchange.shape).result_shape
-    text = f"tensor<{''.join(f'{each}x' for each in given)}{what.result.name}>"
+    given = collective.of_sizes(exchange.shape).result_shape
+    text = f"tensor<{''.join(f'{each}x' for each in given)}{collective.result.name}>"
     return None if text == signature.result else f"a result of {text}, which is {signature.result}"

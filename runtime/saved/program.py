@@ -61,7 +61,7 @@ from .entry_check import check_entry, check_exchanges, check_type
 from .fields import DamagedFile, Fields
 from .functions import SavedFunction
 from .tables import (
-    MOST,
+    MAX_COUNT,
     read_constants,
     read_exchange,
     read_function,
@@ -268,7 +268,7 @@ class SavedProgram:
             number,
             [read_shape(each) for each in data["arguments"].items()],
             [
-                PassedResult(read_shape(shape), kind.dtype, registers.count(MOST))
+                PassedResult(read_shape(shape), kind.dtype, registers.count(MAX_COUNT))
                 for (shape, registers), kind in zip(rows, types.results, strict=True)
             ],
             devices,

@@ -10,15 +10,15 @@ from ...sharding.collective_matching import DYNAMIC_SIZE, CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
 from ..abi.elements import Element, element_by_name
-from ..abi.shards import MAXIMAL_DEVICES
+from ..abi.shards import MAX_DEVICES
 from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
-from ..host.exchanges import MEET, RECEIVE, SEND, Exchange, ExchangeStep
+from ..host.exchanges import COLLECTIVE, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode
 from ..host.size_rules import KnownSizes, Size, SizeRules, Word
 from .fields import DamagedFile, Fields
 
-MOST = 1 << 32
+MAX_COUNT = 1 << 32
 """An upper bound of all counts in a header."""
 
 # Types and shardings --------------------------------------------------------------------------
@@ -52,8 +52,8 @@ def read_grid(data: Fields) -> Grid | None:
     if data.is_null:
         return None
     name, shape = data.items(2)
-    extents = shape.integers(1, MAXIMAL_DEVICES)
-    if not extents or prod(extents) > MAXIMAL_DEVICES:
+    extents = shape.integers(1, MAX_DEVICES)
+    if not extents or prod(extents) > MAX_DEVICES:
         raise DamagedFile(f"has a grid of shape {list(extents)} as {data.path}")
     return Grid(name.text(), extents)
 
@@ -73,7 +73,7 @@ def read_sharding(data: Fields) -> Sharding:
     try:
         return Sharding(
             grid,
-            tuple(each.integers(0, MOST) for each in axes.items()),
+            tuple(each.integers(0, MAX_COUNT) for each in axes.items()),
             offsets=tuple(None if each.is_null else each.integers(0) for each in offsets.items()),
         )
     except ValueError as problem:
@@ -110,11 +110,11 @@ def read_function(data: Fields, words: int, arrays: int) -> FunctionCode:
     start, results, arguments, constants, size, outgoing = data.items(6)
     found = FunctionCode(
         start.integer(0, max(words - 1, 0)),
-        results.count(MOST),
-        arguments.count(MOST),
+        results.count(MAX_COUNT),
+        arguments.count(MAX_COUNT),
         read_constants(constants, arrays),
-        size.count(MOST),
-        outgoing.count(MOST),
+        size.count(MAX_COUNT),
+        outgoing.count(MAX_COUNT),
     )
     if found.results + found.arguments + len(found.constants) > found.size:
         raise DamagedFile(f"has a frame as {data.path} that is too small for its registers")
@@ -154,7 +154,7 @@ def _read_rules(data: Fields) -> SizeRules | None:
         return None
 
     def size(each: Fields) -> Size:
-        return Word(each.items(1)[0].count(MOST)) if each.is_list else each.integer()
+        return Word(each.items(1)[0].count(MAX_COUNT)) if each.is_list else each.integer()
 
     pairs, natural, most, total, unit, rising = data.items(6)
     return SizeRules(
@@ -180,23 +180,25 @@ def exchange_data(exchange: Exchange) -> Any:
         else [each.kind, _signature_data(each.action)]
         for each in exchange.steps
     ]
-    shape, opened = list(exchange.shape), list(exchange.dynamic_results)
-    return [shape, exchange.item, opened, exchange.is_static, steps]
+    shape, dynamic = list(exchange.shape), list(exchange.dynamic_results)
+    return [shape, exchange.item, dynamic, exchange.is_static, steps]
 
 
 def read_exchange(data: Fields) -> Exchange:
     """Read an exchange."""
-    shape, item, opened, is_static, steps = data.items(5)
-    brought = shape.integers(DYNAMIC_SIZE)
-    found = tuple(_read_step(each, len(brought)) for each in steps.items())
-    last = max(len(brought) - 1, 0)
-    return Exchange(brought, item.count(MOST), found, opened.integers(0, last), is_static.boolean())
+    shape, item, dynamic, is_static, steps = data.items(5)
+    operand_shape = shape.integers(DYNAMIC_SIZE)
+    found = tuple(_read_step(each, len(operand_shape)) for each in steps.items())
+    last = max(len(operand_shape) - 1, 0)
+    return Exchange(
+        operand_shape, item.count(MAX_COUNT), found, dynamic.integers(0, last), is_static.boolean()
+    )
 
 
 def _read_step(data: Fields, rank: int) -> ExchangeStep:
-    kind, what = data.items(2)
-    name = kind.choice(MEET, SEND, RECEIVE)
-    found = _read_collective(what) if name == MEET else _read_signature(what)
+    kind, action = data.items(2)
+    name = kind.choice(COLLECTIVE, SEND, RECEIVE)
+    found = _read_collective(action) if name == COLLECTIVE else _read_signature(action)
     signature = found.signature if isinstance(found, Collective) else found
     if len(signature.sizes) != rank:
         raise DamagedFile(f"has {len(signature.sizes)} sizes in {data.path}, expected {rank}")
@@ -219,7 +221,7 @@ def _collective_data(collective: Collective) -> Any:
 
 def _read_collective(data: Fields) -> Collective:
     processes, rank = data["group"].items(2)
-    group = processes.integers(0, MOST)
+    group = processes.integers(0, MAX_COUNT)
     shape = data["shape"].integers(DYNAMIC_SIZE)
     source, result = map(_read_element, data["elements"].items(2))
     most = max(len(shape) - 1, 0)
@@ -267,7 +269,7 @@ def _read_signature(data: Fields) -> CollectiveSignature:
     pairs = [each.items(2) for each in parameters.items()]
     return CollectiveSignature(
         kind.text(),
-        group.integers(0, MOST),
+        group.integers(0, MAX_COUNT),
         source.text(),
         element.text(),
         result.text(),

@@ -51,7 +51,7 @@ KIND, SIZE, STATE, DATA = 8, 16, 24, 64
 
 QUEUE_WORDS = 24
 
-PATIENCE = 1 << 26
+CHECK_CYCLES = 1 << 26
 """Cycles after which Python checks for failures: some hundredths of a second."""
 
 
@@ -80,7 +80,7 @@ def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, 
     """
     polls = 0
     begin = cycle_count()
-    while cycle_count() - begin < PATIENCE:
+    while cycle_count() - begin < CHECK_CYCLES:
         for number in range(bindings[1]):
             queue = load_word(bindings[0] + 8 * number)
             taken = load_word(queue + TAKEN)

@@ -36,10 +36,10 @@ from .thread_pool import TASK_ALONE, Call, Task, ThreadPool
 
 T = TypeVar("T")
 
-LOOK = 0.001
+POLL_PERIOD = 0.001
 """Seconds between two polls of a device that has waited long for a message."""
 
-STANDSTILL = 0.1
+DEADLOCK_CHECK_PERIOD = 0.1
 """Seconds between two checks for a deadlock, in which all devices wait for each other."""
 
 
@@ -67,7 +67,7 @@ class ThreadGroup:
         self._condition = threading.Condition()
         self._submission = threading.Lock()
         self._inside: set[int] = set()
-        self._patience = STANDSTILL
+        self._check_period = DEADLOCK_CHECK_PERIOD
         self._pool = ThreadPool(count, "mesh-opt-device")
         self.communicators = [ThreadCommunicator(self, process) for process in range(count)]
 
@@ -128,22 +128,22 @@ class ThreadGroup:
         tasks = [task(number) for number in range(self.count)]
         with self._submission:
             # Devices of an interrupted run may still be running.
-            while not self._pool.wait(STANDSTILL):
+            while not self._pool.wait(DEADLOCK_CHECK_PERIOD):
                 pass
             if self.status[0]:
                 self.reset()
             if self.count > 1:
                 try:
-                    self._await(self._pool.begin(tasks, calls, self._patience))
+                    self._await(self._pool.begin(tasks, calls, self._check_period))
                 except BaseException:
                     self.fail()
                     raise
             else:
                 # A single device runs on the caller's thread.
                 tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
-            self._look_at_end(errors)
+            self._check_end(errors)
 
-    def _look_at_end(self, errors: Sequence[BaseException | None]) -> None:
+    def _check_end(self, errors: Sequence[BaseException | None]) -> None:
         """Raise the error of a run, if any."""
         for error in errors:
             if error is not None and not isinstance(error, DeviceFailed):
@@ -164,7 +164,7 @@ class ThreadGroup:
             if self._is_deadlocked(len(self._pool.busy)) and met == last:
                 self.fail()
             last = met
-            has_ended = self._pool.wait(STANDSTILL)
+            has_ended = self._pool.wait(DEADLOCK_CHECK_PERIOD)
 
     def _is_deadlocked(self, running: int) -> bool:
         """Whether all running devices wait, and none has been released.
@@ -237,7 +237,7 @@ class ThreadGroup:
                     if self.status[0] or self.count == 1:
                         raise DeviceFailed(state)
                     # Poll, since native senders do not notify the condition.
-                    self._condition.wait(LOOK)
+                    self._condition.wait(POLL_PERIOD)
             finally:
                 del self._receiving[receiver]
 

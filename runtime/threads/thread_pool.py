@@ -46,12 +46,12 @@ FIRST_MEMBER, MEMBER_WORDS = 16, 16
 GIVEN, TAKEN, FUNCTION, ARGUMENT, LOCK, IS_BUSY = 0, 8, 9, 10, 11, 12
 """Offsets, in words, of a pool's fields, and of a member's fields."""
 
-AWAKE = 1 << 17
+AWAKE_CYCLES = 1 << 17
 """Cycles for which an idle thread yields its core before it sleeps: about 50 us, as long as waking
 up.
 """
 
-FOR_EVER = -1
+WAIT_FOREVER = -1
 
 TASK_ALONE, CLOSED = -1, -2
 """Statuses besides those of native calls: only a Python task was given; the thread is to end."""
@@ -74,9 +74,9 @@ def attend(pool: int, number: int, has_ended: int) -> int:
     while status == 0:
         taken = load_word(member + 8 * TAKEN)
         begin = cycle_count()
-        while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE:
+        while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE_CYCLES:
             yield_processor()
-        while acquire_lock(load_word(member + 8 * LOCK), FOR_EVER) != 1:
+        while acquire_lock(load_word(member + 8 * LOCK), WAIT_FOREVER) != 1:
             # A signal interrupted the wait; the main thread handles it.
             begin = 0
         if atomic_load(member + 8 * GIVEN) == taken:
@@ -122,7 +122,7 @@ def await_all(pool: int, microseconds: int) -> int:
     """
     begin = cycle_count()
     members = load_word(pool + 8 * MEMBERS)
-    while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < AWAKE:
+    while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < AWAKE_CYCLES:
         yield_processor()
     return acquire_lock(load_word(pool + 8 * ALL_ENDED), microseconds)
 

@@ -78,7 +78,7 @@ SHALLOW = 128
 def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every product be packed, however small it is, between guards."""
     monkeypatch.setenv(GUARD_VARIABLE, "1")
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 1)
+    monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", 1)
     monkeypatch.setattr(panel_products, "gains_from_panels", lambda contraction, is_fused: True)
 
 

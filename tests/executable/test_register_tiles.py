@@ -240,7 +240,7 @@ THIN = {
 @pytest.mark.parametrize("name", THIN)
 def test_thin_products(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that read a large operand once, in its order: no panels, no strips."""
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", 0)
+    monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", 0)
     monkeypatch.setattr(register_tiles, "SMALL_OPERAND", 0)
     monkeypatch.setattr(reduction_loops, "LARGE_OPERAND", 0)
     monkeypatch.setattr(panel_products, "PanelProduct", None)

@@ -61,7 +61,7 @@ def test_streamed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Large results go past the caches, in whole lines."""
-    monkeypatch.setattr(kernels, "STREAMED", 0)
+    monkeypatch.setattr(kernels, "MIN_STREAMED_BYTES", 0)
     check(transpose(shape, permutation, element))
 
 
@@ -126,7 +126,7 @@ PRODUCT = """  %e = tensor.empty() : tensor<70x130xf32>
 @pytest.mark.parametrize("least", [0, 1 << 30], ids=["in panels", "in registers"])
 def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transposed operand is not stored, and its elements are found to lie side by side."""
-    monkeypatch.setattr(kernel_steps, "SMALLEST_PRODUCT", least)
+    monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", least)
     kinds = [f"tensor<{each}xf32>" for each in ("130x70", "130x90", "70x90")]
     text = function(kinds, kinds[2], PRODUCT)
     check(text)

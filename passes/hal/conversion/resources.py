@@ -14,7 +14,9 @@ from ....dialects.hal.types import BufferType, BufferViewType, ChannelType, File
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
+from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
+from ....ir.syntax.resource_directives import dynamic_dimensions
 from ....ir.tensor_types import require_ranked
 from .rules import ALLOCATOR, FENCE, FOREVER, NOT_FLAGS, HalBuilder, affinity_in, flags, to_hal
 
@@ -138,8 +140,10 @@ def _view(
     buffer, size = stored
     (order,) = hal.emit("hal.encoding_type", results=[i32])
     (element,) = hal.emit("hal.element_type", results=[i32], type=tensor.element_type)
-    open_sizes = iter(dims)
-    shape = [next(open_sizes) if extent < 0 else hal.index(extent) for extent in tensor.get_shape()]
+    shape = [
+        hal.index(size) if isinstance(size, int) else size
+        for size in mixed_list(tensor.get_shape(), dims)
+    ]
     start = hal.index(0)
     return hal.emit("hal.buffer_view.create", [buffer, start, size, element, order, shape], [VIEW])
 
@@ -153,7 +157,7 @@ def _trace(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
         values(op, "resources"), sizes, _array(op, "resource_encodings"), strict=True
     ):
         tensor = require_ranked(op, type_)
-        count = sum(extent < 0 for extent in tensor.get_shape())
+        count = dynamic_dimensions(tensor)
         views += _view(hal, tensor, dims[:count], (buffer, size))
         del dims[:count]
     return hal.emit("hal.buffer_view.trace", [views], key=op.properties["key"])

@@ -40,7 +40,10 @@ MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
 class DevicePlacement:
-    """The devices of all tensors of a module; `None` where the program does not determine one."""
+    """The devices of all tensors of a module; `None` where the program does not determine one.
+
+    As IREE's `AffinityAnalysis`, which finds the affinities of values and operations.
+    """
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
         self._affinities: dict[SSAValue, Attribute] = {}

@@ -20,7 +20,7 @@ from ....dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
 from ....dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.structural_hash import AttributeNumbers
-from .affinity_analysis import AffinityAnalysis, required_affinity
+from .affinity_targets import AffinityTargets, required_affinity
 from .layout_origin import LayoutOrigins, Origin
 
 CATEGORY = "encoding"
@@ -40,7 +40,7 @@ class ResolvedTypes:
 
     def __init__(
         self,
-        affinities: AffinityAnalysis,
+        affinities: AffinityTargets,
         origins: LayoutOrigins,
         spelling: Spelling,
         numbers: AttributeNumbers,

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.stream.affinity import AFFINITY, affinity_of
-from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
+from ....ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import root_symbol, visibility
 from ....ir.syntax.resource_directives import RESOURCE
@@ -117,9 +117,9 @@ def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Slot, Slot]]:
     """Yield pairs whose second has the layout of the first: forwarded values, copies, globals."""
     yield from value_flow(operations)
     for operation in operations:
-        if operation.name == "util.global.store":
+        if operation.name == GLOBAL_STORE:
             yield operation.operands[0], root_symbol(operation, "global")
-        elif operation.name == "util.global.load":
+        elif operation.name == GLOBAL_LOAD:
             yield root_symbol(operation, "global"), operation.results[0]
         elif operation.name in SAME_LAYOUT:
             yield operation.operands[0], operation.results[0]

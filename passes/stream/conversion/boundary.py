@@ -15,6 +15,7 @@ from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
 from ....dialects.stream.types import ResourceType, TimepointType
 from ....ir.index import constant_index
+from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
 from .host import Host, conversion, operands_of
@@ -55,10 +56,9 @@ def _assert_view(
     )
     order = host.op_class("hal.encoding_type").create(result_types=[i32])
     types = [builder.insert(query).results[0] for query in (element, order)]
-    open_sizes = iter(dims)
     sizes = [
-        next(open_sizes) if size < 0 else constant_index(size, builder)
-        for size in tensor.get_shape()
+        constant_index(size, builder) if isinstance(size, int) else size
+        for size in mixed_list(tensor.get_shape(), dims)
     ]
     check = host.op_class("hal.buffer_view.assert").build(
         operands=[view, *types, sizes], properties={"message": name}

@@ -9,9 +9,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
-from ....ir.syntax.resource_directives import UNTIED, ties_of
+from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
-from .host import Host, conversion, dynamic_count, operands_of
+from .host import Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, Site, StoredTensor
 
 UNUSED = UnusedType()
@@ -68,7 +68,7 @@ def _operands(host: Host, operation: Operation, site: Site) -> list[DispatchValu
         if (tensor := ranked(value)) is None:
             operands.append(DispatchValue(value, UNUSED))
             continue
-        stored, count = host.transferred(value, operation, site), dynamic_count(tensor)
+        stored, count = host.transferred(value, operation, site), dynamic_dimensions(tensor)
         operands.append(DispatchValue(stored.resource, tensor, stored.size, tuple(rest[:count])))
         del rest[:count]
     return operands
@@ -83,7 +83,7 @@ def _results(
     ties = ties_of(operation, len(operation.results))
     for result, tie in zip(operation.results, ties, strict=True):
         tensor = require_ranked(operation, result.type)
-        count = dynamic_count(tensor)
+        count = dynamic_dimensions(tensor)
         dims = tuple(rest[:count])
         del rest[:count]
         tied = None if tie == UNTIED else operands[tie].size

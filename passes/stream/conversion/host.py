@@ -175,11 +175,6 @@ def operands_of(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
 
 
-def dynamic_count(tensor: TensorType[Attribute], before: int | None = None) -> int:
-    """Return the number of dynamic dimensions, or of those among the first `before` ones."""
-    return sum(size < 0 for size in tensor.get_shape()[:before])
-
-
 def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:
     if isinstance(type_, TensorType):
         return carried_types(cast(Tensor, type_), with_dims=with_dims)

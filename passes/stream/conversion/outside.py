@@ -26,7 +26,7 @@ from ....ir.attribute_access import integer
 from ....ir.index import constant_index
 from ....ir.locations import replace_by
 from ....ir.syntax.assembly_format import values
-from ....ir.syntax.resource_directives import UNTIED, ties_of
+from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import CHANNEL, Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, Site, StoredTensor
@@ -147,7 +147,7 @@ def _call(host: Host, operation: Operation, site: Site) -> None:
         if (tensor := ranked(result)) is None:
             results.append(None)
             continue
-        own = tuple(dims.pop(0) for size in tensor.get_shape() if size < 0)
+        own = tuple(dims.pop(0) for _ in range(dynamic_dimensions(tensor)))
         size = None if tie == UNTIED else argument_sizes[tie]
         size = site.size_of(tensor, own) if size is None else size
         results.append(StoredTensor(result, size, own))

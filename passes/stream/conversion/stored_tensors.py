@@ -9,7 +9,6 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
     ComplexType,
@@ -28,6 +27,7 @@ from ....dialects.stream.async_ops import AsyncTransferOp
 from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
+from ....ir.syntax.resource_directives import dynamic_dimensions
 
 INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))
@@ -55,8 +55,7 @@ class StoredTensor:
 
 def carried_types(tensor: Tensor, *, with_dims: bool) -> tuple[Attribute, ...]:
     """Return the types of `StoredTensor.values`."""
-    open_sizes = tensor.get_shape().count(DYNAMIC_INDEX) if with_dims else 0
-    return (UNKNOWN, INDEX, *(INDEX,) * open_sizes)
+    return (UNKNOWN, INDEX, *(INDEX,) * (dynamic_dimensions(tensor) if with_dims else 0))
 
 
 def stored_from(values: Sequence[SSAValue]) -> StoredTensor:

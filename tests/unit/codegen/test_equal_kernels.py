@@ -38,7 +38,7 @@ def kernels(program: api.Program) -> list[str]:
 def test_operands_do_not_matter_and_constants_do(
     smallest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mesh_opt.codegen.host_code.kernel_steps.SMALLEST_PRODUCT", smallest)
+    monkeypatch.setattr("mesh_opt.codegen.host_code.kernel_steps.MIN_PANEL_PRODUCT", smallest)
     monkeypatch.setattr("mesh_opt.codegen.kernels.register_tiles.SMALL_OPERAND", 0)
     program = api.compile(SIMILAR, stages=False)
     *products, two, three, again = kernels(program)

@@ -76,7 +76,7 @@ def test_what_was_used_longest_ago_goes_first(
         then = time.time() - age * 86400
         os.utime(file, (then, then))
     assert call("first") == 42 and first.stat().st_mtime > second.stat().st_mtime
-    monkeypatch.setattr(kernel_cache, "LARGEST_FOLDER", 2 * first.stat().st_size)
+    monkeypatch.setattr(kernel_cache, "MAX_FOLDER_BYTES", 2 * first.stat().st_size)
     assert call("third") == 42 and len(list(folder.iterdir())) == 3
     kernel_cache._drop_oldest.cache_clear()
     assert call("fourth") == 42

@@ -35,7 +35,7 @@ def process() -> Iterator[CompilerProcess]:
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel_compilation, "LEAST_MODULES", 4)
+    monkeypatch.setattr(parallel_compilation, "MIN_MODULES", 4)
     monkeypatch.setattr(parallel_compilation, "available_cores", lambda: 2)
 
 

@@ -27,7 +27,7 @@ from mesh_opt.runtime.host.program import (
     Outgoing,
 )
 from mesh_opt.runtime.host.virtual_machine import (
-    MOST_CALLS,
+    MAX_CALLS,
     STACK_WORDS,
     VirtualMachine,
     VirtualMachineError,
@@ -155,14 +155,14 @@ def descend(b: Builder) -> None:
 
 
 def test_frames_get_more_memory_when_they_need_it() -> None:
-    assert MOST_CALLS > STACK_WORDS
-    assert machine_of(descend).call(0, [MOST_CALLS - 1]) == [7]
+    assert MAX_CALLS > STACK_WORDS
+    assert machine_of(descend).call(0, [MAX_CALLS - 1]) == [7]
 
 
 def test_a_recursion_without_end_is_an_error_at_its_call() -> None:
     machine = machine_of(descend)
     with pytest.raises(VirtualMachineError, match="20000 deep: does @descend recurse without end"):
-        machine.call(0, [MOST_CALLS + 1])
+        machine.call(0, [MAX_CALLS + 1])
     assert machine.call(0, [1]) == [7]
 
 
