@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gamma
 from typing import Any
 
-from .inline_mlir import emit_elementwise
+from .inline_mlir import emit_elementwise, emit_inline_mlir
 from .operands import as_real
 from .rules import decomposition
 

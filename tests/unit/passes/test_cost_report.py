@@ -299,7 +299,8 @@ def test_a_machine_may_be_too_small() -> None:
     output, errors = io.StringIO(), io.StringIO()
     arguments = ["--cost-report", "--machine=gpu-host"]
     assert main(arguments, io.StringIO(text), output, errors) == 1
-    assert "error: machine gpu-host has 8 devices, but a grid of shape 4x4 needs 16" in errors.getvalue()
+    message = "error: machine gpu-host has 8 devices, but a grid of shape 4x4 needs 16"
+    assert message in errors.getvalue()
 
 
 def test_complex_numbers_take_several_operations() -> None:
