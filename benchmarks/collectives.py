@@ -26,11 +26,8 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +36,8 @@ from mesh_opt.api import compile
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.collectives import Collective, Group
 from mesh_opt.runtime.communicator import Communicator
+
+from .processes import run_ranks
 
 SIZES = [1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 23]
 """Bytes that each device contributes to an all-reduce, and that an all-gather returns."""
@@ -242,11 +241,7 @@ def measure_rank() -> None:
 
 
 def measure_mpi(devices: int, *options: str) -> Times:
-    launcher = Path(sys.prefix) / "bin" / "mpiexec"
-    command = [str(launcher), "-n", str(devices), sys.executable, "-m", "mpi4py", __file__]
-    words = [*command, "--rank", *options]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    return json.loads(run_ranks(devices, "collectives", "--rank", *options))
 
 
 def measure_overlap_on_rank(devices: int) -> None:

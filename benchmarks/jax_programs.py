@@ -138,41 +138,56 @@ def cross_entropy(x, w, y):
     return -(logs * jax.nn.one_hot(y, w.shape[1])).sum(-1)
 
 
+COLUMNS, ROWS, BOTH = P(None, "tp"), P("tp"), P(("dp", "tp"))
+MEGATRON = (COLUMNS, COLUMNS, COLUMNS, ROWS)
+
+
 def programs(tokens):
     """Return, by name: function, shapes, shardings of the arguments, sharding of the result."""
-    x, w1, w2 = f32(tokens, WIDTH), f32(WIDTH, HIDDEN), f32(HIDDEN, WIDTH)
-    batch, square, row = f32(BATCH, tokens, WIDTH), f32(WIDTH, WIDTH), f32(WIDTH)
-    columns, rows, both = P(None, "tp"), P("tp"), P(("dp", "tp"))
-    mlp_args, attention_args = (x, w1, w2), (batch, *(square,) * 4)
-    megatron = (columns, columns, columns, rows)
-    block_args = (*attention_args, row, row, row, row, w1, w2)
-    block_weights = (*megatron, P(), P(), P(), P(), columns, rows)
-    steps = (w1, w2, x, x)
-    cache = f32(BATCH, HEADS, tokens, WIDTH // HEADS)
-    decode_args = (f32(BATCH, WIDTH), cache, cache, *(square,) * 4)
-    gated_args = (x, w1, w2, w1)
+    return mlp_programs(tokens) | attention_programs(tokens) | other_programs(tokens)
+
+
+def mlp_arguments(tokens):
+    return f32(tokens, WIDTH), f32(WIDTH, HIDDEN), f32(HIDDEN, WIDTH)
+
+
+def attention_arguments(tokens):
+    return f32(BATCH, tokens, WIDTH), *(f32(WIDTH, WIDTH),) * 4
+
+
+def mlp_programs(tokens):
+    mlp_args = x, w1, w2 = mlp_arguments(tokens)
+    steps, row = (w1, w2, x, x), f32(WIDTH)
     return {
         "mlp_dp": (mlp, mlp_args, (P("dp"), P(), P()), None),
-        "mlp_megatron": (mlp, mlp_args, (P(), columns, rows), None),
-        "mlp_w1_only": (mlp, mlp_args, (None, columns, None), None),
-        "mlp_dp_tp": (mlp, mlp_args, (P("dp"), columns, rows), None),
-        "mlp_dp_tp_seqout": (mlp, mlp_args, (P("dp"), columns, rows), both),
-        "mlp_fsdp": (mlp, mlp_args, (both, both, both), both),
+        "mlp_megatron": (mlp, mlp_args, (P(), COLUMNS, ROWS), None),
+        "mlp_w1_only": (mlp, mlp_args, (None, COLUMNS, None), None),
+        "mlp_dp_tp": (mlp, mlp_args, (P("dp"), COLUMNS, ROWS), None),
+        "mlp_dp_tp_seqout": (mlp, mlp_args, (P("dp"), COLUMNS, ROWS), BOTH),
+        "mlp_fsdp": (mlp, mlp_args, (BOTH, BOTH, BOTH), BOTH),
         "mlp_2d_weights": (mlp, mlp_args, (P("dp"), P("dp", "tp"), P("tp", "dp")), P("dp")),
-        "mlp_contract": (mlp, mlp_args, (columns, rows, P()), None),
-        "mlp_conflict": (mlp, mlp_args, (rows, columns, P()), None),
-        "mlp_out_repl": (mlp, mlp_args, (P("dp"), columns, rows), P()),
+        "mlp_contract": (mlp, mlp_args, (COLUMNS, ROWS, P()), None),
+        "mlp_conflict": (mlp, mlp_args, (ROWS, COLUMNS, P()), None),
+        "mlp_out_repl": (mlp, mlp_args, (P("dp"), COLUMNS, ROWS), P()),
         "mlp_bias": (
             mlp_bias,
             (x, w1, f32(HIDDEN), w2, row),
-            (P("dp"), columns, None, rows, None),
+            (P("dp"), COLUMNS, None, ROWS, None),
             None,
         ),
         "mlp_train_dp": (train, steps, (P(), P(), P("dp"), P("dp")), None),
-        "mlp_train_dp_tp": (train, steps, (columns, rows, P("dp"), P("dp")), None),
+        "mlp_train_dp_tp": (train, steps, (COLUMNS, ROWS, P("dp"), P("dp")), None),
         "mlp_train_zero": (train, steps, (P("dp"), P("dp"), P("dp"), P("dp")), None),
-        "attn_heads": (attention, attention_args, (P("dp"), *megatron), None),
-        "attn_wq_only": (attention, attention_args, (P("dp"), columns, None, None, None), None),
+    }
+
+
+def attention_programs(tokens):
+    attention_args = attention_arguments(tokens)
+    cache = f32(BATCH, HEADS, tokens, WIDTH // HEADS)
+    decode_args = (f32(BATCH, WIDTH), cache, cache, *attention_args[1:])
+    return {
+        "attn_heads": (attention, attention_args, (P("dp"), *MEGATRON), None),
+        "attn_wq_only": (attention, attention_args, (P("dp"), COLUMNS, None, None, None), None),
         "attn_seq": (attention, attention_args, (P("dp", "tp"), P(), P(), P(), P()), None),
         "attn_x_hidden": (
             attention,
@@ -181,12 +196,12 @@ def programs(tokens):
             None,
         ),
         "attn_fsdp": (attention, attention_args, (P("dp"),) * 5, None),
-        "rope_heads": (rotary_attention, attention_args, (P("dp"), *megatron), None),
+        "rope_heads": (rotary_attention, attention_args, (P("dp"), *MEGATRON), None),
         "rope_seq": (rotary_attention, attention_args, (P("dp", "tp"), P(), P(), P(), P()), None),
         "decode_heads": (
             decode,
             decode_args,
-            (P("dp"), P("dp", "tp"), P("dp", "tp"), *megatron),
+            (P("dp"), P("dp", "tp"), P("dp", "tp"), *MEGATRON),
             None,
         ),
         "decode_seq": (
@@ -195,7 +210,17 @@ def programs(tokens):
             (P("dp"), *(P("dp", None, "tp"),) * 2, P(), P(), P(), P()),
             None,
         ),
-        "gated_seqout": (gated_mlp, gated_args, (P("dp"), columns, rows, columns), both),
+    }
+
+
+def other_programs(tokens):
+    x, w1, w2 = mlp_arguments(tokens)
+    row = f32(WIDTH)
+    gated_args = (x, w1, w2, w1)
+    block_args = (*attention_arguments(tokens), row, row, row, row, w1, w2)
+    block_weights = (*MEGATRON, P(), P(), P(), P(), COLUMNS, ROWS)
+    return {
+        "gated_seqout": (gated_mlp, gated_args, (P("dp"), COLUMNS, ROWS, COLUMNS), BOTH),
         "block_dp_tp": (block, block_args, (P("dp"), *block_weights), None),
         "block_seqpar": (block, block_args, (P("dp", "tp"), *block_weights), P("dp", "tp")),
         "layernorm_hidden": (layernorm, (x, row, row), (P("dp", "tp"), None, None), None),
@@ -203,21 +228,21 @@ def programs(tokens):
         "embed_vocab": (
             lambda table, index: table[index],
             (f32(VOCABULARY, WIDTH), i32(tokens)),
-            (rows, P("dp")),
+            (ROWS, P("dp")),
             None,
         ),
         "xent_vocab": (
             cross_entropy,
             (x, f32(WIDTH, VOCABULARY), i32(tokens)),
-            (P("dp"), columns, P("dp")),
+            (P("dp"), COLUMNS, P("dp")),
             None,
         ),
         "transpose": (lambda x: x.T, (f32(256, 512),), (P("dp", "tp"),), P("dp", "tp")),
-        "reshard_row_col": (lambda x: x * 2, (f32(256, 512),), (rows,), columns),
+        "reshard_row_col": (lambda x: x * 2, (f32(256, 512),), (ROWS,), COLUMNS),
         "reshape_split": (
             lambda x: x.reshape(2, 4, tokens // 8, WIDTH) * 2,
             (x,),
-            (both,),
+            (BOTH,),
             None,
         ),
     }
@@ -321,17 +346,14 @@ def run_passes(lowered, pipeline):
         return str(module)
 
 
-def sent(kind, held, n):
-    """Return the bytes that one device sends; `held` is the size of its result in bytes."""
-    share = (n - 1) / n
-    return {
-        "all_gather": held * share,
-        "all_reduce": 2 * held * share,
-        "reduce_scatter": held * n * share,
-        "all_to_all": held * share,
-        "collective_permute": held,
-        "all_slice": 0,
-    }[kind]
+SENT = {
+    "all-gather": lambda n: (n - 1) / n,
+    "all-reduce": lambda n: 2 * (n - 1) / n,
+    "all-to-all": lambda n: (n - 1) / n,
+    "collective-permute": lambda n: 1,
+    "reduce-scatter": lambda n: n - 1,
+}
+"""By XLA's name of a collective: bytes that one of `n` devices sends per byte of its result."""
 
 
 def axes_in(text):
@@ -343,16 +365,16 @@ def axes_in(text):
 
 def shardy_bytes(text):
     total = 0.0
-    pattern = r"= sdy\.(all_gather|all_reduce|reduce_scatter|all_to_all|collective_permute)\b"
     for line in text.splitlines():
-        found = re.search(pattern, line)
+        found = re.search(r"= sdy\.(\w+)", line)
+        sent = SENT.get(found.group(1).replace("_", "-")) if found else None
         types = re.findall(r"tensor<((?:\d+x)*)[fi]32>", line)
-        if found is None or not types:
+        if sent is None or not types:
             continue
         before, after = line.split("out_sharding")
         size = 4 * prod(int(n) for n in types[-1].split("x") if n)
         held = size / prod(axes_in(after.split("]>")[0]))
-        total += sent(found.group(1), held, prod(axes_in(before)))
+        total += held * sent(prod(axes_in(before)))
     return total
 
 
@@ -370,14 +392,14 @@ def group_size(line):
 
 def xla_bytes(text):
     total = 0.0
-    kinds = "all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute"
+    kinds = "|".join(SENT)
     for line in text.splitlines():
         found = re.search(rf"= (\(?[^=]*?) ({kinds})(?:-start)?\(", line)
         if found is None:
             continue
         shapes = re.findall(r"[fsu]32\[([\d,]*)\]", found.group(1))
         held = sum(4 * prod(int(n) for n in shape.split(",") if n) for shape in shapes)
-        total += sent(found.group(2).replace("-", "_"), held, group_size(line))
+        total += held * SENT[found.group(2)](group_size(line))
     return total
 
 

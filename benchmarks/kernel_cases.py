@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes  # noqa: F401  (NumPy knows bfloat16 by it)
+import numpy as np
+
 MODELS = Path(__file__).parents[1] / "tests" / "cases" / "models"
 
 F32, BF16, I8 = "float32", "bfloat16", "int8"
@@ -32,6 +35,17 @@ class Case:
     numpy: bool = True
     multiply_adds: int = 0
     is_memory_bound: bool = False
+
+
+def random_arrays(case: Case) -> list[np.ndarray]:
+    """Return random inputs of a case, the same in every process."""
+    rng = np.random.default_rng(0)
+    return [
+        rng.integers(-9, 9, shape).astype(dtype)
+        if dtype.startswith("int")
+        else rng.standard_normal(shape, dtype=np.float32).astype(np.dtype(dtype))
+        for shape, dtype in case.inputs
+    ]
 
 
 LARGE_PRODUCT = 1000

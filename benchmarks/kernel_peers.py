@@ -26,21 +26,9 @@ import iree.runtime
 import iree.runtime.flags
 import jax
 import jax.numpy as jnp
-import ml_dtypes  # noqa: F401  (NumPy knows bfloat16 by it)
 import numpy as np
 
-from benchmarks.kernel_cases import CASES
-
-
-def inputs(case):
-    """Return random inputs, the same in every process."""
-    rng = np.random.default_rng(0)
-    return [
-        rng.integers(-9, 9, shape).astype(dtype)
-        if dtype.startswith("int")
-        else rng.standard_normal(shape, dtype=np.float32).astype(np.dtype(dtype))
-        for shape, dtype in case.inputs
-    ]
+from benchmarks.kernel_cases import CASES, random_arrays
 
 
 def prepare(peer, case):
@@ -48,7 +36,7 @@ def prepare(peer, case):
     if peer == "jax":
         if case.reference is None:
             raise ValueError("JAX does not read MLIR")
-        given = [jnp.asarray(each) for each in inputs(case)]
+        given = [jnp.asarray(each) for each in random_arrays(case)]
         compiled = jax.jit(lambda *args: case.reference(jnp, jax, *args)).lower(*given).compile()
         return lambda: compiled(*given).block_until_ready()
     code = iree.compiler.compile_str(
@@ -74,7 +62,7 @@ def prepare(peer, case):
                 element_type=iree.runtime.HalElementType.BFLOAT_16,
             ),
         )
-        for each in inputs(case)
+        for each in random_arrays(case)
     ]
     return lambda: main(*given)
 

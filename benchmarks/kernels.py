@@ -20,7 +20,6 @@ import argparse
 import ctypes
 import os
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -34,34 +33,19 @@ keep_to_cpus(workers())
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(workers())
 
 import llvmlite
-import ml_dtypes
 import numpy as np
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.microkernels.vectors import vector_bits
 
-from .kernel_cases import CASES, Case
+from .kernel_cases import CASES, Case, random_arrays
 from .machine_limits import copy_seconds, multiply_adds_per_second
+from .processes import Peer
 
 CACHE_LINE = 64
 
 Run = Callable[[], Any]
 COLUMNS = ("plain", "compile", "numpy", "jax", "iree")
-
-
-def inputs(case: Case) -> list[np.ndarray]:
-    """Return random inputs, the same in every process."""
-    rng = np.random.default_rng(0)
-    return [
-        in_whole_lines(
-            rng.integers(-9, 9, shape).astype(dtype)
-            if dtype.startswith("int")
-            else rng.standard_normal(shape, dtype=np.float32).astype(
-                np.dtype(getattr(ml_dtypes, dtype, dtype))
-            )
-        )
-        for shape, dtype in case.inputs
-    ]
 
 
 def in_whole_lines(array: np.ndarray) -> np.ndarray:
@@ -74,36 +58,6 @@ def in_whole_lines(array: np.ndarray) -> np.ndarray:
     aligned = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     aligned[...] = array
     return aligned
-
-
-class Peers:
-    """The process that runs JAX and IREE."""
-
-    def __init__(self, python: str | None) -> None:
-        self._process = None
-        if python:
-            command = [python, "-m", "benchmarks.kernel_peers", "--workers", str(workers())]
-            self._process = subprocess.Popen(
-                command,
-                cwd=Path(__file__).parents[1],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-
-    def ask(self, *words: str) -> str:
-        """Return the answer to a request; `failed` if there is no process."""
-        if self._process is None or self._process.stdin is None or self._process.stdout is None:
-            return "failed"
-        self._process.stdin.write(" ".join(words) + "\n")
-        self._process.stdin.flush()
-        return self._process.stdout.readline().strip()
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait()
 
 
 def seconds(run: Run, repeats: int) -> float:
@@ -134,9 +88,9 @@ def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
     return found, results[0].nbytes
 
 
-def measure(name: str, case: Case, peers: Peers, rounds: int) -> dict[str, float]:
+def measure(name: str, case: Case, peers: Peer, rounds: int) -> dict[str, float]:
     """Return milliseconds by column, and `limit`, the share of the machine's peak, if known."""
-    given = inputs(case)
+    given = [in_whole_lines(each) for each in random_arrays(case)]
     found, result_bytes = runners(case, given)
     for peer in ("jax", "iree"):
         if peers.ask("prepare", peer, name) == "ok":
@@ -182,7 +136,7 @@ def machine() -> str:
     return names[0] if names else platform.machine()
 
 
-def print_setting(peers: Peers) -> None:
+def print_setting(peers: Peer) -> None:
     """Print the machine and the versions."""
     print(f"{machine()}, vectors of {vector_bits()} bits, {workers()} of {os.cpu_count()} CPUs")
     print(f"llvmlite {llvmlite.__version__}, NumPy {np.__version__} with {blas()}")
@@ -195,7 +149,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--workers", type=int, default=1, help="threads of everyone")
     options = parser.parse_args()
-    peers = Peers(os.environ.get("MESH_OPT_PEERS_PYTHON"))
+    python = os.environ.get("MESH_OPT_PEERS_PYTHON")
+    peers = Peer(python, "kernel_peers", "--workers", str(workers()))
     print_setting(peers)
     print(
         f"{'case':28}",

@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -40,6 +39,7 @@ from scipy.stats import spearmanr
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from .processes import run_ranks
 from .sharding_choices import peers_figures
 from .sharding_search import without_annotations
 
@@ -136,14 +136,8 @@ def measured_on_ranks(texts: Mapping[str, str]) -> Iterator[float]:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "texts.json"
         file.write_text(json.dumps(texts), encoding="utf-8")
-        launcher = Path(sys.prefix) / "bin" / "mpiexec"
-        command = [str(launcher), "-n", str(prod(GRID)), sys.executable, "-m", "mpi4py"]
-        done = subprocess.run(
-            [*command, "-m", "benchmarks.predicted_times", "--rank", str(file)],
-            stdout=subprocess.PIPE,
-            check=True,
-        )
-    yield from json.loads(done.stdout)
+        printed = run_ranks(prod(GRID), "predicted_times", "--rank", str(file))
+    yield from json.loads(printed)
 
 
 def main() -> int:

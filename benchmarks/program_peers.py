@@ -23,6 +23,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from benchmarks.program_inputs import random_arrays
+
 ALL = Mesh(np.array(jax.devices()), ("x",))
 FOUR = Mesh(np.array(jax.devices()[:4]), ("x",))
 TWO = Mesh(np.array(jax.devices()[:2]), ("x",))
@@ -280,17 +282,6 @@ def convnet(x, k1, k2, k3, w):
     return x.mean((1, 2)) @ w
 
 
-def inputs(arguments):
-    """Return random inputs, the same in every process."""
-    rng = np.random.default_rng(0)
-    return [
-        (rng.standard_normal(shape) * 0.1).astype(kind)
-        if kind == "float32"
-        else np.asarray(TOKENS // 2, kind)
-        for shape, kind, _ in arguments
-    ]
-
-
 def main():
     """Answer requests until the input ends."""
     ready = {}
@@ -299,7 +290,7 @@ def main():
         if command == "prepare":
             function, mesh, arguments = PROGRAMS[name]
             shardings = [NamedSharding(mesh, spec) for _, _, spec in arguments]
-            given = inputs(arguments)
+            given = random_arrays([(shape, kind) for shape, kind, _ in arguments])
             lowered = jax.jit(function, in_shardings=shardings).lower(*given)
             start = time.perf_counter()
             compiled = lowered.compile()

@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import time
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 from mesh_opt import api
+
+from .processes import Peer
+from .program_inputs import random_arrays
 
 PROGRAMS = (
     "add_16",
@@ -48,42 +49,10 @@ PROGRAMS = (
 PIPELINES = ("spmd", "compile")
 
 
-class Peer:
-    """The process that runs JAX."""
-
-    def __init__(self, python: str) -> None:
-        command = [python, str(Path(__file__).with_name("program_peers.py"))]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, *words: object) -> Any:
-        """Return the answer to a request."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        print(*words, file=stdin, flush=True)
-        return json.loads(stdout.readline())
-
-    def close(self) -> None:
-        """End the process."""
-        self._process.communicate()
-
-
-def inputs(arguments: list[tuple[list[int], str]]) -> list[np.ndarray]:
-    """Return random inputs, the same in every process."""
-    rng = np.random.default_rng(0)
-    return [
-        (rng.standard_normal(shape) * 0.1).astype(kind)
-        if kind == "float32"
-        else np.asarray(64, kind)
-        for shape, kind in arguments
-    ]
-
-
 def measure(peer: Peer, name: str, rounds: int) -> None:
     """Print a line for each pipeline, and for JAX, of one program."""
-    answer = peer.ask("prepare", name)
-    given = inputs(answer["arguments"])
+    answer = json.loads(peer.ask("prepare", name))
+    given = random_arrays(answer["arguments"])
     runs: dict[str, Any] = {}
     placed: dict[str, list[Any]] = {}
     whole: dict[str, float] = {"jax": answer["compile"]}
@@ -106,7 +75,7 @@ def measure(peer: Peer, name: str, rounds: int) -> None:
             start = time.perf_counter()
             main.run_on_devices(*placed[pipeline])
             times[pipeline].append(time.perf_counter() - start)
-        times["jax"] += peer.ask("run", name, 1)
+        times["jax"] += json.loads(peer.ask("run", name, 1))
     theirs = median(times["jax"])
     for column, found in times.items():
         least, middle = min(found) * 1e3, median(found)
@@ -123,7 +92,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    peer = Peer(os.environ["MESH_OPT_PEERS_PYTHON"])
+    peer = Peer(os.environ["MESH_OPT_PEERS_PYTHON"], "program_peers")
     head = f"{'program':24} {'':8} {'first s':>7} {'least ms':>9} {'median':>9}"
     print(f"{head} {'to JAX':>8} {'1st call':>8}")
     for name in PROGRAMS:

@@ -151,7 +151,7 @@ def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:
 
 @irdl_attr_definition
 class DataTiledMmaLayoutAttr(DescriptionAttribute):
-    """A tile of GPU matrix instructions (`TiledInstruction`)."""
+    """A tile of GPU matrix instructions (`TiledGpuInstruction`)."""
 
     name = "iree_gpu.data_tiled_mma_layout"
 

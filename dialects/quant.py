@@ -16,7 +16,8 @@ class Quantization:
     """The mapping of stored integers to real numbers: `scale * (stored - zero_point)`."""
 
     storage: IntegerType
-    """The signless type of the stored integers; `minimum` tells whether they are unsigned."""
+    """The signless type of the stored integers."""
+    is_signed: bool
     expressed: Attribute
     minimum: int
     maximum: int
@@ -24,11 +25,6 @@ class Quantization:
     zero_points: tuple[int, ...]
     axis: int | None = None
     """The dimension along which scales differ; `None` for a single scale."""
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether stored integers are signed."""
-        return self.minimum < 0
 
 
 def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
@@ -72,7 +68,7 @@ class UniformQuantizedType(Data[Quantization], TypeAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Quantization:
         with parser.in_angle_brackets():
-            storage, low, high, _ = _storage_range(parser)
+            storage, low, high, letter = _storage_range(parser)
             parser.parse_punctuation(":")
             position = parser.pos
             expressed = parser.parse_type()
@@ -89,7 +85,8 @@ class UniformQuantizedType(Data[Quantization], TypeAttribute):
                     parser.Delimiter.BRACES, lambda: _scale(parser)
                 )
         scales, zeros = zip(*pairs, strict=True)
-        return Quantization(storage, expressed, low, high, scales, zeros, axis)
+        is_signed = letter == "i"
+        return Quantization(storage, is_signed, expressed, low, high, scales, zeros, axis)
 
     def print_parameter(self, printer: Printer) -> None:
         q = self.data

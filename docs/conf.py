@@ -19,7 +19,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 CONTENTS = {
     "To begin with": "tutorial cookbook python editors jax torch stablehlo",
-    "The way of a program": (
+    "Stages of a program": (
         "architecture shard_dialect propagation sharding_choices sharding_search partition"
         " encodings data_tiling walkthrough_two_devices commands grid_devices backend_and_runtime"
         " host_code interpreter"

@@ -22,7 +22,7 @@ from ..runtime.abi.values import integer_width, signed, unsigned
 from ..tiling.contractions import LHS, RESULT, RHS
 from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.element_types import ElementKind, ElementType
-from ..tiling.gpu_intrinsics import TiledInstruction
+from ..tiling.gpu_intrinsics import TiledGpuInstruction
 from ..tiling.packed_layouts import Swizzle
 from .frames import Frame
 from .registry import Results, impl
@@ -63,13 +63,13 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     return (_in_memory(total, len(letters[RESULT]) - 2, tiled.swizzle(RESULT)),)
 
 
-def _instruction(op: InnerTiledOp) -> TiledInstruction | TiledCpuInstruction:
-    found: TiledInstruction | TiledCpuInstruction | None = None
+def _instruction(op: InnerTiledOp) -> TiledGpuInstruction | TiledCpuInstruction:
+    found: TiledGpuInstruction | TiledCpuInstruction | None = None
     if isinstance(op.kind, iree_cpu.DataTiledMmaLayoutAttr):
         found = op.kind.instruction()
     elif isinstance(op.kind, iree_gpu.DataTiledMmaLayoutAttr):
         text = op.kind.description
-        found = TiledInstruction.parse(text.data) if isinstance(text, StringAttr) else None
+        found = TiledGpuInstruction.parse(text.data) if isinstance(text, StringAttr) else None
     if found is None or len(op.operands) != 3 or op.permutations is not None:
         raise OperationError(
             op, f"has no meaning here: no product by an instruction that is known, {op.kind}"

@@ -31,7 +31,7 @@ from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import undefined
 from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
-from ..sharding.collectives import ALL_SLICE, COLLECTIVES, SHIFT, UPDATE_HALO
+from ..sharding.collectives import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes
@@ -217,7 +217,7 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 _MEETINGS = tuple(
     name
     for name, row in COLLECTIVES.items()
-    if not row.is_message and row not in (ALL_SLICE, SHIFT, UPDATE_HALO)
+    if not row.is_message and not row.is_local and row not in (SHIFT, UPDATE_HALO)
 )
 """Collectives that are fully described by their table rows: the whole group meets once."""
 
@@ -295,8 +295,8 @@ def _collective(op: Operation, operands: Sequence[Value], frame: Frame) -> Routi
     return (result,)
 
 
-@impl("shard.all_slice")
-def _all_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+@impl(*(name for name, row in COLLECTIVES.items() if row.is_local))
+def _local_slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, group = _group(op, frame)
     parts = _located(op, partial(_received, op, 0))([operands[0]] * len(group))
     return (parts[group.index(frame.process.index)],)
@@ -361,27 +361,40 @@ def _no_meeting(brought: Sequence[Value]) -> Sequence[Value]:
 # Neighbours
 
 
-@impl_with_regions("shard.shift")
-def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
-    grid, axes, _ = _group(op, frame)
-    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
+def shift_neighbour(
+    op: Operation, grid: Grid, axes: Axes, position: int, distance: int
+) -> int | None:
+    """Return the position in a group that is `distance` places further along the axis of a shift.
+
+    Returns `None` if there is no process. Raises OperationError if the shift is along none of the
+    group's axes.
+    """
+    axis = integer(op, "shift_axis")
     if axis not in axes:
         raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
     extents = [grid.shape[each] or 0 for each in axes]
     place = axes.index(axis)
+    there = [int(number) for number in np.unravel_index(position, extents)]
+    there[place] += distance
+    if flag(op, "rotate"):
+        there[place] %= extents[place]
+    if not 0 <= there[place] < extents[place]:
+        return None
+    return int(np.ravel_multi_index(there, extents))
+
+
+@impl_with_regions("shard.shift")
+def _shift(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
+    grid, axes, group = _group(op, frame)
+    offset = integer(op, "offset")
 
     def combine(arrays: Sequence[Value]) -> list[Value]:
-        received: list[Value] = []
-        for position, array in enumerate(arrays):
-            source = [int(number) for number in np.unravel_index(position, extents)]
-            source[place] -= offset
-            if rotate:
-                source[place] %= extents[place]
-            if 0 <= source[place] < extents[place]:
-                received.append(arrays[int(np.ravel_multi_index(source, extents))])
-            else:
-                received.append(undefined(np.shape(array), op.results[0].type))
-        return received
+        at = partial(shift_neighbour, op, grid, axes)
+        sources = [at(position, -offset) for position in range(len(group))]
+        return [
+            undefined(np.shape(own), op.results[0].type) if source is None else arrays[source]
+            for own, source in zip(arrays, sources, strict=True)
+        ]
 
     return ((yield _meet(op, frame, operands[0], combine)),)
 

@@ -35,7 +35,8 @@ class DataTilePass(NamedPipeline):
             *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
             *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
-            *default_passes("inline-calls", "convert-elementwise-to-linalg"),
+            *default_passes("inline-calls", "linalg-detensorize", "scf-uplift-while-to-for"),
+            *default_passes("convert-elementwise-to-linalg"),
         )
         regions = default_passes("form-dispatches", "hoist-encodes-to-initializers")
         interface = WrapEntryPointsPass(inline=True)

@@ -7,6 +7,7 @@ recursive function that is public keeps its name and calls a private copy of its
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -80,11 +81,12 @@ def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:
 
 
 def inline_small_calls(module: ModuleOp) -> None:
-    """Inline private functions of a few ops, and remove them.
+    """Inline private functions of a few ops or with one call, and remove them.
 
     JAX makes such functions of `jnp.where` or `jax.nn.relu`; a call would prevent fusion with the
-    ops around it. Functions that take the program's dynamic sizes as arguments are inlined even if
-    they are larger, because these sizes are known to the caller. Functions with other attributes on
+    ops around it. Larger functions are inlined if they take the program's dynamic sizes as
+    arguments, because these sizes are known to the caller, or if there is one call: then results
+    without uses are not computed, and nothing is copied. Functions with other attributes on
     arguments or results are kept, and so are those referenced other than by calls.
     """
     functions = _functions(module)
@@ -97,6 +99,7 @@ def inline_small_calls(module: ModuleOp) -> None:
         if operation.name not in CALLS or outer.name not in FUNCTIONS
         for reference in references_of(operation)
     }
+    calls = Counter(name for _, name in calls_in(module))
     small: dict[str, Operation] = {}
     sizes: dict[str, int] = {}
     for name in graph.callees_first():
@@ -104,7 +107,8 @@ def inline_small_calls(module: ModuleOp) -> None:
         called = (sizes.get(callee, MAX_SMALL_FUNCTION_OPS) for callee in graph.callees(name))
         sizes[name] = sum(1 for _ in walk(function)) + sum(called)
         boundary_attributes = _boundary_attribute_names(function)
-        limit = MAX_OPERATIONS if SIZE_ARGUMENT in boundary_attributes else MAX_SMALL_FUNCTION_OPS
+        is_free = SIZE_ARGUMENT in boundary_attributes or calls[name] == 1
+        limit = MAX_OPERATIONS if is_free else MAX_SMALL_FUNCTION_OPS
         is_flat = len(function.regions[0].blocks) == 1 and name not in recursive
         if sizes[name] > limit or not is_flat or boundary_attributes - {SIZE_ARGUMENT, RESULT_NAME}:
             continue

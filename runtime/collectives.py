@@ -100,9 +100,29 @@ class Collective:
         return COLLECTIVES.get(f"shard.{self.kind}")
 
     @property
+    def is_local(self) -> bool:
+        """Whether each process slices its own operand, and nothing is sent."""
+        return self.row is not None and self.row.is_local
+
+    @property
     def reduces(self) -> bool:
         """Whether the operands are reduced."""
         return self.row is not None and self.row.reduces
+
+    @property
+    def divides(self) -> bool:
+        """Whether each process gets one piece along `axis`."""
+        return self.row is not None and bool(self.row.divides)
+
+    @property
+    def joins(self) -> bool:
+        """Whether pieces of several processes are concatenated."""
+        return self.row is not None and bool(self.row.joins)
+
+    @property
+    def replicates(self) -> bool:
+        """Whether all processes get the same result."""
+        return self.row is not None and self.row.replicates
 
     @property
     def joins_unequal(self) -> bool:

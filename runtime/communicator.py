@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
 from .abi.arrays import Bytes, Words
-from .collectives import Collective, Group, around, shard_range
+from .collectives import PERMUTE, Collective, Group, around, shard_range
 from .commands import AnyCommand, Buffer, Command, run_commands
 from .threads.shared_memory_collectives import shared_memory_function
 
@@ -97,9 +97,9 @@ class Communicator(ABC):
         self, collective: Collective, source: Buffer, result: Buffer, operation: object
     ) -> list[AnyCommand]:
         """Return the commands of a collective; `operation` is named in errors."""
-        if collective.kind == "all_slice":
+        if collective.is_local:
             return [slice_command(collective, source, result, operation)]
-        alone = collective.group.size == 1 and collective.kind != "permute"
+        alone = collective.group.size == 1 and collective.kind != PERMUTE
         if alone and collective.source == collective.result:
             count = prod(collective.source_shape) * collective.source.storage_bytes
             return [copy_command(source, result, count, operation)]
@@ -127,7 +127,7 @@ def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> C
 def slice_command(
     collective: Collective, source: Buffer, result: Buffer, origin: object
 ) -> Command:
-    """Return the command of `all_slice`: each process slices its shard from a replicated tensor."""
+    """Return the command by which a process slices its shard from its own, replicated tensor."""
     outer, size, inner = around(collective.source_shape, collective.axis)
     start, length = shard_range(size, collective.group.size, collective.group.index)
     item = inner * collective.source.storage_bytes

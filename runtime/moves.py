@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..sharding.collectives import ALL_GATHER, GATHER
-from .collectives import Collective, Shape, shard_range
+from .collectives import HALO, PERMUTE, Collective, Shape, shard_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +77,29 @@ def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
     shapes, item = collective.group_shapes, collective.source.storage_bytes
     axis, count, root = collective.axis, collective.group.size, collective.root
     shape = shapes[sender]
-    if root is not None and root != (receiver if collective.kind == "gather" else sender):
-        return ()
     whole = ByteSection(0, prod(shape) * item)
-    match collective.kind:
-        case "broadcast":
-            return ((whole, whole),)
-        case "permute":
-            own = collective.group.index
-            return ((whole, whole),) if (sender, receiver) == (collective.sender, own) else ()
-        case "scatter":
-            piece = (axis, *shard_range(shape[axis], count, receiver))
-            origin = byte_section(shape, item, piece, piece)
-            return ((origin, origin.packed()),)
-        case "halo":
-            return _halo_moves(collective, sender, receiver)
-        case ALL_GATHER.name | GATHER.name:
-            joined = sum(each[axis] for each in shapes)
-            start = sum(each[axis] for each in shapes[:sender])
-            target = (*shape[:axis], joined, *shape[axis + 1 :])
-            piece, own = (axis, start, shape[axis]), (axis, 0, shape[axis])
-            return (
-                (byte_section(shape, item, own, own), byte_section(target, item, piece, piece)),
-            )
-        case "all_to_all":
-            return (_transposed(collective, sender, receiver),)
-        case _:
-            raise ValueError(f"there is no collective {collective.kind}")
+    if collective.kind == HALO:
+        return _halo_moves(collective, sender, receiver)
+    if collective.reduces:
+        raise ValueError(f"{collective.kind} reduces what is sent")
+    if root is not None and root != (receiver if collective.joins else sender):
+        return ()
+    if collective.kind == PERMUTE:
+        meets = (sender, receiver) == (collective.sender, collective.group.index)
+        return ((whole, whole),) if meets else ()
+    if collective.divides and collective.joins:
+        return (_transposed(collective, sender, receiver),)
+    if collective.divides:
+        piece = (axis, *shard_range(shape[axis], count, receiver))
+        origin = byte_section(shape, item, piece, piece)
+        return ((origin, origin.packed()),)
+    if collective.joins:
+        joined = sum(each[axis] for each in shapes)
+        start = sum(each[axis] for each in shapes[:sender])
+        target = (*shape[:axis], joined, *shape[axis + 1 :])
+        piece, own = (axis, start, shape[axis]), (axis, 0, shape[axis])
+        return ((byte_section(shape, item, own, own), byte_section(target, item, piece, piece)),)
+    return ((whole, whole),)
 
 
 def _transposed(collective: Collective, sender: int, receiver: int) -> Move:
@@ -155,10 +150,10 @@ def reduced_section(collective: Collective, member: int) -> ByteSection:
     """Return the section of a source that a member reduces for all."""
     shape, count = collective.group_shapes[member], collective.group.size
     item = collective.source.storage_bytes
-    if collective.kind == "reduce_scatter":
+    if collective.divides:
         piece = (collective.axis, *shard_range(shape[collective.axis], count, member))
         return byte_section(shape, item, piece, piece)
-    if collective.kind == "reduce":
+    if collective.root is not None:
         return ByteSection(0, prod(shape) * item if member == collective.root else 0)
     start, length = shard_range(prod(shape), count, member)
     return ByteSection(start * item, length * item)

@@ -1,9 +1,9 @@
 """Table of collectives, shared by passes, interpreter, code generation and cost models.
 
-A new collective needs a row here, an operation in `dialects/shard/collectives.py`, and
-implementations in the interpreter and the runtime. Byte counts are those that each process sends in
-ring algorithms (Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations
-in MPICH", 2005).
+A new collective needs a row here and an operation in `dialects/shard/collectives.py`. It needs
+implementations in the interpreter and the runtime only if its row does not say what it does. Byte
+counts are those that each process sends in ring algorithms (Thakur, Rabenseifner, Gropp,
+"Optimization of Collective Communication Operations in MPICH", 2005).
 """
 
 from __future__ import annotations
@@ -57,6 +57,19 @@ class CollectiveRow:
     def operation(self) -> str:
         """The name of the operation, with the dialect."""
         return f"shard.{self.name}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether each process slices its own operand, and nothing is sent."""
+        return bool(self.divides) and not (self.joins or self.reduces or self.is_rooted)
+
+    @property
+    def replicates(self) -> bool:
+        """Whether all processes of a group get the same result.
+
+        A root takes what it reduces or joins for itself, and gives anything else to all.
+        """
+        return not self.divides and (self.reduces or bool(self.joins)) is not self.is_rooted
 
     @property
     def numbers(self) -> tuple[str, ...]:

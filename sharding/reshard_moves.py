@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import permutations
 from math import prod
 
-from .collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from .local_shape import divides
 from .reshard_steps import AllGather, AllReduce, AllSlice, AllToAll, Permute, ReduceScatter, Step
 from .sharding import Axes, ReductionKind, Split
@@ -21,8 +20,11 @@ Pending = tuple[tuple[ReductionKind, int], ...]
 State = tuple[tuple[Split, ...], Pending]
 """A node of the search: a sharding without its grid and halos."""
 
-Move = tuple[Step, State, float]
-"""A step, the state after it, and the fraction of the whole tensor that each process sends."""
+Move = tuple[Step, State]
+"""A step, and the state after it."""
+
+PricedMove = tuple[Step, State, float]
+"""A move, and the fraction of the whole tensor that each process sends."""
 
 
 def is_even(split: Split, size: int | None, extents: Sequence[int], known: bool) -> bool:
@@ -61,7 +63,7 @@ class Moves:
         self._uneven = uneven
         self._evenness: dict[tuple[int, Split], bool] = {}
         self._locals: dict[State, float] = {}
-        self._steps: dict[State, list[Move]] = {}
+        self._steps: dict[State, list[PricedMove]] = {}
 
     def size(self, axes: Axes) -> int:
         """Return the number of processes along `axes`."""
@@ -88,24 +90,27 @@ class Moves:
             self._evenness[dimension, split] = found
         return found
 
-    def of(self, state: State) -> list[Move]:
+    def of(self, state: State) -> list[PricedMove]:
         """Return every move from a state."""
         found = self._steps.get(state)
         if found is None:
-            found = self._steps[state] = list(self._all(state))
+            local = self.local(state)
+            found = self._steps[state] = [
+                (step, after, local * step.ROW.sent(self.size(step.axes)))
+                for step, after in self._all(state)
+            ]
         return found
 
     def _all(self, state: State) -> Iterator[Move]:
         splits, pending = state
-        local = self.local(state)
         used = {axis for axes, _ in splits for axis in axes} | {axis for _, axis in pending}
         free = tuple(axis for axis in self._axes if axis not in used)
         for dimension in range(len(splits)):
             yield from self._slices(state, dimension, free)
-            yield from self._gathers(state, dimension, local)
-        yield from self._reductions(state, local)
+            yield from self._gathers(state, dimension)
+        yield from self._reductions(state)
         if self._known:
-            yield from self._permutations(state, local)
+            yield from self._permutations(state)
 
     def _with(self, state: State, changes: dict[int, Split]) -> State:
         splits = tuple(changes.get(d, split) for d, split in enumerate(state[0]))
@@ -120,12 +125,12 @@ class Moves:
         for axis in free:
             if self._splittable(dimension, split, (axis,)):
                 after: Split = (*split[0], axis), None
-                yield AllSlice(dimension, (axis,)), self._with(state, {dimension: after}), 0.0
+                yield AllSlice(dimension, (axis,)), self._with(state, {dimension: after})
         goal = self._uneven[dimension]
         if goal is not None and not split[0] and set(goal[0]) <= set(free):
-            yield AllSlice(dimension, goal[0]), self._with(state, {dimension: goal}), 0.0
+            yield AllSlice(dimension, goal[0]), self._with(state, {dimension: goal})
 
-    def _gathers(self, state: State, dimension: int, local: float) -> Iterator[Move]:
+    def _gathers(self, state: State, dimension: int) -> Iterator[Move]:
         """Yield moves that remove the last axes of a dimension, or transfer them to another one."""
         split = state[0][dimension]
         axes = split[0]
@@ -133,20 +138,15 @@ class Moves:
             rest, moved = axes[:-length], axes[-length:]
             if rest and not (self.even(dimension, split) and self.even(dimension, (rest, None))):
                 continue
-            group = self.size(moved)
             left: Split = rest, None
-            gathered = self._with(state, {dimension: left})
-            yield AllGather(dimension, moved), gathered, local * ALL_GATHER.sent(group)
+            yield AllGather(dimension, moved), self._with(state, {dimension: left})
             for other, target in enumerate(state[0]):
                 if other != dimension and self._splittable(other, target, moved):
                     right: Split = target[0] + moved, None
-                    yield (
-                        AllToAll(other, dimension, moved),
-                        self._with(state, {dimension: left, other: right}),
-                        local * ALL_TO_ALL.sent(group),
-                    )
+                    after = self._with(state, {dimension: left, other: right})
+                    yield AllToAll(other, dimension, moved), after
 
-    def _reductions(self, state: State, local: float) -> Iterator[Move]:
+    def _reductions(self, state: State) -> Iterator[Move]:
         splits, pending = state
         kinds: dict[ReductionKind, list[int]] = {}
         for kind, axis in pending:
@@ -155,20 +155,15 @@ class Moves:
             for length in range(1, len(all_axes) + 1):
                 for axes in permutations(all_axes, length):
                     left = tuple(p for p in pending if not (p[0] == kind and p[1] in axes))
-                    group = self.size(axes)
                     if list(axes) == sorted(axes):
-                        price = local * ALL_REDUCE.sent(group)
-                        yield AllReduce(kind, axes), (splits, left), price
+                        yield AllReduce(kind, axes), (splits, left)
                     for dimension, split in enumerate(splits):
                         if self._splittable(dimension, split, axes):
-                            after: Split = split[0] + axes, None
-                            yield (
-                                ReduceScatter(kind, dimension, axes),
-                                self._with((splits, left), {dimension: after}),
-                                local * REDUCE_SCATTER.sent(group),
-                            )
+                            scattered: Split = split[0] + axes, None
+                            after = self._with((splits, left), {dimension: scattered})
+                            yield ReduceScatter(kind, dimension, axes), after
 
-    def _permutations(self, state: State, local: float) -> Iterator[Move]:
+    def _permutations(self, state: State) -> Iterator[Move]:
         """Yield moves to states with the same shards on other processes."""
         splits, pending = state
         waiting = {axis for _, axis in pending}
@@ -201,7 +196,7 @@ class Moves:
 
         for found in fill(0, (), frozenset(taken)):
             if found != splits:
-                yield Permute(), (found, pending), local
+                yield Permute(), (found, pending)
 
     def _of_size(self, axes: Sequence[int], size: int) -> Iterator[Axes]:
         """Yield ordered choices of axes along which there are `size` processes."""

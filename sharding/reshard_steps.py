@@ -1,4 +1,7 @@
-"""The steps of a reshard, and the bytes that each sends."""
+"""The steps of a reshard, and the bytes that each sends.
+
+Each step has the row of its collective, and the grid axes along which its groups lie.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,7 @@ class Permute:
     """Each process sends its whole shard to one other; the shards keep their shape."""
 
     ROW: ClassVar[CollectiveRow] = SEND
+    axes: ClassVar[Axes] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class TrimHalo:
     """Each process drops its halo."""
 
     ROW: ClassVar[CollectiveRow] = ALL_SLICE
+    axes: ClassVar[Axes] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class ExchangeHalo:
     """Each process fetches a halo from its neighbours, as wide as `after.halos` says."""
 
     ROW: ClassVar[CollectiveRow] = UPDATE_HALO
+    axes: ClassVar[Axes] = ()
 
 
 Step = (
@@ -110,5 +116,4 @@ def sent_fraction(planned: PlannedStep) -> float:
     Halo exchanges count as 0, since their bytes depend on sizes.
     """
     before, step = planned.before, planned.step
-    share = step.ROW.sent(group_size(before.grid, getattr(step, "axes", ())))
-    return local_fraction(before) * share
+    return local_fraction(before) * step.ROW.sent(group_size(before.grid, step.axes))

@@ -141,7 +141,7 @@ def _instruction(row: InstructionRow, length: int, *, swapped: bool) -> CpuInstr
     return CpuInstruction(name, m, n, k, (left, right, result), registers, length)
 
 
-def _both(row: InstructionRow, length: int) -> Iterator[CpuInstruction]:
+def _instructions_of_row(row: InstructionRow, length: int) -> Iterator[CpuInstruction]:
     yield _instruction(row, length, swapped=False)
     if row.shape[0] != row.shape[1]:
         yield _instruction(row, length, swapped=True)
@@ -156,7 +156,7 @@ def instructions_of(target: CpuTarget, types: ElementTypes) -> Iterator[CpuInstr
         rows, length = RISCV_INSTRUCTIONS, target.vector_length
     for row in rows:
         if target.has(*row.features):
-            yield from (one for one in _both(row, length) if one.types == types)
+            yield from (one for one in _instructions_of_row(row, length) if one.types == types)
     if all(one.kind not in (ElementKind.COMPLEX, ElementKind.INDEX) for one in types):
         yield generic_instruction(16 if target.pointer_bits == 64 else 8, types)
 
@@ -176,13 +176,13 @@ class TiledCpuInstruction:
 
     def __str__(self) -> str:
         """Return the text in `#iree_cpu.data_tiled_mma_layout`; counts of 1 are omitted."""
-        one = self.instruction
-        entries: list[tuple[str, object]] = [("intrinsic", one.name)]
+        instruction = self.instruction
+        entries: list[tuple[str, object]] = [("intrinsic", instruction.name)]
         entries += larger_counts(self, _COUNTS)
-        if one.is_generic:
-            entries += zip(_TYPES, one.types, strict=True)
-        if one.vector_length:
-            entries.append(("vlen", one.vector_length))
+        if instruction.is_generic:
+            entries += zip(_TYPES, instruction.types, strict=True)
+        if instruction.vector_length:
+            entries.append(("vlen", instruction.vector_length))
         return entries_text(entries)
 
     @staticmethod
@@ -193,16 +193,20 @@ class TiledCpuInstruction:
         length = parse_count(entries.pop("vlen", "0"))
         types = [entries.pop(key, None) for key in _TYPES]
         counts = [parse_count(entries.pop(count, "1")) for count in _COUNTS]
-        one = None if length is None else _named(name, length, types)
+        instruction = None if length is None else _instruction_named(name, length, types)
         m, n, k = counts
-        if one is None or entries or not m or not n or not k:
+        if instruction is None or entries or not m or not n or not k:
             return None
-        return TiledCpuInstruction(one, m, n, k)
+        return TiledCpuInstruction(instruction, m, n, k)
 
     @property
     def tile(self) -> Tile:
-        one = self.instruction
-        return Tile(one.m * self.intrinsics_m, one.n * self.intrinsics_n, one.k * self.intrinsics_k)
+        instruction = self.instruction
+        return Tile(
+            instruction.m * self.intrinsics_m,
+            instruction.n * self.intrinsics_n,
+            instruction.k * self.intrinsics_k,
+        )
 
     def swizzle(self, operand: int) -> Swizzle:
         """Return the element order of one matrix's tile in memory."""
@@ -215,7 +219,7 @@ class TiledCpuInstruction:
         return swizzle
 
 
-def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | None:
+def _instruction_named(name: str, length: int, types: list[str | None]) -> CpuInstruction | None:
     """Return the instruction of a name; `types` are given for the generic instruction only."""
     if (found := re.fullmatch(rf"{GENERIC}(8|16)", name)) and not length:
         try:
@@ -226,7 +230,15 @@ def _named(name: str, length: int, types: list[str | None]) -> CpuInstruction | 
     rows = RISCV_INSTRUCTIONS if length else X86_INSTRUCTIONS
     if any(types) or length % 64:
         return None
-    return next((one for row in rows for one in _both(row, length) if one.name == name), None)
+    return next(
+        (
+            instruction
+            for row in rows
+            for instruction in _instructions_of_row(row, length)
+            if instruction.name == name
+        ),
+        None,
+    )
 
 
 @lru_cache
@@ -239,36 +251,40 @@ def tiled_cpu_instruction(
     ones the largest. Sizes are `None` if unknown.
     """
 
-    def useful(one: CpuInstruction) -> tuple[int, int]:
-        rows = one.m if m is None else min(one.m, m)
-        columns = one.n if n is None else min(one.n, n)
-        return rows * columns * one.k, one.volume
+    def useful(instruction: CpuInstruction) -> tuple[int, int]:
+        rows = instruction.m if m is None else min(instruction.m, m)
+        columns = instruction.n if n is None else min(instruction.n, n)
+        return rows * columns * instruction.k, instruction.volume
 
-    one = max(instructions_of(target, types), key=useful, default=None)
-    if one is None:
+    instruction = max(instructions_of(target, types), key=useful, default=None)
+    if instruction is None:
         return None
-    return TiledCpuInstruction(one, *_unrolling(one, m, n))
+    return TiledCpuInstruction(instruction, *_unrolling(instruction, m, n))
 
 
-def _unrolling(one: CpuInstruction, m: int | None, n: int | None) -> tuple[int, int, int]:
+def _unrolling(instruction: CpuInstruction, m: int | None, n: int | None) -> tuple[int, int, int]:
     """Return the number of instructions along M, N and K.
 
     M and N are chosen for the highest arithmetic intensity that fits in registers, and no larger
     than the product needs. K is 1 unless a row of one instruction is not a whole number of bytes.
     """
     k = 1
-    while one.is_generic and any(k * factor.bits % 8 for factor in one.types[:RESULT]):
+    while instruction.is_generic and any(
+        k * factor.bits % 8 for factor in instruction.types[:RESULT]
+    ):
         k *= 2
-    left, right, result = (one.register_space(operand) for operand in range(3))
+    left, right, result = (instruction.register_space(operand) for operand in range(3))
     left, right = left * k, right * k
-    most_m = one.registers if m is None else max(1, -(-m // one.m))
-    most_n = one.registers if n is None else max(1, -(-n // one.n))
+    most_m = instruction.registers if m is None else max(1, -(-m // instruction.m))
+    most_n = instruction.registers if n is None else max(1, -(-n // instruction.n))
     best, best_m, best_n = 0.0, 1, 1
     for along_m in range(1, most_m + 1):
-        along_n = min(most_n, (one.registers - along_m * left) // (along_m * result + right))
+        along_n = min(
+            most_n, (instruction.registers - along_m * left) // (along_m * result + right)
+        )
         if along_n < 1:
             break
-        rows, columns = along_m * one.m, along_n * one.n
+        rows, columns = along_m * instruction.m, along_n * instruction.n
         if (intensity := rows * columns / (rows + columns)) > best:
             best, best_m, best_n = intensity, along_m, along_n
     return best_m, best_n, k

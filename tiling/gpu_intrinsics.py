@@ -34,7 +34,7 @@ _unrolled = SwizzleDimension.cross_intrinsic
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class GpuInstruction:
     """A matrix instruction: its family, its M×N×K shape and the types of its three matrices."""
 
     name: str
@@ -75,12 +75,12 @@ class Instruction:
     def lane_bits(self, operand: int) -> int:
         """Return the bits of a matrix that one lane holds."""
         factors = (factor for group in self.swizzle(operand).expand_shape for factor in group)
-        held = prod(factor.size for factor in factors if factor.kind == "Internal")
-        return held * self.types[operand].bits
+        elements = prod(factor.size for factor in factors if factor.kind == "Internal")
+        return elements * self.types[operand].bits
 
 
 @lru_cache
-def instruction(name: str) -> Instruction | None:
+def gpu_instruction(name: str) -> GpuInstruction | None:
     """Return the instruction of a name; `None` if its lane layout is unknown."""
     if (found := _NAME.fullmatch(name)) is None:
         return None
@@ -93,7 +93,7 @@ def instruction(name: str) -> Instruction | None:
     first, second, third = types
     if first is None or second is None or third is None:
         return None
-    return Instruction(name, family, *shape, (first, second, third))
+    return GpuInstruction(name, family, *shape, (first, second, third))
 
 
 def _element(word: str) -> ElementType | None:
@@ -126,10 +126,10 @@ _INTERLEAVED = "operands_interleaving_intrinsics_k = [0, 1]"
 
 
 @dataclass(frozen=True, slots=True)
-class TiledInstruction:
+class TiledGpuInstruction:
     """A tile of several instructions: how many each lane issues, on how many subgroups."""
 
-    instruction: Instruction
+    instruction: GpuInstruction
     intrinsics_m: int
     intrinsics_n: int
     intrinsics_k: int
@@ -142,24 +142,24 @@ class TiledInstruction:
         return f"{entries_text(entries)}, {_INTERLEAVED}"
 
     @staticmethod
-    def parse(text: str) -> TiledInstruction | None:
+    def parse(text: str) -> TiledGpuInstruction | None:
         """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
         entries = parse_entries(text.replace(_INTERLEAVED, "").rstrip(", "))
-        one = instruction(entries.pop("intrinsic", ""))
+        instruction = gpu_instruction(entries.pop("intrinsic", ""))
         counts = {name: parse_count(entries.pop(name, "1")) for name in _COUNTS}
         known = {name: count for name, count in counts.items() if count}
         is_interleaved = _INTERLEAVED in text or counts["intrinsics_k"] == 1
-        if one is None or entries or len(known) < len(counts) or not is_interleaved:
+        if instruction is None or entries or len(known) < len(counts) or not is_interleaved:
             return None
-        return TiledInstruction(one, **known)
+        return TiledGpuInstruction(instruction, **known)
 
     @property
     def tile(self) -> Tile:
-        one = self.instruction
+        instruction = self.instruction
         return Tile(
-            one.m * self.intrinsics_m * self.subgroups_m,
-            one.n * self.intrinsics_n * self.subgroups_n,
-            one.k * self.intrinsics_k,
+            instruction.m * self.intrinsics_m * self.subgroups_m,
+            instruction.n * self.intrinsics_n * self.subgroups_n,
+            instruction.k * self.intrinsics_k,
         )
 
     def swizzle(self, operand: int) -> Swizzle:
@@ -199,40 +199,45 @@ def _interleaved(swizzle: Swizzle) -> Swizzle:
     return Swizzle(swizzle.expand_shape, (*rest[:at], first, *rest[at:]))
 
 
-def tiled_instruction(
+def tiled_gpu_instruction(
     workgroup: Workgroup, types: Sequence[ElementType], m: int | None, n: int | None
-) -> TiledInstruction | None:
+) -> TiledGpuInstruction | None:
     """Return the tile for products of given types and sizes; `None` if no instruction fits.
 
     Among several instructions the one with the longest K is chosen. Sizes are `None` if unknown.
     """
-    found = [instruction(name) for name in workgroup.instructions]
-    fitting = [one for one in found if one is not None and list(one.types) == list(types)]
+    known = map(gpu_instruction, workgroup.instructions)
+    fitting = [one for one in known if one is not None and list(one.types) == list(types)]
     if not fitting:
         return None
     # Among equal ones, IREE takes the last.
-    chosen = max(reversed(fitting), key=lambda one: one.k)
+    chosen = max(reversed(fitting), key=lambda instruction: instruction.k)
     loaded = min(chosen.lane_bits(LHS), chosen.lane_bits(1))
     k = max(1, workgroup.load_bits // loaded)
     along_m, along_n = _unrolling(workgroup, chosen, k, m, n)
-    own_m, own_n, subgroups_m, subgroups_n = _spread(workgroup.subgroups, along_m, along_n)
-    return TiledInstruction(chosen, own_m, own_n, k, subgroups_m, subgroups_n)
+    own_m, own_n, subgroups_m, subgroups_n = _distribute(workgroup.subgroups, along_m, along_n)
+    return TiledGpuInstruction(chosen, own_m, own_n, k, subgroups_m, subgroups_n)
 
 
 def _unrolling(
-    workgroup: Workgroup, one: Instruction, k: int, m: int | None, n: int | None
+    workgroup: Workgroup, instruction: GpuInstruction, k: int, m: int | None, n: int | None
 ) -> tuple[int, int]:
     """Return the number of instructions along M and N: as many as fit, and as even as possible.
 
     Inputs and accumulators are limited by the registers, inputs also by shared memory. The tile is
     no larger than the product, and small enough that every workgroup processor gets work.
     """
-    left, right, result = (one.lane_bits(operand) for operand in range(3))
+    left, right, result = (instruction.lane_bits(operand) for operand in range(3))
     left, right = k * left, k * right
     most_m, most_n = (
-        None if size is None else -(-size // own) for size, own in ((m, one.m), (n, one.n))
+        None if size is None else -(-size // own)
+        for size, own in ((m, instruction.m), (n, instruction.n))
     )
-    most = None if m is None or n is None else -(-m * n // (workgroup.processors * one.m * one.n))
+    most = (
+        None
+        if m is None or n is None
+        else -(-m * n // (workgroup.processors * instruction.m * instruction.n))
+    )
     along_m = best = best_n = 1
     while most_m is None or along_m <= most_m:
         in_registers = (workgroup.register_bits - along_m * left) // (right + along_m * result)
@@ -248,7 +253,7 @@ def _unrolling(
     return best, best_n
 
 
-def _spread(subgroups: int, along_m: int, along_n: int) -> tuple[int, int, int, int]:
+def _distribute(subgroups: int, along_m: int, along_n: int) -> tuple[int, int, int, int]:
     """Distribute the instructions of a tile over subgroups.
 
     Returns (instructions per subgroup along M, along N, subgroups along M, along N). If no

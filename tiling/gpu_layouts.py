@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .contractions import ContractionOperand, Role
-from .gpu_intrinsics import TiledInstruction, Workgroup, tiled_instruction
+from .gpu_intrinsics import TiledGpuInstruction, Workgroup, tiled_gpu_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
 from .tiled_layouts import instruction_layout, tiled_layout
@@ -67,12 +67,12 @@ def gpu_layout(
 
 def instruction_for(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
-) -> TiledInstruction | None:
+) -> TiledGpuInstruction | None:
     """Return the instruction tile of a contraction; `None` if it has no M, no N or no K."""
     if not {Role.M, Role.N, Role.K} <= set(roles.values()):
         return None
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
-    return tiled_instruction(workgroup, operand.element_types, *sizes)
+    return tiled_gpu_instruction(workgroup, operand.element_types, *sizes)
 
 
 CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4

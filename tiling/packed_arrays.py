@@ -73,24 +73,24 @@ def _split_shape(
     """Return (padded shape, shape with tiled dimensions split, outer axes, tile axes)."""
     full: list[int] = []
     split: list[int] = []
-    place: list[int] = []
-    tile_place: dict[int, int] = {}
+    positions: list[int] = []
+    tile_positions: dict[int, int] = {}
     for dimension, extent in enumerate(shape):
-        place.append(len(split))
+        positions.append(len(split))
         if dimension not in layout.inner_positions:
             full.append(extent)
             split.append(extent)
             continue
         tile = layout.inner_tiles[layout.inner_positions.index(dimension)]
-        tile_place[dimension] = len(split) + 1
+        tile_positions[dimension] = len(split) + 1
         count = -(-extent // tile)
         full.append(count * tile)
         split += [count, tile]
-    missing = [p for p in layout.inner_positions if p not in tile_place]
+    missing = [p for p in layout.inner_positions if p not in tile_positions]
     if missing:
         raise ValueError(f"the layout tiles dimension {missing[0]} of a shape of {len(shape)}")
-    outer = [place[dimension] for dimension in layout.outer_permutation or range(len(shape))]
-    return full, split, outer, [tile_place[position] for position in layout.inner_positions]
+    outer = [positions[dimension] for dimension in layout.outer_permutation or range(len(shape))]
+    return full, split, outer, [tile_positions[position] for position in layout.inner_positions]
 
 
 # --------------------------------------------------------------------------------------------

@@ -70,19 +70,19 @@ class Swizzle:
     def widened(self, group: int, factor: SwizzleDimension) -> Swizzle:
         """Return the swizzle with one more factor: outermost in its dimension and in memory."""
         groups = list(self.expand_shape)
-        place = sum(map(len, groups[:group]))
+        new = sum(map(len, groups[:group]))
         groups[group] = (factor, *groups[group])
-        moved = (index + (index >= place) for index in self.permutation)
-        return Swizzle(tuple(groups), (place, *moved))
+        shifted = (index + (index >= new) for index in self.permutation)
+        return Swizzle(tuple(groups), (new, *shifted))
 
     def restricted(self, kept: Sequence[bool]) -> Swizzle:
         """Return the swizzle of the kept dimensions; a tensor is broadcast along the others."""
         groups = self.expand_shape
-        stays = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
-        places = list(accumulate(stays, initial=0))
+        is_kept = [keep for keep, group in zip(kept, groups, strict=True) for _ in group]
+        new_indices = list(accumulate(is_kept, initial=0))
         return Swizzle(
             tuple(group for keep, group in zip(kept, groups, strict=True) if keep),
-            tuple(places[index] for index in self.permutation if stays[index]),
+            tuple(new_indices[index] for index in self.permutation if is_kept[index]),
         )
 
 

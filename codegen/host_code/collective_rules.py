@@ -6,8 +6,8 @@ A rule adds the steps that one process performs in a call of the collective.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-import numpy as np
 from xdsl.ir import Operation
 
 from ...interpreter.collective_signatures import (
@@ -15,8 +15,14 @@ from ...interpreter.collective_signatures import (
     message_signature,
     reduction_kind,
 )
-from ...interpreter.shard import axes_on, halo_exchanges, place_in_group, resolve_grid
-from ...ir.attribute_access import flag, integer
+from ...interpreter.shard import (
+    axes_on,
+    halo_exchanges,
+    place_in_group,
+    resolve_grid,
+    shift_neighbour,
+)
+from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, element_of, moved_element
 from ...runtime.collectives import HALO, PERMUTE, Group, group_of
@@ -102,21 +108,7 @@ def _reduction(op: Operation, element: Element) -> ReductionKind:
 
 def _shift(call: CollectiveCall, op: Operation) -> None:
     grid, axes, group = _group(call, op)
-    axis, offset, rotate = integer(op, "shift_axis"), integer(op, "offset"), flag(op, "rotate")
-    if axis not in axes:
-        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
-    extents = [grid.shape[each] or 0 for each in axes]
-    place = axes.index(axis)
-    here = [int(each) for each in np.unravel_index(group.index, extents)]
-
-    def at(distance: int) -> int | None:
-        there = list(here)
-        there[place] += distance
-        if rotate:
-            there[place] %= extents[place]
-        if not 0 <= there[place] < extents[place]:
-            return None
-        return int(np.ravel_multi_index(there, extents))
+    offset, at = integer(op, "offset"), partial(shift_neighbour, op, grid, axes, group.index)
 
     signature = collective_signature(op, group.processes, call.shape)
     there = {"sender": at(-offset), "receiver": at(offset)}

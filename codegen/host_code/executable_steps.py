@@ -10,6 +10,7 @@ from typing import Any
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from ...dialects.tensor.dialect import UPDATES
 from ...interpreter.bindings import check_stored_shape
 from ...interpreter.kernels import (
     WORKGROUP_NUMBERS,
@@ -239,9 +240,6 @@ def _tensor_load(lowering: FunctionLowering, op: Operation) -> None:
     copy_part(lowering, op, whole, part, taken, is_store=False)
     _release_copy(lowering, whole, bound)
     lowering.bind(result, taken)
-
-
-UPDATES = frozenset(("tensor.insert", "tensor.insert_slice"))
 
 
 def _updates(lowering: FunctionLowering, load: Operation) -> list[SSAValue]:

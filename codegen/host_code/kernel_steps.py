@@ -9,11 +9,14 @@ import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
+from ...runtime.host.program import Register
 from ..kernels.kernel_text import Bound, KernelText, SectionConstant
 from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
+from .elements import load_element
 from .function_lowering import FunctionLowering
 from .kernel_dispatch import Memory, dispatch
 from .panel_product_steps import run_product
@@ -26,6 +29,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     kernel = step.kernel
     if kernel is None:
         return
+    builder = lowering.builder
     lowering.infer_shapes(step.operation)
     bound: dict[Bound, Memory] = {}
     for value in kernel.writes:
@@ -38,7 +42,13 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
         _product(lowering, step, kernel, product, bound)
     for value in kernel.writes:
         if isinstance(value, SSAValue):
-            lowering.bind(value, bound[value])
+            memory = bound[value]
+            if isinstance(memory, Register) and integer_width(value.type) is not None:
+                # The kernel has stored low bytes; an integer fills its register by its sign.
+                dtype = element_dtype(value.type, step.operation)
+                address = builder.compute("address", memory)
+                memory = load_element(builder, address, dtype)
+            lowering.bind(value, memory)
 
 
 def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:

@@ -26,6 +26,7 @@ from ...interpreter.kernels import tied_argument
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
+from ...sharding.collectives import COLLECTIVES
 from ..kernels.schedule import Schedule, Step
 from ..kernels.static_values import constant_attribute
 from .collective_rules import COLLECTIVE_RULES
@@ -46,8 +47,10 @@ CALL = "stream.async.call"
 
 SENDS, RECEIVES = "shard.send", "shard.recv"
 
-NEVER_STARTED = frozenset(("shard.all_slice", SENDS, RECEIVES))
-"""Operations that are never split: `all_slice` is local, and a message is moved whole."""
+NEVER_STARTED = frozenset(
+    name for name, row in COLLECTIVES.items() if row.is_local or row.is_message
+)
+"""Operations that are never split: local slices, and messages, which are moved whole."""
 
 
 KernelOf = Callable[[Operation], Operation]

@@ -21,6 +21,7 @@ from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
+from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS
@@ -77,6 +78,9 @@ class ShapeResolver:
             return (rule(self, operation),)
         if name == "scf.for":
             return self.shapes(operation.operands[3:])
+        if name in FACTORIZATIONS:
+            # Their kernels are for known sizes.
+            return [shape_of(each) for each in operation.results]
         view = structured_view(operation)
         if view is not None:
             shapes = self.shapes((*view.inputs, *view.outputs))

@@ -7,29 +7,39 @@
     }
 
 Only the loop reads a carried tensor between two iterations, so that its elements are updated in
-place. One thread runs all iterations in order. Loops that update slices are written alike
-(`slice_loops`).
+place. One thread runs all iterations in order. Loops that update slices, or whole tensors element
+by element, are written alike (`slice_loops`). Scalars that a loop carries are variables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
+from ..scalar_ops.scalars import INTEGER_DIVISIONS
+from .ast_builder import Term
 from .index_ranges import unproven
 from .kernel_text import TileCount
 from .slice_loops import updates_slices, write_slices
+from .small_tensors import updates_small_tensors
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
+MOST_STEPS = 1 << 28
+"""The most scalar operations of a loop over numbers and whole tensors: it cannot be interrupted."""
 
-def is_element_loop(operation: Operation) -> bool:
-    """Return whether a loop only sets elements, or slices, that are proven to be in bounds.
 
-    The caller must check that kernels support its other operations.
+def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
+    """Return whether a loop computes scalars, and sets elements or slices, all surely in bounds.
+
+    `is_pointwise` tells whether elements of an operation's results can be computed alone. The
+    caller must check that kernels support the loop's other operations.
     """
     if operation.name != "scf.for" or flag(operation, "unsignedCmp"):
         return False
@@ -44,16 +54,35 @@ def is_element_loop(operation: Operation) -> bool:
     carried, yielded = block.args[1:], last.operands
     if not len(carried) == len(yielded) == len(operation.results) == len(operation.operands) - 3:
         return False
-    pairs = zip(operation.operands[3:], carried, yielded, operation.results, strict=True)
+    quads = list(zip(operation.operands[3:], carried, yielded, operation.results, strict=True))
+    if any(len({value.type for value in values}) > 1 for values in quads):
+        return False
+    tensors = [each for each in quads if isinstance(each[1].type, TensorType)]
+    if len(tensors) < len(quads) and any(each.name in INTEGER_DIVISIONS for each in block.walk()):
+        return False
+    carried, yielded = [each[1] for each in tensors], [each[2] for each in tensors]
+    whole = [new for _, _, new, _ in quads if not _is_inserted(new)]
+    if whole and _steps(block, bounds, whole) > MOST_STEPS:
+        return False
     return (
-        all(len({value.type for value in values}) == 1 for values in pairs)
-        and (_sets_elements(block, carried, yielded) or updates_slices(block, carried, yielded))
-        and not unproven(operation)
-    )
+        _sets_elements(block, carried, yielded)
+        or updates_slices(block, carried, yielded)
+        or updates_small_tensors(block, carried, yielded, is_pointwise)
+    ) and not unproven(operation)
+
+
+def _steps(block: Block, bounds: Sequence[int | None], whole: Sequence[SSAValue]) -> int:
+    """Return how many scalar operations a loop takes that computes some values as a whole."""
+    low, high, step = (each or 0 for each in bounds)
+    sizes = [prod(shape_of(each)) for each in whole if isinstance(each.type, TensorType)]
+    return max(0, high - low) // max(1, step) * sum(1 for _ in block.walk()) * max(1, *sizes, 1)
 
 
 def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
-    """Return whether one element of each carried tensor is set, and no other tensor is computed."""
+    """Return whether one element of each carried tensor is set, and no other tensor is computed.
+
+    Without carried tensors this holds for a body that computes scalars alone.
+    """
     return all(
         _is_set_last(block, tensor, new) for tensor, new in zip(carried, yielded, strict=True)
     ) and all(
@@ -97,22 +126,93 @@ def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
     """
     code, block = writer.code, operation.regions[0].block
     low, high, step = (writer.number(each) for each in operation.operands[:3])
-    carried = block.args[1:]
-    inserts = [each for each in block.ops if each.name == "tensor.insert_slice"]
-    if inserts:
+    updates = _updates(block)
+    is_sliced = updates_slices(block, [each for each, _ in updates], [new for _, new in updates])
+    small = frozenset[SSAValue]() if is_sliced else frozenset(each for each, _ in updates)
+    if updates:
         # Elements of tensors that an iteration computes are written where they are read.
         is_outer = writer.is_fused
-        writer.is_fused = lambda value: is_outer(value) or _is_made_in(block, value)
+        writer.is_fused = lambda value: (
+            is_outer(value) or value in small or _is_made_in(block, value)
+        )
     with code.loop("first", "last"):
-        for initial, result in zip(operation.operands[3:], operation.results, strict=True):
-            _copy(writer, initial, result)
-        for tensor, result in zip(carried, operation.results, strict=True):
-            writer.updated_in_place[tensor] = result
+        variables: list[_Variable] = []
+        for index, result in enumerate(operation.results):
+            tensor, initial = block.args[1 + index], operation.operands[3 + index]
+            if not isinstance(tensor.type, TensorType) or tensor in small:
+                variables += _variables(writer, index, initial)
+            else:
+                _copy(writer, initial, result)
+                writer.updated_in_place[tensor] = result
         with code.loop(low, high, step) as turn:
-            writer.body(block, (turn,))
-            if inserts:
-                write_slices(writer, inserts)
+            _write_turn(writer, block, turn, variables)
+            if is_sliced:
+                write_slices(writer, updates)
+            for each in variables:
+                code.set(each.name, each.following)
+        for each in variables:
+            result = operation.results[each.index]
+            position = code.linear(each.indices, shape_of(result)) if each.indices else 0
+            writer.store(result, position, each.name)
     return TileCount()
+
+
+@dataclass
+class _Variable:
+    """A scalar that a loop carries, or an element of a small tensor.
+
+    - `name`: the variable that holds it;
+    - `index`: its position, or its tensor's, among the carried values;
+    - `following`: its value after the iteration that is being written.
+    """
+
+    name: str
+    index: int
+    indices: tuple[int, ...]
+    following: Term = 0
+
+
+def _updates(block: Block) -> list[tuple[SSAValue, SSAValue]]:
+    """Return the carried tensors of which not only an element is set, with their new values."""
+    assert block.last_op is not None
+    return [
+        (tensor, new)
+        for tensor, new in zip(block.args[1:], block.last_op.operands, strict=True)
+        if isinstance(new.type, TensorType) and not _is_set(new)
+    ]
+
+
+def _variables(writer: KernelWriter, index: int, initial: SSAValue) -> list[_Variable]:
+    """Return variables for a carried value, which hold its initial elements."""
+    shape = shape_of(initial) if isinstance(initial.type, TensorType) else ()
+    return [
+        _Variable(writer.code.copy(writer.element(initial, indices)), index, indices)
+        for indices in product(*map(range, shape))
+    ]
+
+
+def _write_turn(
+    writer: KernelWriter, block: Block, turn: Term, variables: Sequence[_Variable]
+) -> None:
+    """Write the scalars of an iteration, and what its variables are afterwards."""
+    code = writer.code
+    assert block.last_op is not None
+    for each in variables:
+        carried = block.args[1 + each.index]
+        is_tensor = isinstance(carried.type, TensorType)
+        code.remember((carried, each.indices) if is_tensor else carried, each.name)
+    writer.steps(block, (turn,))
+    for each in variables:
+        new = block.last_op.operands[each.index]
+        each.following = code.copy(writer.element(new, each.indices))
+
+
+def _is_set(new: SSAValue) -> bool:
+    return isinstance(new.owner, Operation) and new.owner.name == "tensor.insert"
+
+
+def _is_inserted(new: SSAValue) -> bool:
+    return isinstance(new.owner, Operation) and new.owner.name.startswith("tensor.insert")
 
 
 def _is_made_in(block: Block, value: SSAValue) -> bool:

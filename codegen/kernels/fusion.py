@@ -33,9 +33,10 @@ from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .index_ranges import unproven
 from .mmt4d import MMT4D
-from .product_sums import has_windows, product_factors
+from .product_sums import has_windows, is_long, product_factors, reduces_jointly
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
@@ -48,7 +49,7 @@ MAX_GROUP_OPERATIONS = 48
 MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
-KERNEL_ONLY = frozenset(("linalg.softmax",))
+KERNEL_ONLY = frozenset(("linalg.softmax", *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
@@ -136,18 +137,21 @@ def _is_unit_reshape(operation: Operation) -> bool:
 
 def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""
-    if not operation.results or not isinstance(operation.results[0].type, TensorType | AnyFloat):
+    if not operation.results:
         return False
     if operation.name == "scf.for":
         body = operation.regions[0].blocks.first
         return (
-            is_element_loop(operation)
+            is_element_loop(operation, is_pointwise)
             and _has_known_elements(operation)
             and body is not None
             and _is_known_turn(body)
         )
+    if not isinstance(operation.results[0].type, TensorType | AnyFloat):
+        return False
     known = (
-        operation.name in KERNEL_ONLY
+        operation.name == "linalg.softmax"
+        or has_factorization_kernel(operation)
         or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None
@@ -200,9 +204,7 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 def _is_known_turn(block: Block) -> bool:
     """Return whether kernels support the body of a loop, which updates elements or slices."""
     structured = {each.name for each in block.ops if structured_view(each) is not None}
-    return _is_known_body(
-        block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | {"tensor.insert"}
-    )
+    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
 
 
 def _is_data_movement(operation: Operation) -> bool:
@@ -412,6 +414,8 @@ class _Planner:
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
+        if is_long(operation) and reduces_jointly(root):
+            return None
         if may_fail and not (access is Access.EACH and self._is_next(root)):
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)

@@ -22,6 +22,7 @@ from .ast_builder import Term
 from .concatenations import concatenation_breaks
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
+from .factorizations import FACTORIZATIONS, write_factorization
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -240,6 +241,7 @@ def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
 
 
 KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
+    **dict.fromkeys(FACTORIZATIONS, write_factorization),
     **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
     "linalg.pack": write_pack,
     "linalg.softmax": _write_softmax,

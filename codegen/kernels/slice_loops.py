@@ -9,7 +9,8 @@
     }
 
 An element of a carried tensor is read only to compute the element that replaces it, so that
-iterations update the tensor in place.
+iterations update the tensor in place. A whole tensor that is computed element by element is a
+slice, too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ...dialects.linalg.structured_view import IteratorType, StructuredView, str
 from ...ir.attribute_access import integers, kept_dimensions, operand_groups
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
+from .ast_builder import Term
 from .expressions import expand_indices, slice_geometry
 from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
@@ -32,22 +34,39 @@ from .writer import KernelWriter
 MAX_SLICE_ELEMENTS = 1 << 16
 """The elements of a slice beyond which each iteration should be shared by threads instead."""
 
+MAX_TENSOR_ELEMENTS = 1 << 12
+"""The same for a whole tensor, of which an iteration costs no copy if it is a kernel of its own."""
+
 SLICE_OPERATIONS = frozenset(("tensor.empty", "tensor.extract_slice", "tensor.insert_slice"))
 """Operations in such loops besides scalar and structured ones."""
 
 
 def updates_slices(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
-    """Return whether a loop's body does nothing but update a slice of each carried tensor.
+    """Return whether a loop's body does nothing but update each carried tensor, or a slice of it.
 
     All slices have one static shape. The caller must check that they are in bounds.
     """
     turn = _Turn(block, carried, yielded)
+    shapes = {shape_of(source_of(new)) for new in yielded}
+    is_slice = any(source_of(new) is not new for new in yielded)
     return (
-        all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
-        and len({shape_of(new) for new in turn.sources(yielded)}) == 1
-        and all(prod(shape_of(new)) <= MAX_SLICE_ELEMENTS for new in turn.sources(yielded))
+        bool(carried)
+        and all(turn.is_update(*each) for each in zip(carried, yielded, strict=True))
+        and len(shapes) == 1
+        and all(
+            prod(shape) <= (MAX_SLICE_ELEMENTS if is_slice else MAX_TENSOR_ELEMENTS)
+            for shape in shapes
+        )
         and all(map(turn.is_part_of_update, block.ops))
     )
+
+
+def source_of(new: SSAValue) -> SSAValue:
+    """Return the tensor that an update writes: the slice that is inserted, or the whole tensor."""
+    insert = new.owner
+    if isinstance(insert, Operation) and insert.name == "tensor.insert_slice":
+        return insert.operands[0]
+    return new
 
 
 class _Turn:
@@ -57,16 +76,27 @@ class _Turn:
         self, block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]
     ) -> None:
         self._block = block
-        self._updates = dict(zip(carried, (new.owner for new in yielded), strict=True))
-
-    @staticmethod
-    def sources(yielded: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return the tensors that are written to the slices."""
-        return [new.owner.operands[0] for new in yielded if isinstance(new.owner, Operation)]
+        self._updates = {
+            tensor: new.owner
+            for tensor, new in zip(carried, yielded, strict=True)
+            if source_of(new) is not new
+        }
 
     def is_update(self, tensor: SSAValue, new: SSAValue) -> bool:
-        """Return whether a slice is written, and only it or single elements are read."""
+        """Return whether a slice is written, and only it or single elements are read.
+
+        Of a tensor that is written as a whole an iteration reads single elements before it writes,
+        or those at the same position (`is_part_of_update`).
+        """
         insert = new.owner
+        if source_of(new) is new:
+            return (
+                isinstance(insert, Operation)
+                and insert.parent_block() is self._block
+                and insert.name != "arith.constant"
+                and min(shape_of(tensor), default=0) >= 0
+                and all(self._may_read_whole(use.operation) for use in tensor.uses)
+            )
         return (
             isinstance(insert, Operation)
             and insert.name == "tensor.insert_slice"
@@ -84,13 +114,24 @@ class _Turn:
     def _may_read(self, reader: Operation, insert: Operation) -> bool:
         """Return whether a reader of a carried tensor runs before the write, or at its element."""
         if reader.name == "tensor.extract":
-            # Scalars of the body are computed before the slices; a nest runs while they are
-            # written.
-            scope = reader.parent_op()
-            while scope is not None and scope.name == "scf.if":
-                scope = scope.parent_op()
-            return scope is self._block.parent_op()
+            return self._is_scalar_code(reader)
         return reader.name == "tensor.extract_slice" and _is_same_slice(reader, insert)
+
+    def _is_scalar_code(self, reader: Operation) -> bool:
+        """Return whether an operation runs before the slices are written, as all scalar code does.
+
+        A nest runs while they are written.
+        """
+        scope = reader.parent_op()
+        while scope is not None and scope.name == "scf.if":
+            scope = scope.parent_op()
+        return scope is self._block.parent_op()
+
+    def _may_read_whole(self, reader: Operation) -> bool:
+        if reader.name == "tensor.extract":
+            return self._is_scalar_code(reader)
+        is_nest = structured_view(reader) is not None or is_scalar_operation(reader.name)
+        return is_nest and reader.parent_block() is self._block
 
     def is_part_of_update(self, operation: Operation) -> bool:
         """Return whether an operation is scalar, or computes slices element by element."""
@@ -162,15 +203,26 @@ def _is_same_slice(extract: Operation, insert: Operation) -> bool:
     )
 
 
-def write_slices(writer: KernelWriter, inserts: Sequence[Operation]) -> None:
-    """Write the slices of an iteration, element by element, after its scalars."""
+def write_slices(writer: KernelWriter, updates: Sequence[tuple[SSAValue, SSAValue]]) -> None:
+    """Write the slices of an iteration, element by element, after its scalars.
+
+    `updates` are the carried tensors, each with its new value.
+    """
     code = writer.code
-    with code.loops(shape_of(inserts[0].operands[0])) as indices:
-        elements = [writer.element(insert.operands[0], indices) for insert in inserts]
-        for insert, element in zip(inserts, elements, strict=True):
-            source, tensor, *dynamic = operand_groups(insert, insert.operands)
-            offsets, _, _ = slice_geometry(writer, insert, dynamic)
-            within = expand_indices(dimensions_of_part(insert, source[0]), len(offsets), indices)
-            place = [code.add(*each) for each in zip(offsets, within, strict=True)]
-            position = code.linear(place, writer.shape(tensor[0]))
-            writer.store(writer.updated_in_place[tensor[0]], position, element)
+    with code.loops(shape_of(source_of(updates[0][1]))) as indices:
+        elements = [writer.element(source_of(new), indices) for _, new in updates]
+        for (tensor, new), element in zip(updates, elements, strict=True):
+            place = indices if source_of(new) is new else _place(writer, new, indices)
+            position = code.linear(place, writer.shape(tensor))
+            writer.store(writer.updated_in_place[tensor], position, element)
+
+
+def _place(writer: KernelWriter, new: SSAValue, indices: Sequence[Term]) -> tuple[Term, ...]:
+    """Return where an element of a slice lies in the whole tensor."""
+    insert = new.owner
+    assert isinstance(insert, Operation)
+    source, _, *dynamic = operand_groups(insert, insert.operands)
+    offsets, _, _ = slice_geometry(writer, insert, dynamic)
+    kept = dimensions_of_part(insert, source[0])
+    within = expand_indices(kept, len(offsets), tuple(indices))
+    return tuple(writer.code.add(*each) for each in zip(offsets, within, strict=True))

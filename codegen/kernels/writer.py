@@ -234,17 +234,26 @@ class KernelWriter:
         primitives of operations whose order is free. Raises OperationError for an operation that
         kernels do not support.
         """
+        self.steps(block, arguments, loops, reduction_forms)
+        assert block.last_op is not None
+        return tuple(self.scalar(operand) for operand in block.last_op.operands)
+
+    def steps(
+        self,
+        block: Block,
+        arguments: Sequence[Term],
+        loops: Indices = (),
+        reduction_forms: dict[Operation, str] | None = None,
+    ) -> None:
+        """Write the code of a block as `body` does, without what it yields."""
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
-        last = block.last_op
-        for operation in block.ops:
-            if operation is last:
-                return tuple(self.scalar(operand) for operand in operation.operands)
+        *operations, _ = block.ops
+        for operation in operations:
             form = reduction_forms.get(operation) if reduction_forms else None
             results = self._body_operation(operation, loops, form)
             for result, term in zip(operation.results, results, strict=True):
                 self.code.remember(result, term)
-        return ()
 
     def _body_operation(
         self, operation: Operation, loops: Indices, form: str | None
@@ -283,7 +292,7 @@ class KernelWriter:
         """Return an element at computed indices; the kernel fails if they are out of bounds."""
         code = self.code
         tensor, *operands = operation.operands
-        indices = tuple(self.scalar(operand) for operand in operands)
+        indices = tuple(self.number(operand) for operand in operands)
         if self._is_proven(operation):
             return self.element(tensor, indices)
         shape = self.shape(tensor)
@@ -302,7 +311,7 @@ class KernelWriter:
     def _insert(self, operation: Operation) -> None:
         """Store an element, at proven indices, to the result that a tensor shares memory with."""
         element, tensor, *operands = operation.operands
-        indices = [self.scalar(operand) for operand in operands]
+        indices = [self.number(operand) for operand in operands]
         position = self.code.linear(indices, self.shape(tensor))
         self.store(self.updated_in_place[tensor], position, self.scalar(element))
 

@@ -172,3 +172,6 @@ ROWS = (
         (" $key = ", TracedTensors(), END),
     ),
 )
+
+COLLECTIVES = tuple(each.name for each in ROWS if each.name.startswith("flow.collective."))
+"""The names of the collectives."""

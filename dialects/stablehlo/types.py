@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
+from ...ir.syntax.structs import parse_fields
 
 # Dimensions of convolutions ----------------------------------------------------------------------
 
@@ -28,6 +29,50 @@ def _parse_roles(parser: AttrParser) -> DimensionRoles:
         return parser.parse_identifier()
 
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, role))
+
+
+_RAW_ROLES = (
+    ("input", {"b": "batch", "f": "feature"}),
+    ("kernel", {"i": "input_feature", "o": "output_feature"}),
+    ("output", {"b": "batch", "f": "feature"}),
+)
+"""The three tensors of a convolution in the raw form: a prefix, and the roles by their letters."""
+
+
+def _parse_raw(parser: AttrParser) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
+    """Parse `input_batch_dimension = 0, input_spatial_dimensions = [1, 2], ...>`.
+
+    Raises ParseError unless each dimension of a tensor has one role.
+    """
+    position = parser.pos
+    names = [
+        f"{tensor}_{role}"
+        for tensor, roles in _RAW_ROLES
+        for role in (*(f"{each}_dimension" for each in roles.values()), "spatial_dimensions")
+    ]
+    found = parse_fields(parser, dict.fromkeys(names, AttrParser.parse_attribute))
+
+    def numbers(name: str) -> list[int]:
+        value = found.get(name)
+        listed = cast("ArrayAttr[Attribute]", value) if isinstance(value, ArrayAttr) else [value]
+        return [each.value.data for each in listed if isinstance(each, IntegerAttr)]
+
+    def roles_of(tensor: str, roles: dict[str, str]) -> DimensionRoles:
+        places: list[tuple[int, str | int]] = [
+            *(
+                (at, letter)
+                for letter, role in roles.items()
+                for at in numbers(f"{tensor}_{role}_dimension")
+            ),
+            *((at, number) for number, at in enumerate(numbers(f"{tensor}_spatial_dimensions"))),
+        ]
+        places.sort(key=lambda place: place[0])
+        if [at for at, _ in places] != list(range(len(places))) or len(places) < len(roles):
+            parser.raise_error(f"expected one role for each dimension of the {tensor}", position)
+        return tuple(role for _, role in places)
+
+    first, second, third = (roles_of(*each) for each in _RAW_ROLES)
+    return first, second, third
 
 
 @irdl_attr_definition
@@ -51,8 +96,12 @@ class ConvAttr(Data[tuple[DimensionRoles, DimensionRoles, DimensionRoles]]):
     def parse_parameter(
         cls, parser: AttrParser
     ) -> tuple[DimensionRoles, DimensionRoles, DimensionRoles]:
-        with parser.in_angle_brackets():
-            return cls.parse_roles(parser)
+        parser.parse_punctuation("<")
+        if parser.parse_optional_keyword("raw"):
+            return _parse_raw(parser)
+        roles = cls.parse_roles(parser)
+        parser.parse_punctuation(">")
+        return roles
 
     def text(self) -> str:
         """Return the text without the angle brackets."""

@@ -41,6 +41,9 @@ from ...ir.tensor_types import shape_text, shapes_agree, static_shape
 from .checks import check_slice, require_same_elements
 from .reshapes import ExpandShapeOp, GatherOp, ReshapeOp, ScatterOp
 
+UPDATES = frozenset(("tensor.insert", "tensor.insert_slice"))
+"""Operations that return their second operand with elements written to it."""
+
 _INDEX = IndexType()
 _ANY_TENSOR = base(TensorType) | base(UnrankedTensorType)
 

@@ -15,7 +15,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.dialects.func import CallOp as FuncDialectCall
+from xdsl.dialects.func import FuncOp as FuncDialectFunction
+from xdsl.dialects.func import ReturnOp as FuncDialectReturn
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -367,3 +370,22 @@ class CallOp(SyntaxOperation):
         results = len(self.results_)
         if ties_of(self, results) != ties_of(function, results):
             raise VerifyException("results are tied to other operands than the function's are")
+
+
+def call_like(
+    function: Operation, callee: SymbolRefAttr, arguments: Sequence[SSAValue]
+) -> Operation:
+    """Build a call with the type of a function, in the function's dialect."""
+    properties: dict[str, Attribute] = {"callee": callee}
+    if "tied_operands" in function.properties:
+        properties["tied_operands"] = function.properties["tied_operands"]
+    type_ = cast(FunctionType, function.properties["function_type"])
+    return (FuncDialectCall if function.name == FuncDialectFunction.name else CallOp).create(
+        operands=arguments, result_types=type_.outputs.data, properties=properties
+    )
+
+
+def return_like(function: Operation, values: Sequence[SSAValue]) -> Operation:
+    """Build a return from a function, in the function's dialect."""
+    is_func = function.name == FuncDialectFunction.name
+    return (FuncDialectReturn if is_func else ReturnOp).create(operands=values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_elementwise, emit_inline_mlir
 from .operands import as_real, is_static
 from .rules import decomposition, decomposition_with_op, require
 
@@ -83,9 +83,7 @@ def _arithmetic(name: str, operation: str) -> None:
         require(dtype.is_complex)
         y = y if alpha == 1 else y * alpha
         x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
-        return emit_inline_mlir(
-            torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x.shape, dtype, x, y
-        )
+        return emit_elementwise(torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x, y)
 
 
 for _name, _operation in (
@@ -201,9 +199,7 @@ def _complex_function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         require(x.is_complex())
-        return emit_inline_mlir(
-            torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x.shape, x.dtype, x
-        )
+        return emit_elementwise(torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x)
 
 
 for _name, _operation in _FUNCTIONS.items():
@@ -224,7 +220,7 @@ def power(torch: Any, x: Any, y: Any) -> Any:
     dtype = torch.result_type(x, y)
     require(dtype.is_complex)
     x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
-    return emit_inline_mlir(torch, "%r = stablehlo.power %a0, %a1 : {r}", x.shape, dtype, x, y)
+    return emit_elementwise(torch, "%r = stablehlo.power %a0, %a1 : {r}", x, y)
 
 
 @decomposition("sigmoid.default")

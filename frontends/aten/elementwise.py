@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .complex_numbers import compared
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_elementwise, emit_inline_mlir
 from .rules import decomposition, require
 
 
@@ -124,9 +124,7 @@ def fmod(torch: Any, x: Any, y: Any) -> Any:
     """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
     x, y = _broadcast(torch, x, y)
     require(x.dtype.is_floating_point)
-    return emit_inline_mlir(
-        torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x.shape, x.dtype, x, y
-    )
+    return emit_elementwise(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x, y)
 
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
@@ -223,7 +221,7 @@ def gcd(torch: Any, x: Any, y: Any) -> Any:
     signed = "i" if x.dtype.is_signed else "ui"
     kind = f"{signed}{torch.iinfo(x.dtype).bits}"
     body = _EUCLID.format(kind=kind, dims=list(range(x.dim())))
-    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y, torch.ones_like(x))
+    return emit_elementwise(torch, body, x, y, torch.ones_like(x))
 
 
 @decomposition("lcm.default")
@@ -251,7 +249,7 @@ def _shift(name: str, operation: str) -> None:
         bits = torch.iinfo(x.dtype).bits
         body = f"%r = stablehlo.{operation} %a0, %a1 : {{r}}"
         most = torch.where((y < 0) | (y >= bits), bits - 1, y)
-        found = emit_inline_mlir(torch, body, x.shape, x.dtype, x, most)
+        found = emit_elementwise(torch, body, x, most)
         return torch.where(most == y, found, 0) if name == "left" else found
 
 
@@ -274,7 +272,7 @@ for _name in ("and", "or", "xor"):
 def nextafter(torch: Any, x: Any, y: Any) -> Any:
     x, y = _broadcast(torch, x, y)
     body = "%r = chlo.next_after %a0, %a1 : {0}, {1} -> {r}"
-    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y)
+    return emit_elementwise(torch, body, x, y)
 
 
 @decomposition("copysign.Scalar")

@@ -30,6 +30,12 @@ def emit_inline_mlir(
     return inline_mlir_op(torch, len(operands))(body, list(shape), kind, *operands)
 
 
+def emit_elementwise(torch: Any, body: str, *operands: Any) -> Any:
+    """Return a tensor like the first operand that `body` computes; see `emit_inline_mlir`."""
+    x = operands[0]
+    return emit_inline_mlir(torch, body, x.shape, x.dtype, *operands)
+
+
 def inline_mlir_loop_op(torch: Any, count: int, carried: int) -> Any:
     """Return an operation of `count` operands whose text computes `%r`.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_elementwise, emit_inline_mlir
 from .rules import decomposition, require
 
 
@@ -29,7 +29,7 @@ def _is_supported(torch: Any, *operands: Any) -> bool:
 def cholesky(torch: Any, x: Any, upper: bool = False) -> Any:
     require(_is_supported(torch, x))
     body = "%r = stablehlo.cholesky %a0, lower = true : {r}"
-    found = emit_inline_mlir(torch, body, x.shape, x.dtype, x).tril()
+    found = emit_elementwise(torch, body, x).tril()
     return found.mT if upper else found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_elementwise
 from .rules import decomposition
 
 _Line = tuple[float, float]
@@ -89,7 +89,7 @@ def _polynomial(torch: Any, family: _Family, x: Any, n: Any, shifted: bool) -> A
     )
     body = _LOOP.format(kind=kind, dims=list(range(x.dim())), lines=lines)
     start, slope = family.first
-    found = emit_inline_mlir(torch, body, x.shape, dtype, slope * x + start, x, n, n > 0)
+    found = emit_elementwise(torch, body, slope * x + start, x, n, n > 0)
     return torch.where(n < 0, 0.0, found)
 
 

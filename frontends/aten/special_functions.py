@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gamma
 from typing import Any
 
-from .inline_mlir import emit_inline_mlir
+from .inline_mlir import emit_elementwise
 from .operands import as_real
 from .rules import decomposition
 
@@ -21,9 +21,7 @@ def _real_function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         x = as_real(torch, x)
-        return emit_inline_mlir(
-            torch, f"%r = {operation} %a0 : {{0}} -> {{r}}", x.shape, x.dtype, x
-        )
+        return emit_elementwise(torch, f"%r = {operation} %a0 : {{0}} -> {{r}}", x)
 
 
 for _name, _operation in _FUNCTIONS.items():
@@ -33,7 +31,7 @@ for _name, _operation in _FUNCTIONS.items():
 @decomposition("digamma.default")
 def digamma(torch: Any, x: Any) -> Any:
     x = as_real(torch, x)
-    found = emit_inline_mlir(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x.shape, x.dtype, x)
+    found = emit_elementwise(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x)
     # At 0, PyTorch returns a signed infinity; CHLO's result is undefined.
     return torch.where(x == 0, -1 / x, found)
 
@@ -41,7 +39,7 @@ def digamma(torch: Any, x: Any) -> Any:
 def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:
     x, y = torch.broadcast_tensors(as_real(torch, x), as_real(torch, y))
     body = f"%r = {operation} %a0, %a1 : {{0}}, {{1}} -> {{r}}"
-    return emit_inline_mlir(torch, body, x.shape, x.dtype, x, y)
+    return emit_elementwise(torch, body, x, y)
 
 
 @decomposition("special_zeta.default")

@@ -14,7 +14,7 @@ from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import root_symbol
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from .materialize_encoding_into_nop import MaterializeEncodingIntoNopPass
 from .materialize_host_encoding import MaterializeHostEncodingPass
 
@@ -40,7 +40,7 @@ class MaterializeHomogeneousEncodingsPass(ModulePass):
 
 def _targets(ctx: Context, module: ModuleOp) -> set[Attribute]:
     """Return the targets of a module's devices, as far as they are known."""
-    affinities = AffinityAnalysis(ctx, module, AttributeNumbers())
+    affinities = AffinityTargets(ctx, module, AttributeNumbers())
     found: set[Attribute] = set()
     for operation in module.body.block.ops:
         if operation.name != "util.global" or operation.properties.get("type") != DEVICE:

@@ -19,7 +19,7 @@ from ...dialects.stream.affinity import TargetSolver, TargetsUnknownError, affin
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import ABI_AFFINITY, FUNCTIONS
 from ...ir.structural_hash import AttributeNumbers
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from .materialize_device_encoding import KernelLowering
 from .packed.layouts import KernelLayouts
 
@@ -31,7 +31,7 @@ class MaterializeHostEncodingPass(ModulePass):
     name = "iree-codegen-materialize-host-encoding"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
+        affinities = AffinityTargets(ctx, op, AttributeNumbers())
         for function in tuple(op.body.block.ops):
             if function.name not in FUNCTIONS:
                 continue
@@ -48,7 +48,7 @@ class MaterializeHostEncodingPass(ModulePass):
                 KernelLowering(function, KernelLayouts(solvers, has_own_target=True)).lower()
 
 
-def _targets(function: Operation, affinities: AffinityAnalysis) -> dict[Attribute, TargetSolver]:
+def _targets(function: Operation, affinities: AffinityTargets) -> dict[Attribute, TargetSolver]:
     """Return the targets of a function; empty if it is not placed or its targets are not known."""
     try:
         return {

@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.flow.tensors import TensorConstantOp
 from ...dialects.stream.affinity import AFFINITY, affinity_of
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp
-from ...ir.host_programs import CONSTANTS, LOOPS, host_operations
+from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, GLOBAL_STORE, LOOPS, host_operations
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, replace_by
 from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
@@ -55,7 +55,7 @@ class EncodeHoister:
         for initializer in module.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in initializer.walk():
-                    if operation.name == "util.global.store":
+                    if operation.name == GLOBAL_STORE:
                         self._last_initializers[root_symbol(operation, "global")] = initializer
 
     def hoist(self, operation: Operation) -> None:
@@ -78,7 +78,7 @@ class EncodeHoister:
         """Return the constant or load of an immutable global that a value is, or is moved from."""
         if moves := _moves(value):
             value = moves[0].operands[0]
-        if (load := made_by(value, "util.global.load")) is None:
+        if (load := made_by(value, GLOBAL_LOAD)) is None:
             return made_by(value, *CONSTANTS)
         variable = self._globals.get(root_symbol(load, "global"))
         is_constant = variable is not None and "is_mutable" not in variable.properties
@@ -111,7 +111,7 @@ class EncodeHoister:
         # A global may be initialized on another device, so its value has to be moved; a constant is
         # made where it is read.
         moved = [source]
-        if source.name == "util.global.load":
+        if source.name == GLOBAL_LOAD:
             for move in _moves(operation.operands[0]):
                 moved.append(move.clone({move.operands[0]: moved[-1].results[0]}))
         if affinity is not None and len(moved) == 1:

@@ -94,19 +94,19 @@ class _Solver:
             self._fold(op, known)
 
     def _branch(self, op: Operation, known: list[Attribute | None]) -> None:
-        given = [known[first : first + len(inputs)] for first, inputs in forwards(op)]
+        passed = [known[first : first + len(inputs)] for first, inputs in forwards(op)]
         varies = [[None] * len(block.args) for block in op.successors]
-        edges = list(zip(op.successors, given or varies, strict=True))
-        if op.name == _CONDITIONAL and (taken := _truth(known[0])) is not None:
-            edges = edges[:1] if taken else edges[1:]
+        edges = list(zip(op.successors, passed or varies, strict=True))
+        if op.name == _CONDITIONAL and (condition := _truth(known[0])) is not None:
+            edges = edges[:1] if condition else edges[1:]
         for block, constants in edges:
             for argument, constant in zip(block.args, constants, strict=True):
                 self.learn(argument, constant)
             self.reach(block)
 
     def _if(self, op: Operation, condition: Attribute | None) -> None:
-        taken = _truth(condition)
-        for region, runs in zip(op.regions, (taken is not False, taken is not True), strict=True):
+        truth = _truth(condition)
+        for region, runs in zip(op.regions, (truth is not False, truth is not True), strict=True):
             if runs:
                 self.enter(region)
 
@@ -123,20 +123,20 @@ class _Solver:
         if trait is None:
             self._varies(op)
             return
-        made = {
+        constants = {
             operand: constant
             for operand, value in zip(op.operands, known, strict=True)
             if (constant := _constant(value)) is not None
         }
-        copy = op.clone({operand: constant.result for operand, constant in made.items()})
+        copy = op.clone({operand: constant.result for operand, constant in constants.items()})
         folded = trait.fold(copy)
-        self.values.update({each.result: each.value for each in made.values()})
+        self.values.update({constant.result: constant.value for constant in constants.values()})
         for index, result in enumerate(op.results):
             found = None if folded is None else folded[index]
             self.learn(result, self.values.get(found) if isinstance(found, SSAValue) else found)
         copy.operands = ()
-        for each in made.values():
-            del self.values[each.result]
+        for constant in constants.values():
+            del self.values[constant.result]
 
     def replace(self) -> None:
         """Replace constant values by constants, and erase ops that become dead."""

@@ -24,7 +24,7 @@ from ...ir.locations import builder_before, replace_by
 from ...ir.regions import enclosing, inner_blocks
 from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.commands import drop_workgroup_counts
-from .conversion.rules import Maker, to_hal
+from .conversion.rules import HalBuilder, to_hal
 
 _INDEX = IndexType()
 TYPES: dict[str, Attribute] = {
@@ -43,26 +43,28 @@ class HalConversionPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         replaced = {
-            each: tuple(each.operand_types) for each in host_operations(op) if _is_converted(each)
+            operation: tuple(operation.operand_types)
+            for operation in host_operations(op)
+            if _is_converted(operation)
         }
         if not replaced:
             remark("dispatch", op, "has no commands: `data-tile` makes stream of tensors first")
-        for each, types in replaced.items():
-            rule = to_hal.get(each.name)
+        for operation, operand_types in replaced.items():
+            rule = to_hal.get(operation.name)
             if rule is None:
                 raise OperationError(
-                    each,
+                    operation,
                     "has no form in the hal dialect: this pass is for commands and what they work"
                     " on, so operations on tensors and asynchronous ones must be gone",
                 )
-            made = rule(Maker(ctx, each, builder_before(each), types), each)
-            for old, new in zip(each.results, made, strict=True):
+            hal = HalBuilder(ctx, operation, builder_before(operation), operand_types)
+            for old, new in zip(operation.results, rule(hal, operation), strict=True):
                 new.name_hint = new.name_hint or old.name_hint
                 old.replace_all_uses_with(new)
-        for each in reversed(tuple(replaced)):
-            Rewriter.erase_op(each)
-        for each in tuple(host_operations(op)):
-            _retype(each)
+        for operation in reversed(tuple(replaced)):
+            Rewriter.erase_op(operation)
+        for operation in tuple(host_operations(op)):
+            _retype(operation)
         drop_workgroup_counts(op)
 
 
@@ -79,12 +81,12 @@ def _retype(operation: Operation) -> None:
         _declare(operation)
         return
     for result in operation.results:
-        Rewriter.replace_value_with_new_type(result, _held(result.type))
+        Rewriter.replace_value_with_new_type(result, _convert_type(result.type))
     for block in inner_blocks(operation):
         _retype_arguments(block)
     for name in ("function_type", "type"):
         if (type_ := operation.properties.get(name)) is not None:
-            operation.properties[name] = _held(type_)
+            operation.properties[name] = _convert_type(type_)
     if operation.name == "util.global" and _names_stream(operation):
         operation.properties.pop("initial_value")
 
@@ -97,13 +99,14 @@ def _names_stream(variable: Operation) -> bool:
 
 def _retype_arguments(block: Block) -> None:
     for argument in tuple(block.args):
-        Rewriter.replace_value_with_new_type(argument, _held(argument.type))
+        Rewriter.replace_value_with_new_type(argument, _convert_type(argument.type))
 
 
-def _held(type_: Attribute) -> Attribute:
+def _convert_type(type_: Attribute) -> Attribute:
     if isinstance(type_, FunctionType):
         return FunctionType.from_lists(
-            [_held(each) for each in type_.inputs], [_held(each) for each in type_.outputs]
+            [_convert_type(input_) for input_ in type_.inputs],
+            [_convert_type(output) for output in type_.outputs],
         )
     return TYPES.get(type_.name, type_)
 
@@ -112,8 +115,8 @@ def _declare(function: Operation) -> None:
     """Declare an external function on a command buffer; buffers follow their binding table slot."""
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs: list[Attribute] = [CommandBufferType()]
-    for each in type_.inputs:
-        inputs += [_INDEX, _held(each)] if each.name == "stream.resource" else [each]
+    for input_ in type_.inputs:
+        inputs += [_INDEX, _convert_type(input_)] if input_.name == "stream.resource" else [input_]
     declared = FuncOp.create(
         properties={
             name: function.properties[name]

@@ -67,7 +67,7 @@ from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from ..stream.kernels.exports import Kernel, Kernels, entry_points
 
 INDEX = IndexType()
@@ -81,7 +81,7 @@ KNOWN = ("alignment", "values")
 
 
 @dataclass(slots=True)
-class Uses:
+class KernelUses:
     """What the dispatches of one kernel determine about it."""
 
     kernel: Kernel
@@ -105,10 +105,10 @@ class Uses:
 
 
 @dataclass(slots=True)
-class Loaded:
+class DispatchedExecutable:
     """An executable that is dispatched: kernel uses by export, and variant names by target."""
 
-    uses: dict[Operation, Uses] = field(default_factory=dict[Operation, Uses])
+    uses: dict[Operation, KernelUses] = field(default_factory=dict[Operation, KernelUses])
     variants: dict[ExecutableTargetAttr, str] = field(
         default_factory=dict[ExecutableTargetAttr, str]
     )
@@ -121,21 +121,23 @@ class MaterializeInterfacesPass(ModulePass):
     name = "iree-hal-materialize-interfaces"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        affinities = AffinityAnalysis(ctx, op, AttributeNumbers())
+        affinities = AffinityTargets(ctx, op, AttributeNumbers())
         kernels = Kernels(op)
         sources = {
             operation.sym_name.data: operation
             for operation in op.body.block.ops
             if isinstance(operation, ExecutableSourceOp)
         }
-        loaded: dict[Operation, Loaded] = {}
+        dispatched: dict[Operation, DispatchedExecutable] = {}
         for operation in tuple(host_operations(op)):
             if isinstance(operation, CmdDispatchOp):
-                _name_variants(operation, kernels, sources, affinities, loaded)
+                _name_variants(operation, kernels, sources, affinities, dispatched)
         for operation in tuple(op.body.block.ops):
             if isinstance(operation, StreamExecutableOp | ExecutableSourceOp):
-                if operation in loaded:
-                    builder_before(operation).insert(_executable(ctx, operation, loaded[operation]))
+                if operation in dispatched:
+                    builder_before(operation).insert(
+                        _executable(ctx, operation, dispatched[operation])
+                    )
                 Rewriter.erase_op(operation)
 
 
@@ -143,8 +145,8 @@ def _name_variants(
     dispatch: CmdDispatchOp,
     kernels: Kernels,
     sources: Mapping[str, ExecutableSourceOp],
-    affinities: AffinityAnalysis,
-    loaded: dict[Operation, Loaded],
+    affinities: AffinityTargets,
+    dispatched: dict[Operation, DispatchedExecutable],
 ) -> None:
     """Make a dispatch name its kernels in the variants for its device's targets."""
     entries: list[SymbolRefAttr] = []
@@ -155,9 +157,9 @@ def _name_variants(
         if origin is None:
             entries.append(entry)
             continue
-        executable = loaded.setdefault(origin, Loaded())
+        executable = dispatched.setdefault(origin, DispatchedExecutable())
         if kernel is not None:
-            _note(dispatch, kernel, executable)
+            _record_writes(dispatch, kernel, executable)
         affinity = affinity_of(dispatch)
         if affinity is None:
             raise OperationError(
@@ -175,18 +177,20 @@ def _name_variants(
     dispatch.properties["entry_points"] = ArrayAttr(entries)
 
 
-def _note(dispatch: CmdDispatchOp, kernel: Kernel, executable: Loaded) -> None:
+def _record_writes(
+    dispatch: CmdDispatchOp, kernel: Kernel, executable: DispatchedExecutable
+) -> None:
     """Record which bindings a dispatch writes. Raises OperationError if their number is wrong."""
     written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
-    if (taken := _bindings(kernel)) != len(written):
+    if (count := _binding_count(kernel)) != len(written):
         raise OperationError(
-            dispatch, f"gives its kernel {len(written)} bindings, but it takes {taken}"
+            dispatch, f"gives its kernel {len(written)} bindings, but it takes {count}"
         )
-    uses = executable.uses.setdefault(kernel.export, Uses(kernel, written))
+    uses = executable.uses.setdefault(kernel.export, KernelUses(kernel, written))
     uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
 
 
-def _bindings(kernel: Kernel) -> int:
+def _binding_count(kernel: Kernel) -> int:
     """Return how many bindings a kernel takes."""
     block = kernel.function.regions[0].blocks.first
     if block is None:
@@ -195,7 +199,9 @@ def _bindings(kernel: Kernel) -> int:
 
 
 def _executable(
-    context: Context, origin: StreamExecutableOp | ExecutableSourceOp, loaded: Loaded
+    context: Context,
+    origin: StreamExecutableOp | ExecutableSourceOp,
+    dispatched: DispatchedExecutable,
 ) -> Operation:
     """Build the `hal` executable for one of `stream`, or for a source without targets."""
     if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
@@ -203,11 +209,12 @@ def _executable(
             origin, "has objects for some targets: expected a source that its targets compile"
         )
     for export in origin.body.block.ops:
-        if isinstance(export, ExecutableExportOfStream) and export not in loaded.uses:
+        if isinstance(export, ExecutableExportOfStream) and export not in dispatched.uses:
             kernel = Kernel.of_export(export, export)
-            loaded.uses[export] = Uses(kernel, [True] * _bindings(kernel))
+            dispatched.uses[export] = KernelUses(kernel, [True] * _binding_count(kernel))
     variants = [
-        _variant(context, origin, loaded, target, name) for target, name in loaded.variants.items()
+        _variant(context, origin, dispatched, target, name)
+        for target, name in dispatched.variants.items()
     ]
     names = ("sym_name", "sym_visibility")
     return ExecutableOp.create(
@@ -220,19 +227,21 @@ def _executable(
 def _variant(
     context: Context,
     origin: StreamExecutableOp | ExecutableSourceOp,
-    loaded: Loaded,
+    dispatched: DispatchedExecutable,
     target: ExecutableTargetAttr,
     name: str,
 ) -> Operation:
-    exports = [_export(context, uses, ordinal) for ordinal, uses in enumerate(loaded.uses.values())]
+    exports = [
+        _export(context, uses, ordinal) for ordinal, uses in enumerate(dispatched.uses.values())
+    ]
     inner: list[Operation] = []
     if isinstance(origin, ExecutableSourceOp):
         ends = ExecutableSourceEndOp
         inner += [each.clone() for each in origin.body.block.ops if not isinstance(each, ends)]
     elif (module := origin.inner_module()) is not None:
         cloned = module.clone()
-        for uses in loaded.uses.values():
-            function = _named(cloned, uses.kernel.function)
+        for uses in dispatched.uses.values():
+            function = _function_in(cloned, uses.kernel.function)
             _use_interface(context, function, uses)
         inner.append(cloned)
     variant = ExecutableVariantOp.create(
@@ -247,22 +256,22 @@ def _variant(
     return variant
 
 
-def _named(module: Operation, function: Operation) -> Operation:
+def _function_in(module: Operation, function: Operation) -> Operation:
     """Return the function of a cloned module that corresponds to a function of the original."""
     name = function.properties["sym_name"]
     operations = module.regions[0].block.ops
     return next(each for each in operations if each.properties.get("sym_name") == name)
 
 
-def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
+def _export(context: Context, uses: KernelUses, ordinal: int) -> Operation:
     export = uses.kernel.export
     region = export.workgroup_count.clone()
-    made = cast("type[IRDLOperation]", context.get_op("hal.return"))
+    hal_return = cast("type[IRDLOperation]", context.get_op("hal.return"))
     for block in region.blocks:
         if block.prev_block is None:
             block.insert_arg(DEVICE, 0)
         if block.last_op is not None and block.last_op.name == "stream.return":
-            Rewriter.replace_op(block.last_op, made.build(operands=[block.last_op.operands]))
+            Rewriter.replace_op(block.last_op, hal_return.build(operands=[block.last_op.operands]))
     variant = ExecutableExportOp.create(
         properties={
             "sym_name": export.sym_name,
@@ -277,7 +286,7 @@ def _export(context: Context, uses: Uses, ordinal: int) -> Operation:
     return variant
 
 
-def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
+def _use_interface(context: Context, function: Operation, uses: KernelUses) -> None:
     """Replace the arguments of a kernel by loads of constants and by binding subspans.
 
     The argument attributes `stream.alignment` and `stream.values` move to these operations.
@@ -286,8 +295,10 @@ def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
     builder = located_builder(InsertPoint.at_start(block), function)
     bindings = constants = 0
     for argument in tuple(block.args):
-        told = boundary_attributes(function, "arg_attrs", argument.index)
-        known = {name: told[f"stream.{name}"] for name in KNOWN if f"stream.{name}" in told}
+        attributes = boundary_attributes(function, "arg_attrs", argument.index)
+        known = {
+            name: attributes[f"stream.{name}"] for name in KNOWN if f"stream.{name}" in attributes
+        }
         if isinstance(argument.type, BindingType):
             properties = {"layout": layout, "binding": IntegerAttr(bindings, INDEX), **known}
             if not uses.written[bindings]:
@@ -311,10 +322,10 @@ def _use_interface(context: Context, function: Operation, uses: Uses) -> None:
         if not operation.name.startswith(WORKGROUP):
             continue
         kind = operation.name.rpartition(".")[2]
-        made = context.get_op(f"hal.interface.workgroup.{kind}").create(
+        query = context.get_op(f"hal.interface.workgroup.{kind}").create(
             result_types=operation.result_types, properties=dict(operation.properties)
         )
-        replace_by(operation, made)
+        replace_by(operation, query)
 
 
 def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
@@ -322,10 +333,10 @@ def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
         raise OperationError(
             operation, "takes a binding: expected only stream.binding.subspan to do so"
         )
-    made = InterfaceBindingSubspanOp.build(
+    subspan = InterfaceBindingSubspanOp.build(
         operands=[[operation.byte_offset], operation.dynamic_dims],
         result_types=[operation.result.type],
         properties=properties,
         attributes=operation.attributes,
     )
-    replace_by(operation, made)
+    replace_by(operation, subspan)

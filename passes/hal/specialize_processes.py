@@ -33,8 +33,6 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i64,
 )
-from xdsl.dialects.func import CallOp as FuncCallOp
-from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.dialects.scf import IndexSwitchOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -45,14 +43,14 @@ from ...dialects.shard.boundary import PER_PROCESS_GRID, process_devices
 from ...dialects.shard.dialect import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
-from ...dialects.util.functions import CallOp, ReturnOp
+from ...dialects.util.functions import call_like, return_like
 from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import Note, OperationError
-from ...ir.host_programs import CALLS, FUNCTIONS
+from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
-from ..stream.analysis.affinity_analysis import AffinityAnalysis
+from ..stream.analysis.affinity_targets import AffinityTargets
 from .placement.process_devices import affinity_of_device, name_of, place_processes, select_device
 
 INDEX = IndexType()
@@ -96,23 +94,23 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
     reference = device.attributes[PER_PROCESS_GRID]
     grid_name = reference.root_reference.data if isinstance(reference, SymbolRefAttr) else ""
     grid = next((each for each in module.body.block.ops if name_of(each) == grid_name), None)
-    places = None if grid is None else process_devices(grid)
-    if grid is None or places is None:
+    affinities = None if grid is None else process_devices(grid)
+    if grid is None or affinities is None:
         raise OperationError(
             device,
             f"is @{name}, the device of the processes of {reference}, which names no devices",
         )
-    analysis = AffinityAnalysis(context, module, AttributeNumbers())
+    analysis = AffinityTargets(context, module, AttributeNumbers())
     numbers: dict[object, int] = {}
-    found: list[int] = []
+    kinds: list[int] = []
     devices: list[dict[str, None]] = []
-    for place in places:
-        kind = numbers.setdefault(analysis.targets(place, grid), len(numbers))
+    for affinity in affinities:
+        kind = numbers.setdefault(analysis.targets(affinity, grid), len(numbers))
         if kind == len(devices):
             devices.append({})
-        devices[kind] |= dict.fromkeys(place.device_names())
-        found.append(kind)
-    return Kinds(grid, tuple(found), tuple(map(tuple, devices)))
+        devices[kind] |= dict.fromkeys(affinity.device_names())
+        kinds.append(kind)
+    return Kinds(grid, tuple(kinds), tuple(map(tuple, devices)))
 
 
 class Specialization:
@@ -123,7 +121,7 @@ class Specialization:
         self._device = device
         self._name = name_of(device)
         self._kinds = kinds
-        self._taken = names_in(module)
+        self._used_names = names_in(module)
 
     def apply(self) -> None:
         """Replace what is on the device by copies on the device of each kind.
@@ -133,18 +131,18 @@ class Specialization:
         """
         members = self._members()
         grid = name_of(self._kinds.grid)
-        places = [
+        devices = [
             names[0]
             if len(names) == 1
             else select_device(self._module, names, f"{grid}_device_{kind}")
             for kind, names in enumerate(self._kinds.devices)
         ]
-        self._taken |= set(places)
+        self._used_names |= set(devices)
         if members:
             kind = self._define_kind(f"{grid}_kind", members[0])
-            copies = [self._copy(members, number, place) for number, place in enumerate(places)]
-            for position, member in enumerate(members):
-                self._replace(member, [each[position] for each in copies], kind)
+            copies = [self._copy(members, device) for device in devices]
+            for member, *copies_of_member in zip(members, *copies, strict=True):
+                self._replace(member, copies_of_member, kind)
         Rewriter.erase_op(self._device)
 
     # Operations on the device
@@ -157,23 +155,23 @@ class Specialization:
             if operation.name in (*FUNCTIONS, "util.global", "util.initializer")
             and operation is not self._device
         ]
-        found = {each for each in operations if self._is_placed(each)}
-        names = {name for each in found if (name := name_of(each))}
+        members = {operation for operation in operations if self._is_placed(operation)}
+        names = {name for member in members if (name := name_of(member))}
         for operation in operations:
             if operation.name == "util.initializer" and (
-                operation in found or _uses(operation, names)
+                operation in members or _uses(operation, names)
             ):
-                found.add(operation)
+                members.add(operation)
                 # Other globals that this initializer sets, such as a tensor's size, belong to it as
                 # well.
                 names |= {
-                    root_symbol(each, "global")
-                    for each in operation.walk()
-                    if each.name == "util.global.store"
+                    root_symbol(inner, "global")
+                    for inner in operation.walk()
+                    if inner.name == GLOBAL_STORE
                 }
-        found |= {each for each in operations if name_of(each) in names}
+        members |= {operation for operation in operations if name_of(operation) in names}
         for operation in operations:
-            if operation not in found and (user := _uses(operation, names)) is not None:
+            if operation not in members and (user := _uses(operation, names)) is not None:
                 grid = self._kinds.grid
                 raise OperationError(
                     user,
@@ -181,7 +179,7 @@ class Specialization:
                     "function that does not run on its processes",
                     [Note("the grid is defined here", grid)],
                 )
-        return [operation for operation in operations if operation in found]
+        return [operation for operation in operations if operation in members]
 
     def _is_placed(self, operation: Operation) -> bool:
         return any(
@@ -198,20 +196,20 @@ class Specialization:
 
     # Copies
 
-    def _copy(self, members: Sequence[Operation], kind: int, device: str) -> list[Operation]:
+    def _copy(self, members: Sequence[Operation], device: str) -> list[Operation]:
         """Copy all members for one kind of process, with the device's name in their names."""
         names = {
             name: self._fresh(f"{name}_on_{device}")
             for member in members
             if (name := name_of(member))
         }
-        places = _DeviceReplacer(self._name, affinity_of_device(device))
+        replacer = _DeviceReplacer(self._name, affinity_of_device(device))
         copies: list[Operation] = []
         for member in members:
             copy = member.clone()
             for old, new in zip(member.walk(), copy.walk(), strict=True):
                 new.location = old.location
-                places.replace_in(new)
+                replacer.replace_in(new)
                 for reference in ("global", "callee"):
                     if (renamed := names.get(root_symbol(new, reference))) is not None:
                         new.properties[reference] = SymbolRefAttr(renamed)
@@ -221,8 +219,8 @@ class Specialization:
         return copies
 
     def _fresh(self, base: str) -> str:
-        name = fresh_name(base, self._taken)
-        self._taken.add(name)
+        name = fresh_name(base, self._used_names)
+        self._used_names.add(name)
         return name
 
     # Choice of the copy
@@ -275,14 +273,14 @@ def _uses(operation: Operation, names: set[str]) -> Operation | None:
 class _DeviceReplacer(AttributeReplacer):
     """Replaces affinities that name a device by another affinity."""
 
-    def __init__(self, name: str, place: Attribute) -> None:
+    def __init__(self, name: str, affinity: Attribute) -> None:
         super().__init__()
         self._name = name
-        self._place = place
+        self._affinity = affinity
 
     def replacement(self, attribute: Attribute) -> Attribute | None:
         is_on = isinstance(attribute, AffinityAttribute) and self._name in attribute.device_names()
-        return self._place if is_on else None
+        return self._affinity if is_on else None
 
 
 def _hide(function: Operation) -> None:
@@ -326,21 +324,13 @@ def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
     """Replace a function's body by a call of the copy for the process's kind."""
     region = function.regions[0]
     types = cast(FunctionType, function.properties["function_type"])
-    ties = function.properties.get("tied_operands")
     new = Block(arg_types=types.inputs.data)
     for old, argument in zip(region.blocks[0].args, new.args, strict=True):
         argument.name_hint = old.name_hint
 
     def call(name: str) -> Region:
-        if function.name == "func.func":
-            called: Operation = FuncCallOp(name, new.args, types.outputs.data)
-        else:
-            called = CallOp.build(
-                operands=[new.args],
-                result_types=[types.outputs.data],
-                properties={"callee": SymbolRefAttr(name), "tied_operands": ties},
-            )
-        return Region(Block([called, YieldOp(*called.results)]))
+        call = call_like(function, SymbolRefAttr(name), new.args)
+        return Region(Block([call, YieldOp(*call.results)]))
 
     switch = IndexSwitchOp(
         (load := GlobalLoadOp(kind, INDEX)).result,
@@ -349,8 +339,7 @@ def _choose(function: Operation, names: Sequence[str], kind: str) -> None:
         [call(name) for name in names[:-1]],
         types.outputs.data,
     )
-    end = FuncReturnOp if function.name == "func.func" else ReturnOp
-    new.add_ops([load, switch, end.build(operands=[switch.results])])
+    new.add_ops([load, switch, return_like(function, switch.results)])
     for operation in new.walk():
         operation.location = function.location
     for block in reversed(tuple(region.blocks)):

@@ -40,8 +40,6 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.dialects.func import CallOp as CallOfFunc
-from xdsl.dialects.func import ReturnOp as ReturnOfFunc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
@@ -51,7 +49,7 @@ from ...dialects.hal.attributes import AbiConventionAttr
 from ...dialects.hal.buffers import BufferViewDimOp, TensorAliasOp, TensorExportOp, TensorImportOp
 from ...dialects.hal.types import BufferType, BufferViewType
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
-from ...dialects.util.functions import CallOp, FuncOp, ReturnOp
+from ...dialects.util.functions import CallOp, FuncOp, ReturnOp, call_like, return_like
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, calls_in
@@ -61,7 +59,7 @@ from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import boundary_affinity
-from .conversion.rules import DEVICE, FENCE, NOT_FLAGS, Maker
+from .conversion.rules import DEVICE, FENCE, NOT_FLAGS, HalBuilder
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
@@ -92,15 +90,16 @@ class WrapEntryPointsPass(ModulePass):
                 continue
             if _is_entry_point(function, any_type=not self.inline):
                 if not self.inline or root_symbol(function, "sym_name") in called:
-                    _keep_inside(op, function, self.invocation_model)
+                    _wrap_in_call(op, function, self.invocation_model)
                 Wrapper(ctx, function, self.invocation_model).wrap()
             elif not self.inline and function.name == "util.func" and _is_import(function):
-                told = function.attributes.get("iree.abi.model")
-                model = told.data if isinstance(told, StringAttr) else self.invocation_model
-                wrap_import(ctx, op, function, waits=model == "coarse-fences")
+                attribute = function.attributes.get("iree.abi.model")
+                own = attribute.data if isinstance(attribute, StringAttr) else None
+                model = own or self.invocation_model
+                wrap_import(ctx, op, function, has_fences=model == "coarse-fences")
 
 
-def _rename_inside(module: ModuleOp, function: Operation) -> SymbolRefAttr:
+def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:
     """Give a function a new private name, which the program calls, and return it."""
     name = root_symbol(function, "sym_name")
     inside = SymbolRefAttr(fresh_name(f"_{name}", names_in(module)))
@@ -110,56 +109,55 @@ def _rename_inside(module: ModuleOp, function: Operation) -> SymbolRefAttr:
     return inside
 
 
-def _keep_inside(module: ModuleOp, function: Operation, model: Model) -> None:
+def _wrap_in_call(module: ModuleOp, function: Operation, model: Model) -> None:
     """Leave a function to the program under another name, and only call it for others."""
-    inside = _rename_inside(module, function)
-    kept = function.clone()
-    kept.location = function.location
-    kept.properties |= {
+    inside = _make_private_name(module, function)
+    private = function.clone()
+    private.location = function.location
+    private.properties |= {
         "sym_name": inside.root_reference,
         "sym_visibility": StringAttr("private"),
     }
     for name in ("arg_attrs", "res_attrs"):
-        if name in kept.properties:
-            attributes = _without_interface(kept.properties.pop(name))
+        if name in private.properties:
+            attributes = _without_interface(private.properties.pop(name))
             if attributes is not None:
-                kept.properties[name] = attributes
+                private.properties[name] = attributes
     reflection = function.attributes.get("iree.reflection")
-    kept.attributes.pop("iree.reflection", None)
-    kept.attributes[CONVENTION] = AbiConventionAttr(_convention(model == "coarse-fences"))
-    cast(Block, function.parent).insert_op_after(kept, function)
+    private.attributes.pop("iree.reflection", None)
+    private.attributes[CONVENTION] = AbiConventionAttr(_convention(model == "coarse-fences"))
+    cast(Block, function.parent).insert_op_after(private, function)
     function.attributes = {} if reflection is None else {"iree.reflection": reflection}
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
     for argument, old in zip(block.args, function.regions[0].block.args, strict=True):
         argument.name_hint = old.name_hint
-    ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
-    call = (CallOp if function.name == "util.func" else CallOfFunc).create(
-        operands=block.args, result_types=list(type_.outputs), properties={"callee": inside, **ties}
-    )
-    end = (ReturnOp if function.name == "util.func" else ReturnOfFunc).create(operands=call.results)
-    block.add_ops((call, end))
-    for made in block.ops:
-        made.location = function.location
+    call = call_like(function, inside, block.args)
+    block.add_ops((call, return_like(function, call.results)))
+    for operation in block.ops:
+        operation.location = function.location
     function.detach_region(function.regions[0])
     function.add_region(Region(block))
 
 
-def _convention(waits: bool) -> str:
-    return "coarse_fences" if waits else "synchronous"
+def _convention(has_fences: bool) -> str:
+    return "coarse_fences" if has_fences else "synchronous"
 
 
 def _is_import(function: Operation) -> bool:
     return visibility(function) == "private" and not function.regions[0].blocks
 
 
-def wrap_import(context: Context, module: ModuleOp, function: Operation, *, waits: bool) -> None:
-    """Let a function that others define take buffer views, and what calls it call one on tensors.
+def wrap_import(
+    context: Context, module: ModuleOp, function: Operation, *, has_fences: bool
+) -> None:
+    """Turn an external function into one on buffer views; callers call a wrapper on tensors.
 
-    With `waits` it takes fences, too: one for what it is given, one for what it gives.
+    With `has_fences` it takes two fences, too: one to wait for before it reads its arguments, and
+    one to signal when its results are ready.
     """
     type_ = cast(FunctionType, function.properties["function_type"])
-    inside = _rename_inside(module, function)
+    inside = _make_private_name(module, function)
     block = Block(arg_types=list(type_.inputs))
     wrapper = FuncOp.create(
         properties={
@@ -167,42 +165,43 @@ def wrap_import(context: Context, module: ModuleOp, function: Operation, *, wait
             "sym_name": inside.root_reference,
             "sym_visibility": StringAttr("private"),
         },
-        attributes={CONVENTION: AbiConventionAttr(_convention(waits))},
+        attributes={CONVENTION: AbiConventionAttr(_convention(has_fences))},
         regions=[Region(block)],
     )
     wrapper.location = function.location
     cast(Block, function.parent).insert_op_after(wrapper, function)
     builder = located_builder(InsertPoint.at_end(block), function)
-    passed: list[SSAValue] = list(block.args)
-    maker = Maker(context, function, builder, ())
+    arguments: list[SSAValue] = list(block.args)
+    hal = HalBuilder(context, function, builder, ())
     fences: list[SSAValue] = []
-    if waits:
-        (device,) = maker.make("hal.devices.get", [maker.index(0)], [DEVICE])
-        given = maker.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
-        passed = _join(passed, given[0], maker)
-        fences = [*given, *maker.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)]
+    if has_fences:
+        (device,) = hal.emit("hal.devices.get", [hal.index(0)], [DEVICE])
+        (wait,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        arguments = _signal_when_ready(arguments, wait, hal)
+        (signal,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        fences = [wait, signal]
     sizes = DimensionSizes()
-    passed = [
+    arguments = [
         value if ranked(value) is None else _export(value, sizes.dynamic_sizes(value), builder)
-        for value in passed
+        for value in arguments
     ]
     fence_types = [fence.type for fence in fences]
     outer = FunctionType.from_lists(
-        [*map(_passed, type_.inputs), *fence_types], [*map(_passed, type_.outputs)]
+        [*map(_abi_type, type_.inputs), *fence_types], [*map(_abi_type, type_.outputs)]
     )
     ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
     call = CallOp.create(
-        operands=[*passed, *fences],
+        operands=[*arguments, *fences],
         result_types=list(outer.outputs),
         properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
     )
     builder.insert(call)
     returned: list[SSAValue] = []
-    for value, wanted in zip(call.results, type_.outputs, strict=True):
-        if isinstance(wanted, TensorType):
-            tensor = cast(Tensor, wanted)
+    for value, output in zip(call.results, type_.outputs, strict=True):
+        if isinstance(output, TensorType):
+            tensor = cast(Tensor, output)
             operation = TensorImportOp.build(
-                operands=[value, passed_sizes(value, tensor, builder), fences[1:], ()],
+                operands=[value, _view_sizes(value, tensor, builder), fences[1:], ()],
                 result_types=[tensor],
                 properties={"target_encoding": tensor},
             )
@@ -215,14 +214,14 @@ def wrap_import(context: Context, module: ModuleOp, function: Operation, *, wait
     function.attributes[STUB] = UnitAttr()
 
 
-def _join(values: list[SSAValue], fence: SSAValue, maker: Maker) -> list[SSAValue]:
+def _signal_when_ready(values: list[SSAValue], fence: SSAValue, hal: HalBuilder) -> list[SSAValue]:
     """Signal a fence once the tensors among some values are ready."""
     tensors = [value for value in values if ranked(value) is not None]
     if not tensors:
-        maker.make("hal.fence.signal", [fence])
+        hal.emit("hal.fence.signal", [fence])
         return values
     types = [value.type for value in tensors]
-    ready = iter(maker.make("hal.tensor.barrier", [tensors, fence], [types]))
+    ready = iter(hal.emit("hal.tensor.barrier", [tensors, fence], [types]))
     return [value if ranked(value) is None else next(ready) for value in values]
 
 
@@ -235,13 +234,13 @@ def _export(value: SSAValue, dims: Sequence[SSAValue], builder: Builder) -> SSAV
     return builder.insert(operation).target
 
 
-def passed_sizes(passed: SSAValue, tensor: Tensor, builder: Builder) -> list[SSAValue]:
-    """The dynamic sizes of a tensor in a buffer that is passed."""
+def _view_sizes(view: SSAValue, tensor: Tensor, builder: Builder) -> list[SSAValue]:
+    """Emit the dynamic sizes of a tensor in a buffer view."""
     dynamic: list[SSAValue] = []
     for dimension, size in enumerate(tensor.get_shape()):
         if size == DYNAMIC_INDEX:
             operation = BufferViewDimOp.create(
-                operands=[passed],
+                operands=[view],
                 result_types=[INDEX],
                 properties={"index": IntegerAttr(dimension, INDEX)},
             )
@@ -255,7 +254,7 @@ def _is_entry_point(function: Operation, *, any_type: bool) -> bool:
     type_ = cast(FunctionType, function.properties["function_type"])
     if any_type or function.name == "func.func":
         return True
-    return any(isinstance(one, TensorType) for one in (*type_.inputs, *type_.outputs))
+    return any(isinstance(each, TensorType) for each in (*type_.inputs, *type_.outputs))
 
 
 class Wrapper:
@@ -264,11 +263,11 @@ class Wrapper:
     def __init__(self, context: Context, function: Operation, model: Model) -> None:
         self._context = context
         self._function = function
-        self._waits = model == "coarse-fences"
+        self._has_fences = model == "coarse-fences"
         self._fences: list[SSAValue] = []
         """One that arguments wait for, and one that results signal."""
         self._type = cast(FunctionType, function.properties["function_type"])
-        self._declaration = ("async" if self._waits else "sync") + declaration(function)
+        self._declaration = ("async" if self._has_fences else "sync") + declaration(function)
         self._outputs: dict[int, SSAValue] = {}
         """For result numbers, the buffers in which these results are stored."""
 
@@ -280,7 +279,7 @@ class Wrapper:
         """
         function = self._function
         region = function.regions[0]
-        if self._waits:
+        if self._has_fences:
             entry = region.blocks[0]
             self._fences = [entry.insert_arg(FENCE, len(entry.args)) for _ in range(2)]
         self._find_outputs(region.blocks[0])
@@ -294,8 +293,8 @@ class Wrapper:
             "sym_visibility": StringAttr("public"),
             "sym_name": function.properties["sym_name"],
             "function_type": FunctionType.from_lists(
-                [*map(_passed, self._type.inputs), *(fence.type for fence in self._fences)],
-                [_passed(type_) for type_ in self._type.outputs],
+                [*map(_abi_type, self._type.inputs), *(fence.type for fence in self._fences)],
+                [_abi_type(type_) for type_ in self._type.outputs],
             ),
         }
         if self._type.outputs:
@@ -307,10 +306,10 @@ class Wrapper:
                 kept = ArrayAttr([*entries, *[DictionaryAttr({})] * len(self._fences)])
             if kept is not None:
                 properties[name] = kept
-        told = function.attributes.get("iree.reflection")
-        reflection = dict(told.data) if isinstance(told, DictionaryAttr) else {}
+        attribute = function.attributes.get("iree.reflection")
+        reflection = dict(attribute.data) if isinstance(attribute, DictionaryAttr) else {}
         reflection["iree.abi.declaration"] = StringAttr(self._declaration)
-        if self._waits:
+        if self._has_fences:
             reflection["iree.abi.model"] = StringAttr("coarse-fences")
         attributes: dict[str, Attribute] = {
             **function.attributes,
@@ -321,14 +320,14 @@ class Wrapper:
         new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
         replace_by(function, new)
 
-    def _told(self, group: str, index: int, name: str, default: Attribute) -> Attribute:
+    def _abi_attribute(self, group: str, index: int, name: str, default: Attribute) -> Attribute:
         """Return an `iree.abi` attribute of an argument or result."""
         return boundary_attributes(self._function, group, index).get(f"iree.abi.{name}", default)
 
     def _find_outputs(self, block: Block) -> None:
         """Find the arguments in which results are stored."""
         for index, argument in enumerate(block.args):
-            output = self._told("arg_attrs", index, "output", UnitAttr())
+            output = self._abi_attribute("arg_attrs", index, "output", UnitAttr())
             if isinstance(output, IntegerAttr):
                 if not isinstance(argument.type, BufferType | BufferViewType):
                     raise OperationError(
@@ -348,22 +347,24 @@ class Wrapper:
                 raise OperationError(
                     self._function, f"takes an encoded tensor, which a caller cannot pass: {tensor}"
                 )
-            passed = block.insert_arg(BUFFER_VIEW, index)
-            passed.name_hint = argument.name_hint
-            imported = self._import(passed, tensor, index, builder)
+            view = block.insert_arg(BUFFER_VIEW, index)
+            view.name_hint = argument.name_hint
+            imported = self._import(view, tensor, index, builder)
             imported.name_hint = argument.name_hint
             argument.replace_all_uses_with(imported)
             block.erase_arg(argument)
 
-    def _import(self, passed: SSAValue, tensor: Tensor, index: int, builder: Builder) -> SSAValue:
-        told = boundary_attributes(self._function, "arg_attrs", index)
+    def _import(self, view: SSAValue, tensor: Tensor, index: int, builder: Builder) -> SSAValue:
+        attributes = boundary_attributes(self._function, "arg_attrs", index)
         operation = TensorImportOp.build(
-            operands=[passed, passed_sizes(passed, tensor, builder), self._fences[:1], ()],
+            operands=[view, _view_sizes(view, tensor, builder), self._fences[:1], ()],
             result_types=[tensor],
             properties={
-                "target_encoding": self._told("arg_attrs", index, "encoding", tensor),
-                "name": self._told("arg_attrs", index, "name", StringAttr(f"input{index}")),
-                "consume": UnitAttr() if "iree.abi.consume" in told else None,
+                "target_encoding": self._abi_attribute("arg_attrs", index, "encoding", tensor),
+                "name": self._abi_attribute(
+                    "arg_attrs", index, "name", StringAttr(f"input{index}")
+                ),
+                "consume": UnitAttr() if "iree.abi.consume" in attributes else None,
                 "affinity": boundary_affinity(self._function, "arg_attrs", index),
             },
         )
@@ -378,8 +379,8 @@ class Wrapper:
             else self._stored(value, index, sizes.dynamic_sizes(value), end, builder)
             for index, value in enumerate(end.operands)
         ]
-        maker = Maker(self._context, end, builder, ())
-        ready = _join(values, self._fences[1], maker) if self._fences else values
+        hal = HalBuilder(self._context, end, builder, ())
+        ready = _signal_when_ready(values, self._fences[1], hal) if self._fences else values
         returned = [
             value
             if ranked(value) is None
@@ -396,7 +397,7 @@ class Wrapper:
         end: Operation,
         builder: Builder,
     ) -> SSAValue:
-        """A result in the buffer that a caller passes for it, if there is one."""
+        """Return a result in the buffer that a caller passes for it, if there is one."""
         if tensor_encoding(value.type) is not None:
             raise OperationError(
                 end, f"returns an encoded tensor, which a caller cannot read: {value.type}"
@@ -417,15 +418,17 @@ class Wrapper:
             operands=[value, dims],
             result_types=[BUFFER_VIEW],
             properties={
-                "source_encoding": self._told("res_attrs", index, "encoding", value.type),
-                "name": self._told("res_attrs", index, "name", StringAttr(f"output{index}")),
+                "source_encoding": self._abi_attribute("res_attrs", index, "encoding", value.type),
+                "name": self._abi_attribute(
+                    "res_attrs", index, "name", StringAttr(f"output{index}")
+                ),
                 "affinity": boundary_affinity(self._function, "res_attrs", index),
             },
         )
         return builder.insert(operation).target
 
 
-def _passed(type_: Attribute) -> Attribute:
+def _abi_type(type_: Attribute) -> Attribute:
     """Return the type that a caller sees."""
     return BUFFER_VIEW if isinstance(type_, TensorType) else type_
 
@@ -450,15 +453,15 @@ def declaration(function: Operation) -> str:
     return f" func @{name}({inputs}) -> ({outputs})"
 
 
-def _declared(function: Operation, group: str, types: tuple[Attribute, ...], what: str) -> str:
+def _declared(function: Operation, group: str, types: tuple[Attribute, ...], kind: str) -> str:
     texts: list[str] = []
     for index, type_ in enumerate(types):
-        told = dict(boundary_attributes(function, group, index))
-        name = told.pop("iree.abi.name", None)
-        text = f"%{name.data if isinstance(name, StringAttr) else f'{what}{index}'}: {type_}"
-        if told:
+        attributes = dict(boundary_attributes(function, group, index))
+        name = attributes.pop("iree.abi.name", None)
+        text = f"%{name.data if isinstance(name, StringAttr) else f'{kind}{index}'}: {type_}"
+        if attributes:
             stream = StringIO()
-            Printer(stream=stream).print_attr_dict(told)
+            Printer(stream=stream).print_attr_dict(attributes)
             text += f" {stream.getvalue()}"
         texts.append(text)
     return ", ".join(texts)

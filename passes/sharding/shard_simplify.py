@@ -34,7 +34,7 @@ from ...sharding.collectives import (
     ALL_REDUCE,
     ALL_SLICE,
     ALL_TO_ALL,
-    BROADCAST,
+    COLLECTIVES,
     PURE_COLLECTIVES,
     RECV,
     REDUCE_SCATTER,
@@ -179,10 +179,6 @@ def _fold_gather(operation: Operation) -> SSAValue | None:
     return None
 
 
-_BRINGS_THE_SAME = frozenset(row.operation for row in (ALL_REDUCE, ALL_GATHER, BROADCAST))
-"""Collectives that give all devices of a group the same result."""
-
-
 def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
     """Return whether processes that differ only along `axes` are known to hold the same value.
 
@@ -201,7 +197,7 @@ def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
             return False
         if operation.name in PURE_COLLECTIVES and grid_name(operation) == grid:
             group = frozenset(axes_of(operation))
-            if operation.name in _BRINGS_THE_SAME:
+            if COLLECTIVES[operation.name].replicates:
                 left -= group
             elif left & group:
                 return False

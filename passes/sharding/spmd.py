@@ -11,7 +11,10 @@ from ..manager.named_pipeline import NamedPipeline, default_passes
 
 @dataclass(frozen=True)
 class SpmdPass(NamedPipeline):
-    """Import annotations, give every tensor a sharding, partition, and simplify."""
+    """Import annotations, give every tensor a sharding, partition, and simplify.
+
+    Loops then carry scalars instead of tensors of rank 0, and count where they can.
+    """
 
     name = "spmd"
 
@@ -27,4 +30,6 @@ class SpmdPass(NamedPipeline):
             "shard-complete",
             "shard-partition",
             "shard-simplify",
+            "linalg-detensorize",
+            "scf-uplift-while-to-for",
         )

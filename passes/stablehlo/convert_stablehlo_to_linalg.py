@@ -62,6 +62,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for an op that cannot be converted."""
     # Imported here because programs without StableHLO do not need these modules.
     from xdsl.transforms.common_subexpression_elimination import cse
+    from xdsl.transforms.dead_code_elimination import region_dce
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
@@ -77,6 +78,8 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     drop_factors_of_one(module)
     # JAX computes common subexpressions of two gradients twice.
     cse(module)
+    # Propagation would split what the program does for results without uses.
+    region_dce(module.body)
     for name in _RULES:
         import_module(f".{name}", __package__)
     for operation in module.body.block.ops:

@@ -30,16 +30,16 @@ class AnnotateConstantTransientSizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {symbol_name(each): each for each in op.body.block.ops}
         for function in tuple(functions.values()):
-            told = function.attributes.get(REFLECTION)
-            if function.name not in FUNCTIONS or not isinstance(told, DictionaryAttr):
+            reflection = function.attributes.get(REFLECTION)
+            if function.name not in FUNCTIONS or not isinstance(reflection, DictionaryAttr):
                 continue
-            query = told.data.get(SIZE)
+            query = reflection.data.get(SIZE)
             if isinstance(query, SymbolRefAttr):
                 size = _constant_result(functions.get(query.root_reference.data))
                 if size is not None:
                     number = IntegerAttr.from_index_int_value(size)
                     function.attributes[REFLECTION] = DictionaryAttr(
-                        {**told.data, f"{SIZE}.constant": number}
+                        {**reflection.data, f"{SIZE}.constant": number}
                     )
 
 

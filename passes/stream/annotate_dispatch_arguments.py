@@ -56,39 +56,39 @@ class AnnotateDispatchArgumentsPass(ModulePass):
 
 
 def _annotate(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
-    numbers = iter(zip(*(each.uniform_operands for each in dispatches), strict=True))
-    offsets = iter(zip(*(each.resource_offsets for each in dispatches), strict=True))
-    told: list[Attribute] = []
+    numbers = iter(zip(*(dispatch.uniform_operands for dispatch in dispatches), strict=True))
+    offsets = iter(zip(*(dispatch.resource_offsets for dispatch in dispatches), strict=True))
+    arg_attrs: list[Attribute] = []
     for argument in block.args:
         known = dict(boundary_attributes(function, "arg_attrs", argument.index))
         if isinstance(argument.type, BindingType):
-            given = next(offsets, ())
-            known |= _alignment(given, resource_limits(dispatches[0]).alignment)
+            operands = next(offsets, ())
+            known |= _alignment(operands, resource_limits(dispatches[0]).alignment)
         else:
-            given = next(numbers, ())
+            operands = next(numbers, ())
             if isinstance(argument.type, IndexType):
-                known |= _alignment(given, 1)
-            known |= _values(given)
-        told.append(DictionaryAttr(known))
-    function.properties["arg_attrs"] = ArrayAttr(told)
+                known |= _alignment(operands, 1)
+            known |= _values(operands)
+        arg_attrs.append(DictionaryAttr(known))
+    function.properties["arg_attrs"] = ArrayAttr(arg_attrs)
 
 
-def _values(given: Sequence[SSAValue]) -> dict[str, Attribute]:
+def _values(operands: Sequence[SSAValue]) -> dict[str, Attribute]:
     """Return the `stream.values` entry if all operands have known possible constants."""
-    if not all(isinstance(each.type, IndexType | IntegerType) for each in given):
+    if not all(isinstance(operand.type, IndexType | IntegerType) for operand in operands):
         return {}
-    found = [constants for each in given if (constants := possible_constants(each)) is not None]
-    if len(found) != len(given):
+    found = [possible_constants(operand) for operand in operands]
+    if None in found:
         return {}
-    distinct = dict.fromkeys(chain.from_iterable(found))
-    return {VALUES: ArrayAttr(sorted(distinct, key=lambda each: each.value.data))}
+    distinct = dict.fromkeys(chain.from_iterable(constants or () for constants in found))
+    return {VALUES: ArrayAttr(sorted(distinct, key=lambda constant: constant.value.data))}
 
 
-def _alignment(given: Sequence[SSAValue], of_zero: int) -> dict[str, Attribute]:
+def _alignment(operands: Sequence[SSAValue], of_zero: int) -> dict[str, Attribute]:
     """Return the `stream.alignment` entry: a power of two that divides all operands.
 
     `of_zero` is used if all operands are 0.
     """
-    divisor = gcd(*(integer_facts(each).divisor for each in given))
+    divisor = gcd(*(integer_facts(operand).divisor for operand in operands))
     power = divisor & -divisor if divisor else of_zero
     return {ALIGNMENT: IntegerAttr(power, IndexType())} if power > 1 else {}

@@ -46,26 +46,26 @@ class AnnotateDispatchAssumptionsPass(ModulePass):
 
 
 def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:
-    columns = list(zip(*(each.uniform_operands for each in dispatches), strict=True))
+    columns = list(zip(*(dispatch.uniform_operands for dispatch in dispatches), strict=True))
     pairs = [
         (argument, facts)
-        for argument, given in zip(uniform_arguments(block), columns, strict=True)
+        for argument, operands in zip(uniform_arguments(block), columns, strict=True)
         if isinstance(argument.type, IndexType | IntegerType)
-        and (facts := [integer_facts(each) for each in given]) != [UNKNOWN] * len(given)
+        and (facts := [integer_facts(operand) for operand in operands]) != [UNKNOWN] * len(operands)
     ]
     if not pairs:
         return
     arguments = [argument for argument, _ in pairs]
-    made = AssumeIntOp.build(
+    assume = AssumeIntOp.build(
         operands=[arguments],
-        result_types=[[each.type for each in arguments]],
+        result_types=[[argument.type for argument in arguments]],
         properties={
             "assumptions": ArrayAttr(ArrayAttr(map(_assumption, facts)) for _, facts in pairs)
         },
     )
-    located_builder(InsertPoint.at_start(block), function).insert(made)
-    for argument, assumed in zip(arguments, made.results, strict=True):
-        argument.replace_uses_with_if(assumed, lambda use: use.operation is not made)
+    located_builder(InsertPoint.at_start(block), function).insert(assume)
+    for argument, assumed in zip(arguments, assume.results, strict=True):
+        argument.replace_uses_with_if(assumed, lambda use: use.operation is not assume)
 
 
 def _assumption(facts: IntegerFacts) -> IntAssumptionAttr:

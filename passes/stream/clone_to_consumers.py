@@ -19,15 +19,13 @@ from xdsl.ir import Attribute, Operation, Use
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import own_affinity
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import CONSTANTS, host_operations
 from ...ir.locations import builder_before
 from ...ir.rules import Rules
 
-MADE_OF_NOTHING = frozenset(
+WITHOUT_INPUTS = CONSTANTS | frozenset(
     {
-        "arith.constant",
         "flow.tensor.alloca",
-        "flow.tensor.constant",
         "flow.tensor.empty",
         "flow.tensor.splat",
         "stream.async.alloca",
@@ -36,7 +34,7 @@ MADE_OF_NOTHING = frozenset(
         "stream.tensor.splat",
     }
 )
-MADE_OF_ONE = frozenset(
+WITH_ONE_INPUT = frozenset(
     {
         "flow.tensor.bitcast",
         "flow.tensor.clone",
@@ -62,51 +60,51 @@ class CloneToConsumersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # Go from readers to producers, so that a producer is cloned for each clone of its reader.
         for operation in reversed(tuple(host_operations(op))):
-            if _is_free(operation):
+            if _is_clonable(operation):
                 _clone(operation)
 
 
-def _is_free(operation: Operation) -> bool:
+def _is_clonable(operation: Operation) -> bool:
     """Return whether an operation can run on any device at no more than the cost of its result."""
     if own_affinity(operation) is not None or len(operation.results) != 1:
         return False
     if operation.results[0].type.name not in STORED:
         return False
-    if operation.name in MADE_OF_ONE:
-        maker = operation.operands[0].owner
-        return isinstance(maker, Operation) and _is_free(maker)
-    return operation.name in MADE_OF_NOTHING
+    if operation.name in WITH_ONE_INPUT:
+        owner = operation.operands[0].owner
+        return isinstance(owner, Operation) and _is_clonable(owner)
+    return operation.name in WITHOUT_INPUTS
 
 
 def _clone(operation: Operation) -> None:
     """Keep an operation for the first device that reads it, and clone it for each other one."""
     readers: dict[Attribute, list[Use]] = {}
     for use in operation.results[0].uses:
-        place = reading_place.get(use.operation.name, _place)(use.operation)
-        if place is not None:
-            readers.setdefault(place, []).append(use)
+        affinity = reading_affinity.get(use.operation.name, _affinity)(use.operation)
+        if affinity is not None:
+            readers.setdefault(affinity, []).append(use)
     for uses in list(readers.values())[1:]:
         clone = builder_before(operation).insert(operation.clone())
         for use in uses:
             use.operation.operands[use.index] = clone.results[0]
 
 
-reading_place = Rules[Callable[[Operation], Attribute | None]]()
+reading_affinity = Rules[Callable[[Operation], Attribute | None]]()
 """The device on which an operation reads its operands, by name. Others read where they run."""
 
 
-def _place(operation: Operation) -> Attribute | None:
+def _affinity(operation: Operation) -> Attribute | None:
     """Return the device of an operation, or of all its readers if it can run anywhere."""
     own = own_affinity(operation)
-    if own is not None or not _is_free(operation):
+    if own is not None or not _is_clonable(operation):
         return own
     users = {use.operation for use in operation.results[0].uses}
-    places = {reading_place.get(user.name, _place)(user) for user in users}
-    return places.pop() if len(places) == 1 else None
+    affinities = {reading_affinity.get(user.name, _affinity)(user) for user in users}
+    return affinities.pop() if len(affinities) == 1 else None
 
 
-@reading_place("flow.tensor.transfer", "stream.async.transfer")
+@reading_affinity("flow.tensor.transfer", "stream.async.transfer")
 def _receiver(operation: Operation) -> Attribute | None:
     """Return the target of a transfer, where a tensor without inputs is made in its place."""
     targets = (operation.properties.get(name) for name in ("target_affinity", "target"))
-    return next((each for each in targets if each is not None), None)
+    return next((target for target in targets if target is not None), None)

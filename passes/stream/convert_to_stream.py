@@ -25,12 +25,13 @@ from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import constant_index
+from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
 from .conversion import boundary, control_flow, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
-from .conversion.host import CONVERTED, Host, conversion, dynamic_count, operands_of
+from .conversion.host import CONVERTED, Host, conversion, operands_of
 from .conversion.outside import convert_declarations
 from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
 
@@ -61,8 +62,8 @@ class ConvertToStreamPass(ModulePass):
 def uses_tensors(function: Operation) -> bool:
     """Return whether a function has tensors, or channels, which are converted with them."""
     type_ = function.properties.get("function_type")
-    passed = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
-    return any(isinstance(each, CONVERTED) for each in passed) or any(
+    types = (*type_.inputs, *type_.outputs) if isinstance(type_, FunctionType) else ()
+    return any(isinstance(each, CONVERTED) for each in types) or any(
         isinstance(value.type, CONVERTED)
         for operation in function.walk()
         for value in (*operation.operands, *operation.results)
@@ -84,15 +85,15 @@ def asks_for_sizes(function: Operation) -> bool:
 def _transfer(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
     stored, target = host.stored(source, operation), operation.properties["target"]
-    moved = transfer(stored, host.held_at(source), target, site.builder)
+    moved = transfer(stored, host.affinity_of(source), target, site.builder)
     host.store(operation.results[0], moved)
 
 
 @conversion("flow.tensor.barrier")
 def _barrier(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
-    there = Site(site.builder, operation.properties["target"])
-    resource = there.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
+    target = Site(site.builder, operation.properties["target"])
+    resource = target.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
     host.store(operation.results[0], replace(stored, resource=resource))
 
 
@@ -107,7 +108,7 @@ def _tie(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.encode")
 def _encode(host: Host, operation: Operation, site: Site) -> None:
     source, result = operation.operands[0], operation.results[0]
-    stored = host.brought(source, operation, site)
+    stored = host.transferred(source, operation, site)
     source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
     size = site.size_of(require_ranked(operation, result.type), dims)
     encoded = site.make(
@@ -122,8 +123,8 @@ def _encode(host: Host, operation: Operation, site: Site) -> None:
 @conversion("arith.constant", "flow.tensor.constant")
 def _constant(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    made = site.constant(operation.properties["value"], tensor)
-    host.store(operation.results[0], transfer(made, site.place, site.place, site.builder))
+    constant = site.constant(operation.properties["value"], tensor)
+    host.store(operation.results[0], transfer(constant, site.affinity, site.affinity, site.builder))
 
 
 @conversion("flow.tensor.empty", "tensor.empty")
@@ -153,8 +154,8 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
         raise OperationError(operation, f"reads an element of {source.type}: decode it first")
-    stored, held_at = host.stored(source, operation), host.held_at(source)
-    reachable = transfer(stored, held_at, None, site.builder, STAGING)
+    stored = host.stored(source, operation)
+    reachable = transfer(stored, host.affinity_of(source), None, site.builder, STAGING)
     load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
 
 
@@ -164,13 +165,10 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
         raise OperationError(operation, "asks for a dimension that is not a known one")
-    size = tensor.get_shape()[index]
-    known = (
-        host.stored(source, operation).dims[dynamic_count(tensor, index)]
-        if size < 0
-        else constant_index(size, site.builder)
-    )
-    operation.results[0].replace_all_uses_with(known)
+    size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
+    if isinstance(size, int):
+        size = constant_index(size, site.builder)
+    operation.results[0].replace_all_uses_with(size)
 
 
 @conversion("util.global.load")
@@ -184,8 +182,8 @@ def _load_global(host: Host, operation: Operation, site: Site) -> None:
 @conversion("util.global.store")
 def _store_global(host: Host, operation: Operation, site: Site) -> None:
     value = operation.operands[0]
-    stored, place = host.stored(value, operation), host.held_at(value)
-    if not host.variables.store(operation, stored, place, site.builder):
+    stored, affinity = host.stored(value, operation), host.affinity_of(value)
+    if not host.variables.store(operation, stored, affinity, site.builder):
         raise OperationError(
             operation, f"stores to {_global(operation)}, which is no tensor global"
         )

@@ -7,6 +7,7 @@ the sum of transient storage a minimum.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -44,8 +45,8 @@ class DumpStatisticsPass(ModulePass):
     """The file to write to; `-` for standard output, empty for standard error."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        usage = ProgramStatistics.of(op)
-        lines = _csv(usage) if self.output_format == "csv" else _pretty(usage)
+        statistics = ProgramStatistics.of(op)
+        lines = _csv(statistics) if self.output_format == "csv" else _pretty(statistics)
         text = "\n".join(lines) + "\n"
         if not self.output_file:
             write_pass_output(text)
@@ -64,34 +65,33 @@ class DumpStatisticsPass(ModulePass):
 class ProgramStatistics:
     """The resources of a program and the operations that use them. Sizes are in bytes."""
 
-    module: ModuleOp
     constants: int = 0
     variables: int = 0
     constant_bytes: int = 0
     transient_bytes: int = 0
     transient_is_open: bool = False
     """Whether the size of some transient storage is not known."""
-    counts: dict[str, int] = field(default_factory=dict[str, int])
+    counts: Counter[str] = field(default_factory=Counter[str])
     """Number of operations in the host program by name."""
     executes: list[CmdExecuteOp] = field(default_factory=list[CmdExecuteOp])
     executables: list[ExecutableOp] = field(default_factory=list[ExecutableOp])
 
     @classmethod
     def of(cls, module: ModuleOp) -> ProgramStatistics:
-        usage = cls(module)
-        usage.executables = [
+        statistics = cls()
+        statistics.executables = [
             each for each in module.body.block.ops if isinstance(each, ExecutableOp)
         ]
         for operation in host_operations(module):
-            usage._add(operation)
-        return usage
+            statistics._add(operation)
+        return statistics
 
     def count(self, name: str) -> int:
         """Return the number of operations `stream.NAME`."""
-        return self.counts.get(f"stream.{name}", 0)
+        return self.counts[f"stream.{name}"]
 
     def _add(self, operation: Operation) -> None:
-        self.counts[operation.name] = self.counts.get(operation.name, 0) + 1
+        self.counts[operation.name] += 1
         if operation.name == "util.global":
             type_ = operation.properties["type"]
             lifetime = type_.lifetime.data if isinstance(type_, ResourceType) else ""
@@ -117,33 +117,36 @@ def _bytes_of(constant: Operation) -> int:
     return prod(type_.get_shape()) * (-(-width // 8))
 
 
-def _pretty(usage: ProgramStatistics) -> Iterator[str]:
+def _pretty(statistics: ProgramStatistics) -> Iterator[str]:
     yield from _heading("Aggregate Statistics (static, whole-program)")
-    minimum = "minimum " if usage.transient_is_open else ""
-    transient, constant = usage.transient_bytes, usage.constant_bytes
+    minimum = "minimum " if statistics.transient_is_open else ""
+    transient, constant = statistics.transient_bytes, statistics.constant_bytes
     rows = (
-        ("Constants", f"{usage.constants}, estimated storage of {_size(constant)}"),
-        ("Variables", f"{usage.variables}, (TBD) {_size(0)}"),
-        ("D->H Syncs", str(usage.count("timepoint.await"))),
-        ("Submissions", f"{len(usage.executes)}, using cumulative {minimum}{_size(transient)}"),
-        ("DMA Fills", str(usage.count("cmd.fill"))),
-        ("DMA Copies", str(usage.count("cmd.copy"))),
-        ("Collectives", str(usage.count("cmd.collective"))),
-        ("Dispatches", str(usage.count("cmd.dispatch"))),
-        ("Async Calls", str(usage.count("cmd.call"))),
-        ("Executables", f"{len(usage.executables)}{_reuse(usage)}"),
+        ("Constants", f"{statistics.constants}, estimated storage of {_size(constant)}"),
+        ("Variables", f"{statistics.variables}, (TBD) {_size(0)}"),
+        ("D->H Syncs", str(statistics.count("timepoint.await"))),
+        (
+            "Submissions",
+            f"{len(statistics.executes)}, using cumulative {minimum}{_size(transient)}",
+        ),
+        ("DMA Fills", str(statistics.count("cmd.fill"))),
+        ("DMA Copies", str(statistics.count("cmd.copy"))),
+        ("Collectives", str(statistics.count("cmd.collective"))),
+        ("Dispatches", str(statistics.count("cmd.dispatch"))),
+        ("Async Calls", str(statistics.count("cmd.call"))),
+        ("Executables", f"{len(statistics.executables)}{_reuse(statistics)}"),
     )
     yield "//"
     yield from (f"// {name:>11}: {text}" for name, text in rows)
     yield "//"
     for title in ("Constants / Variables", "Synchronization", "Streams"):
         yield from (*_heading(title), *_NOTHING_MORE)
-    for execute in usage.executes:
+    for execute in statistics.executes:
         parent = execute.parent_op()
         title = f"stream.cmd.execute {'' if parent is None else parent.name}"
         yield from (*_heading(title, THIN_RULE), f"// {_path(execute)}", *_NOTHING_MORE)
     yield from (*_heading("Executables"), *_NOTHING_MORE)
-    for executable in usage.executables:
+    for executable in statistics.executables:
         for export in _exports(executable):
             title = f"{export.name} @{symbol_name(executable)}::@{export.sym_name.data}"
             path = _path(export.function() or export)
@@ -163,12 +166,12 @@ def _size(count: int) -> str:
     return f"{count} B ({count / MEBIBYTE:.2f} MiB)"
 
 
-def _reuse(usage: ProgramStatistics) -> str:
+def _reuse(statistics: ProgramStatistics) -> str:
     """Return the share of dispatches beyond one per executable, as text."""
-    dispatches = usage.count("cmd.dispatch")
+    dispatches = statistics.count("cmd.dispatch")
     if not dispatches:
         return ""
-    return f", {round((1 - len(usage.executables) / dispatches) * 100)}% reuse"
+    return f", {round((1 - len(statistics.executables) / dispatches) * 100)}% reuse"
 
 
 def _exports(executable: Operation) -> Iterator[ExecutableExportOp]:
@@ -187,27 +190,27 @@ def _path(operation: Operation) -> str:
     return " > ".join(reversed(names))
 
 
-def _csv(usage: ProgramStatistics) -> Iterator[str]:
+def _csv(statistics: ProgramStatistics) -> Iterator[str]:
     yield from _csv_heading("Aggregate Statistics (static, whole-program)")
     columns = {
-        "Constants": usage.constants,
-        "Constant Size": usage.constant_bytes,
-        "Variables": usage.variables,
+        "Constants": statistics.constants,
+        "Constant Size": statistics.constant_bytes,
+        "Variables": statistics.variables,
         "Variable Size": 0,
-        "Awaits": usage.count("timepoint.await"),
-        "Submissions": len(usage.executes),
-        "Transient Size": usage.transient_bytes,
-        "Fills": usage.count("cmd.fill"),
-        "Copies": usage.count("cmd.copy"),
-        "Dispatches": usage.count("cmd.dispatch"),
-        "Async Calls": usage.count("cmd.call"),
-        "Executables": len(usage.executables),
+        "Awaits": statistics.count("timepoint.await"),
+        "Submissions": len(statistics.executes),
+        "Transient Size": statistics.transient_bytes,
+        "Fills": statistics.count("cmd.fill"),
+        "Copies": statistics.count("cmd.copy"),
+        "Dispatches": statistics.count("cmd.dispatch"),
+        "Async Calls": statistics.count("cmd.call"),
+        "Executables": len(statistics.executables),
     }
     yield _quoted(columns)
     yield ",".join(map(str, columns.values()))
     yield ""
     yield from _csv_heading("Execution")
-    for execute in usage.executes:
+    for execute in statistics.executes:
         yield f"; {_path(execute)}"
         yield _quoted(_COMMAND_COLUMNS)
         yield from _commands(execute.body.block, 0)

@@ -43,44 +43,45 @@ class ElideTimepointsPass(ModulePass):
 def _elide(block: Block, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
     """Elide timepoints in a block, given those that each one covers and those already reached."""
 
-    def by(timepoint: SSAValue) -> Timepoints:
+    def covered_by(timepoint: SSAValue) -> Timepoints:
         return covered.get(timepoint, frozenset()) | {timepoint}
 
     for operation in tuple(block.ops):
         if isinstance(operation, TimepointJoinOp):
-            waits = [each for each in dict.fromkeys(operation.operands) if each not in reached]
+            waits = [t for t in dict.fromkeys(operation.operands) if t not in reached]
             needed = [
-                each for each in waits if all(each is o or each not in by(o) for o in waits)
+                timepoint
+                for timepoint in waits
+                if not any(
+                    timepoint in covered_by(other) for other in waits if other is not timepoint
+                )
             ] or [operation.operands[0]]
             if len(needed) == 1:
-                operation.result_timepoint.replace_all_uses_with(needed[0])
-                Rewriter.erase_op(operation)
+                Rewriter.replace_op(operation, [], needed)
                 continue
             operation.operands = needed
-            covered[operation.result_timepoint] = frozenset().union(*map(by, needed))
+            covered[operation.result_timepoint] = frozenset().union(*map(covered_by, needed))
         elif isinstance(operation, TimepointImmediateOp):
             reached |= {operation.result_timepoint}
         elif isinstance(operation, TimepointAwaitOp):
-            reached = _awaited(operation, reached, by(operation.await_timepoint))
+            reached = _awaited(operation, reached, covered_by(operation.await_timepoint))
         else:
-            _note(operation, covered, reached)
+            _record(operation, covered, reached)
 
 
 def _awaited(wait: TimepointAwaitOp, reached: Timepoints, covered: Timepoints) -> Timepoints:
     """Return the timepoints reached after an await; erase the await if it waits for nothing."""
     if wait.await_timepoint in reached:
-        for result, operand in zip(wait.results_, wait.resource_operands, strict=True):
-            result.replace_all_uses_with(operand)
-        Rewriter.erase_op(wait)
+        Rewriter.replace_op(wait, [], wait.resource_operands)
     return reached | covered
 
 
-def _note(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
+def _record(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
     """Record what the timepoints of an operation cover; process the regions of host operations."""
     if operation.name.startswith("stream."):
         waits = values(operation, "await_timepoint")
-        found = reached.union(waits, *(covered.get(each, ()) for each in waits))
-        covered |= {result: found for result in operation.results if result.type == TIMEPOINT}
+        reached = reached.union(waits, *(covered.get(timepoint, ()) for timepoint in waits))
+        covered |= {result: reached for result in operation.results if result.type == TIMEPOINT}
         return
     for inner in inner_blocks(operation):
         _elide(inner, covered, reached)

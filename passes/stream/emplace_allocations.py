@@ -34,6 +34,8 @@ MOVABLE = frozenset(
     f"stream.async.{name}"
     for name in ("alloca", "clone", "constant", "copy", "dispatch", "fill", "slice", "splat")
 ) | {UPDATE}
+REBUILT = frozenset({"operandSegmentSizes", "tied_operands"})
+"""Properties of a dispatch that change with its operands."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class EmplaceAllocationsPass(ModulePass):
 
 
 def _emplace(dispatch: AsyncDispatchOp) -> None:
-    """Emplace the results of a dispatch, up to the first that is not just copied to one place."""
+    """Emplace the results of a dispatch, up to the first that is not just copied to one range."""
     updates: dict[int, Operation] = {}
     for index, tie in enumerate(ties_of(dispatch, len(dispatch.results))):
         if tie != UNTIED:
@@ -60,10 +62,10 @@ def _emplace(dispatch: AsyncDispatchOp) -> None:
         updates[index] = update
     if not updates:
         return
-    made = _with_places(dispatch, updates)
-    replace_by(dispatch, made)
+    emplaced = _with_target_ranges(dispatch, updates)
+    replace_by(dispatch, emplaced)
     for index, update in updates.items():
-        update.results[0].replace_all_uses_with(made.results[index])
+        update.results[0].replace_all_uses_with(emplaced.results[index])
         Rewriter.erase_op(update)
 
 
@@ -82,7 +84,7 @@ def _runs_with(update: Operation, dispatch: Operation) -> bool:
     return affinity_of(update) == affinity_of(dispatch)
 
 
-def _place(update: Operation) -> tuple[SSAValue, ...]:
+def _target_range(update: Operation) -> tuple[SSAValue, ...]:
     """Return the target of an update, its size, and the offset, end and length of the range."""
     names = ("target", "target_size", "target_offset", "target_end", "update_size")
     return tuple(values(update, name)[0] for name in names)
@@ -92,39 +94,41 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
     """Move the computation of an update's range in front of a dispatch, if possible."""
     block = dispatch.parent
     assert block is not None
-    order = {each: number for number, each in enumerate(block.ops)}
-    found: set[Operation] = set()
-    pending = list(_place(update))
+    order = {operation: number for number, operation in enumerate(block.ops)}
+    moved: set[Operation] = set()
+    pending = list(_target_range(update))
     while pending:
-        maker = pending.pop().owner
-        if not isinstance(maker, Operation) or maker.parent is not block or maker in found:
+        owner = pending.pop().owner
+        if not isinstance(owner, Operation) or owner.parent is not block or owner in moved:
             continue
-        if order[maker] < order[dispatch]:
+        if order[owner] < order[dispatch]:
             continue
-        if maker is dispatch or not _is_movable(maker):
+        if owner is dispatch or not _is_movable(owner):
             return False
-        found.add(maker)
-        pending += values_read(maker)
-    for each in sorted(found, key=order.__getitem__):
-        each.detach()
-        block.insert_op_before(each, dispatch)
+        moved.add(owner)
+        pending += values_read(owner)
+    for operation in sorted(moved, key=order.__getitem__):
+        operation.detach()
+        block.insert_op_before(operation, dispatch)
     return True
 
 
-def _is_movable(maker: Operation) -> bool:
+def _is_movable(operation: Operation) -> bool:
     """Return whether an operation only computes a value; async ones do before copy-on-write."""
-    return maker.name in MOVABLE or is_side_effect_free(maker)
+    return operation.name in MOVABLE or is_side_effect_free(operation)
 
 
-def _with_places(dispatch: AsyncDispatchOp, updates: dict[int, Operation]) -> AsyncDispatchOp:
+def _with_target_ranges(
+    dispatch: AsyncDispatchOp, updates: dict[int, Operation]
+) -> AsyncDispatchOp:
     """Return a dispatch that writes some results to the ranges of updates."""
-    places = {index: _place(update) for index, update in updates.items()}
-    columns = list(zip(*places.values(), strict=True))
+    ranges = {index: _target_range(update) for index, update in updates.items()}
+    columns = list(zip(*ranges.values(), strict=True))
     ties = list(ties_of(dispatch, len(dispatch.results)))
-    for number, index in enumerate(places):
+    for number, index in enumerate(ranges):
         ties[index] = len(dispatch.resource_operands) + number
     untouched: Iterable[tuple[int, SSAValue]] = enumerate(dispatch.result_sizes)
-    sizes = [places[index][1] if index in places else size for index, size in untouched]
+    sizes = [ranges[index][1] if index in ranges else size for index, size in untouched]
     return AsyncDispatchOp.build(
         operands=[
             dispatch.workload,
@@ -137,12 +141,8 @@ def _with_places(dispatch: AsyncDispatchOp, updates: dict[int, Operation]) -> As
         ],
         result_types=[dispatch.result_types],
         properties={
-            **{name: value for name, value in dispatch.properties.items() if _is_kept(name)},
+            **{name: value for name, value in dispatch.properties.items() if name not in REBUILT},
             "tied_operands": tied_operands(ties),
         },
         attributes=dict(dispatch.attributes),
     )
-
-
-def _is_kept(name: str) -> bool:
-    return name not in ("tied_operands", "operandSegmentSizes")

@@ -6,6 +6,7 @@ what it loads to the type that it computes with, and extends what it stores.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,14 +21,12 @@ from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding
 from ...dialects.iree_encoding.layouts import PackedStorageAttr
 from ...dialects.iree_tensor_ext import DispatchTensor
 from ...ir.locations import builder_before, located_builder
+from ...ir.rules import Rules
 from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind
 
 CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
 """Conversions by name, in classes that take tensors as well as scalars."""
-
-LOADS = ("iree_tensor_ext.dispatch.tensor.load", "flow.dispatch.tensor.load")
-STORES = ("iree_tensor_ext.dispatch.tensor.store", "flow.dispatch.tensor.store")
 
 
 @dataclass(frozen=True)
@@ -40,21 +39,22 @@ class EncodeDeviceTensorsPass(ModulePass):
         for executable in op.body.block.ops:
             if executable.name == "stream.executable":
                 for operation in tuple(executable.walk()):
-                    _encode(operation)
+                    if (rule := encoding_rule.get(operation.name)) is not None:
+                        rule(operation)
 
 
-def _encode(operation: Operation) -> None:
-    if operation.name == "stream.binding.subspan":
-        bound = operation.results[0].type
-        if isinstance(bound, DispatchTensor):
-            stored = stored_type(bound.bound_type)
-            if stored != bound.bound_type:
-                new = bound.new([bound.access, stored])
-                Rewriter.replace_value_with_new_type(operation.results[0], new)
-    elif operation.name in LOADS:
-        _encode_load(operation)
-    elif operation.name in STORES:
-        _encode_store(operation)
+encoding_rule = Rules[Callable[[Operation], None]]()
+"""Rules that give operations of kernels the element types of memory, by operation name."""
+
+
+@encoding_rule("stream.binding.subspan")
+def _encode_subspan(operation: Operation) -> None:
+    bound = operation.results[0].type
+    if isinstance(bound, DispatchTensor):
+        stored = stored_type(bound.bound_type)
+        if stored != bound.bound_type:
+            new = bound.new([bound.access, stored])
+            Rewriter.replace_value_with_new_type(operation.results[0], new)
 
 
 def stored_type(type_: Attribute) -> Attribute:
@@ -81,6 +81,7 @@ def _is_packed(type_: Attribute) -> bool:
     return isinstance(tensor_encoding(cast(Tensor, bound)), PackedStorageAttr)
 
 
+@encoding_rule("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
 def _encode_load(operation: Operation) -> None:
     """Load the stored type, then truncate."""
     result = operation.results[0]
@@ -96,6 +97,7 @@ def _encode_load(operation: Operation) -> None:
     result.replace_uses_with_if(truncated.results[0], lambda use: use.operation is not truncated)
 
 
+@encoding_rule("flow.dispatch.tensor.store", "iree_tensor_ext.dispatch.tensor.store")
 def _encode_store(operation: Operation) -> None:
     """Extend, then store."""
     value = operation.operands[0]

@@ -92,18 +92,18 @@ def encode_operations(operations: Sequence[Operation]) -> None:
 
     Raises OperationError, and leaves the program unchanged, if one of them cannot be replaced.
     """
-    planned = Planned()
+    replacements = Replacements()
     try:
         for operation in operations:
             if (rule := lowering.get(operation.name)) is not None:
-                planned.add(operation, rule)
+                replacements.add(operation, rule)
     except OperationError:
-        planned.undo()
+        replacements.undo()
         raise
-    planned.apply()
+    replacements.apply()
 
 
-class Planned:
+class Replacements:
     """The replacements of operations.
 
     They are inserted beside the originals, which are only erased when all replacements have been
@@ -111,51 +111,49 @@ class Planned:
     """
 
     def __init__(self) -> None:
-        self.made: list[Operation] = []
-        self._replacements: dict[Operation, Sequence[SSAValue]] = {}
-        self._becomes: dict[SSAValue, SSAValue] = {}
+        self.operations: list[Operation] = []
+        """The operations that replace others."""
+        self.values: dict[SSAValue, SSAValue] = {}
+        """For each replaced value, the value that replaces it."""
+        self._results: dict[Operation, Sequence[SSAValue]] = {}
 
     def add(self, operation: Operation, rule: Rule) -> None:
         """Build the replacement of an operation. Raises OperationError if there is none."""
         builder = HostBuilder(InsertPoint.before(operation), self)
-        first = len(self.made)
+        first = len(self.operations)
         try:
             results = rule(operation, builder)
         except ValueError as error:
             # An unresolved encoding, a size that overflows, or an unknown element type.
             raise OperationError(operation, str(error)) from error
-        for made in self.made[first:]:
-            made.location = operation.location
+        for new in self.operations[first:]:
+            new.location = operation.location
         # The result may be that of an earlier load, which is replaced as well.
-        results = [self._becomes.get(result, result) for result in results]
-        self._replacements[operation] = results
-        self._becomes.update(zip(operation.results, results, strict=True))
-
-    def known(self, value: SSAValue) -> IndexOrInt:
-        """Return the constant that a value is or is replaced by, else the value."""
-        amount = known(self._becomes.get(value, value))
-        return amount if isinstance(amount, int) else value
+        results = [self.values.get(result, result) for result in results]
+        self._results[operation] = results
+        self.values.update(zip(operation.results, results, strict=True))
 
     def undo(self) -> None:
-        for operation in reversed(self.made):
+        for operation in reversed(self.operations):
             Rewriter.erase_op(operation)
 
     def apply(self) -> None:
-        for operation, results in self._replacements.items():
+        for operation, results in self._results.items():
             Rewriter.replace_op(operation, [], results)
 
 
 class HostBuilder(Builder):
     """Builds the replacement of one operation."""
 
-    def __init__(self, place: InsertPoint, planned: Planned) -> None:
-        super().__init__(place, operation_insertion_handler=[planned.made.append])
-        self._planned = planned
+    def __init__(self, point: InsertPoint, replacements: Replacements) -> None:
+        super().__init__(point, operation_insertion_handler=[replacements.operations.append])
+        self._replacements = replacements
         self.indices = BuilderIndices(self)
 
     def known(self, value: SSAValue) -> IndexOrInt:
         """Return the constant that a value is or is replaced by, else the value."""
-        return self._planned.known(value)
+        amount = known(self._replacements.values.get(value, value))
+        return amount if isinstance(amount, int) else value
 
 
 # Sizes and ranges
@@ -259,15 +257,15 @@ def run_of_bytes(
 # Operations
 
 
-def _becomes(
+def _build_on_bytes(
     operation: Operation,
-    made: type[IRDLOperation],
+    op_class: type[IRDLOperation],
     operands: Sequence[IndexOrInt],
     builder: HostBuilder,
     **properties: Attribute,
 ) -> Sequence[SSAValue]:
     """Insert an operation on bytes with the results and affinity of one on tensors."""
-    new = made.build(
+    new = op_class.build(
         operands=[builder.indices.index(operand) for operand in operands],
         result_types=operation.result_types,
         properties={"affinity": operation.properties.get("affinity"), **properties},
@@ -289,7 +287,7 @@ def _size_of(op: TensorSizeOfOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.empty")
 def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
-    return _becomes(op, AsyncAllocaOp, [op.result_size], builder)
+    return _build_on_bytes(op, AsyncAllocaOp, [op.result_size], builder)
 
 
 @lowering("stream.tensor.constant")
@@ -300,7 +298,7 @@ def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     else:
         value = _stored_constant(op.value)
         plain_tensor(op, tensor)
-    return _becomes(
+    return _build_on_bytes(
         op,
         AsyncConstantOp,
         [storage_size(tensor, tuple(op.result_encoding_dims), builder)],
@@ -319,7 +317,7 @@ def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
     packed: list[int] = []
     for first in range(0, len(numbers), 8 // bits):
         in_byte = numbers[first : first + 8 // bits]
-        packed.append(sum(number << place * bits for place, number in enumerate(in_byte)))
+        packed.append(sum(number << position * bits for position, number in enumerate(in_byte)))
     return DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(packed)]), packed)
 
 
@@ -345,7 +343,7 @@ def _unsigned(constant: DenseIntOrFPElementsAttr[Any], bits: int) -> list[int]:
 @lowering("stream.tensor.splat")
 def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
     elements = elements_of(op, require_ranked(op, op.result_encoding))
-    return _becomes(
+    return _build_on_bytes(
         op,
         AsyncSplatOp,
         [pattern(op.value, elements.stored_bits, op, builder), op.result_size],
@@ -356,11 +354,11 @@ def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.clone")
 def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
     """A copy; none where the bytes stay where they are, since operations do not change operands."""
-    maker = op.source.owner
-    made_on = maker.properties.get("affinity") if isinstance(maker, Operation) else None
-    if op.source.type == op.result.type and op.affinity in (None, made_on):
+    owner = op.source.owner
+    affinity = owner.properties.get("affinity") if isinstance(owner, Operation) else None
+    if op.source.type == op.result.type and op.affinity in (None, affinity):
         return (op.source,)
-    return _becomes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
+    return _build_on_bytes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
 
 
 @lowering("stream.tensor.slice")
@@ -377,7 +375,7 @@ def _slice(op: TensorSliceOp, builder: HostBuilder) -> Results:
         is_written=False,
     )
     end = builder.indices.add(start, builder.known(op.result_size))
-    return _becomes(
+    return _build_on_bytes(
         op, AsyncSliceOp, [op.source, op.source_size, start, end, op.result_size], builder
     )
 
@@ -397,7 +395,7 @@ def _fill(op: TensorFillOp, builder: HostBuilder) -> Results:
             builder,
             is_written=True,
         )
-    return _becomes(
+    return _build_on_bytes(
         op,
         AsyncFillOp,
         [
@@ -426,7 +424,7 @@ def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
         is_written=True,
     )
     end = builder.indices.add(start, builder.known(op.update_size))
-    return _becomes(
+    return _build_on_bytes(
         op,
         AsyncUpdateOp,
         [op.target, op.target_size, start, end, op.update, op.update_size],
@@ -437,17 +435,17 @@ def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.load")
 def _load(op: TensorLoadOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
-    at = position_of(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
+    index = position_of(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
     elements = elements_of(op, tensor)
-    return [elements.load(op, op.source, op.source_size, at, builder)]
+    return [elements.load(op, op.source, op.source_size, index, builder)]
 
 
 @lowering("stream.tensor.store")
 def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.target_encoding)
-    at = position_of(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
+    index = position_of(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
     elements = elements_of(op, tensor)
-    return [elements.store(op, op.value, op.target, op.target_size, at, builder)]
+    return [elements.store(op, op.value, op.target, op.target_size, index, builder)]
 
 
 @lowering("stream.tensor.dispatch")

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, ModuleOp, i32
@@ -85,9 +86,9 @@ def _fused(dispatches: Sequence[CmdDispatchOp], count: int) -> Bindings:
     """Return which of the bindings are fused."""
     bindings: Bindings = []
     for index in range(count):
-        for one in bindings:
-            if all(_is_same(dispatch, one[0], index) for dispatch in dispatches):
-                one.append(index)
+        for fused in bindings:
+            if all(_is_same(dispatch, fused[0], index) for dispatch in dispatches):
+                fused.append(index)
                 break
         else:
             bindings.append([index])
@@ -108,13 +109,15 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
     """Change a kernel's arguments to bindings, their offsets and its operands, in this order."""
     old, numbers = _bindings(block), uniform_arguments(block)
 
-    def told_of(argument: BlockArgument) -> Attribute:
+    def attributes_of(argument: BlockArgument) -> Attribute:
         return DictionaryAttr(boundary_attributes(function, "arg_attrs", argument.index))
 
     count = len(bindings)
-    order = [index for one in bindings for index in one]
-    told: list[Attribute] = [DictionaryAttr({})] * count
-    told += [told_of(old[index]) for index in order] + [told_of(each) for each in numbers]
+    order = [index for fused in bindings for index in fused]
+    arg_attrs: list[Attribute] = [DictionaryAttr({})] * count
+    arg_attrs += [attributes_of(old[index]) for index in order] + [
+        attributes_of(each) for each in numbers
+    ]
     new = [block.insert_arg(BindingType(), index) for index in range(count)]
     offsets = [block.insert_arg(IndexType(), count + index) for index in range(len(order))]
     moved = [block.insert_arg(each.type, len(block.args)) for each in numbers]
@@ -122,15 +125,15 @@ def _shift_bindings(function: Operation, block: Block, bindings: Bindings) -> No
         argument.name_hint = number.name_hint
         number.replace_all_uses_with(argument)
     of_index = dict(zip(order, offsets, strict=True))
-    for binding, one in zip(new, bindings, strict=True):
-        binding.name_hint = old[one[0]].name_hint
-        for index in one:
+    for binding, fused in zip(new, bindings, strict=True):
+        binding.name_hint = old[fused[0]].name_hint
+        for index in fused:
             for use in tuple(old[index].uses):
                 _shift(use.operation, of_index[index])
             old[index].replace_all_uses_with(binding)
     for argument in (*old, *numbers):
         block.erase_arg(argument)
-    retype_kernel(function, block, told)
+    retype_kernel(function, block, arg_attrs)
 
 
 def _shift(subspan: Operation, offset: SSAValue) -> None:
@@ -142,10 +145,12 @@ def _shift(subspan: Operation, offset: SSAValue) -> None:
 def _bind_whole(dispatch: CmdDispatchOp, bindings: Bindings) -> None:
     """Make a dispatch bind whole resources, and pass offsets before its other operands."""
     zero = constant_index(0, builder_before(group_around(dispatch)))
-    firsts = [one[0] for one in bindings]
+    firsts = [fused[0] for fused in bindings]
     sizes = [dispatch.resource_sizes[index] for index in firsts]
-    offsets = [dispatch.resource_offsets[index] for one in bindings for index in one]
-    accesses = [reduce(int.__or__, (_access(dispatch, index) for index in one)) for one in bindings]
+    offsets = [dispatch.resource_offsets[index] for index in chain.from_iterable(bindings)]
+    accesses = [
+        reduce(int.__or__, (_access(dispatch, index) for index in fused)) for fused in bindings
+    ]
     numbers = [*offsets, *dispatch.uniform_operands]
     resources = [dispatch.resources[index] for index in firsts]
     replace_dispatch(

@@ -1,7 +1,7 @@
 """Assign offsets to the slices of `stream.resource.pack`, as constants or arithmetic.
 
 Slices of static sizes overlap if their lifetimes do not. Dynamic sizes cannot be compared: such a
-slice reuses the place of one of the same size value whose lifetime has ended, and otherwise starts
+slice reuses the range of one of the same size value whose lifetime has ended, and otherwise starts
 where the last one ends. Offsets are multiples of 64, or of what `stream.resources` says.
 """
 
@@ -38,15 +38,15 @@ class LayoutSlicesPass(ModulePass):
 
 @dataclass(slots=True)
 class Bin:
-    """A place for slices of one dynamic size, and the lifetimes for which it is taken."""
+    """A range for slices of one dynamic size, and the lifetimes of the slices in it."""
 
     offset: IndexOrInt
-    taken: list[Lifetime]
+    lifetimes: list[Lifetime]
 
     def is_free(self, lifetime: Lifetime) -> bool:
-        """Return whether the place is free during a lifetime."""
+        """Return whether the range is free during a lifetime."""
         first, last = lifetime
-        return all(end < first or last < start for start, end in self.taken)
+        return all(end < first or last < start for start, end in self.lifetimes)
 
 
 def _lay_out(pack: ResourcePackOp) -> None:
@@ -70,18 +70,18 @@ def _lay_out(pack: ResourcePackOp) -> None:
         if isinstance(size, int):
             continue
         same = bins.setdefault(size, [])
-        place = next((each for each in same if each.is_free(lifetimes[number])), None)
-        if place is None:
+        bin_ = next((other for other in same if other.is_free(lifetimes[number])), None)
+        if bin_ is None:
             if size not in strides:
                 align = AlignOp.build(
                     operands=[size, indices.index(alignment)], result_types=[size.type]
                 )
                 strides[size] = builder.insert(align).results[0]
-            place = Bin(end, [])
-            same.append(place)
+            bin_ = Bin(end, [])
+            same.append(bin_)
             end = indices.add(end, strides[size])
-        place.taken.append(lifetimes[number])
-        offsets[number] = place.offset
+        bin_.lifetimes.append(lifetimes[number])
+        offsets[number] = bin_.offset
     pack.total_length.replace_all_uses_with(indices.index(indices.add(base, end)))
     for number, result in enumerate(pack.packed_offsets):
         result.replace_all_uses_with(indices.index(indices.add(base, offsets[number])))

@@ -77,24 +77,24 @@ def _dispatch(operation: Operation) -> str:
     name = operation.name.rpartition(".")[2]
     symbol = f"__builtin_{name}_i64"
     affinity = own_affinity(operation)
-    place = () if name == "splat" else values(operation, "target")
+    target = () if name == "splat" else values(operation, "target")
     columns = [
-        [values(operation, f"target_{part}")[0]] if place else []
+        [values(operation, f"target_{part}")[0]] if target else []
         for part in ("size", "offset", "end", "length")
     ]
-    length = columns[-1][0] if place else values(operation, "result_size")[0]
+    length = columns[-1][0] if target else values(operation, "result_size")[0]
     count = _count(operation, length)
     dispatch = AsyncDispatchOp.build(
         operands=[
             [count],
-            [*place, values(operation, "value")[0], count],
+            [*target, values(operation, "value")[0], count],
             *columns,
-            values(operation, "target_size" if place else "result_size"),
+            values(operation, "target_size" if target else "result_size"),
         ],
         result_types=[operation.result_types],
         properties={
             "entry_points": ArrayAttr([SymbolRefAttr(symbol, [symbol])]),
-            "tied_operands": tied_operands([0 if place else UNTIED]),
+            "tied_operands": tied_operands([0 if target else UNTIED]),
             **({} if affinity is None else {"affinity": affinity}),
         },
     )
@@ -111,13 +111,13 @@ def _count(operation: Operation, length: SSAValue) -> SSAValue:
 
 def _add_kernels(context: Context, module: ModuleOp, names: list[str]) -> None:
     """Insert executables at the start of the module unless it has them already."""
-    there = {symbol_name(each) for each in module.body.block.ops}
+    existing = {symbol_name(operation) for operation in module.body.block.ops}
     first = module.body.block.first_op
     for name in names:
-        if f"__builtin_{name}_i64" in there or first is None:
+        if f"__builtin_{name}_i64" in existing or first is None:
             continue
         text = _KERNEL.format(name=name, arguments=_ARGUMENTS[name])
-        made = parse_module(context, Source(text, f"<__builtin_{name}_i64>")).body.block.ops
-        for each in tuple(made):
-            each.detach()
-            module.body.block.insert_op_before(each, first)
+        parsed = parse_module(context, Source(text, f"<__builtin_{name}_i64>"))
+        for operation in tuple(parsed.body.block.ops):
+            operation.detach()
+            module.body.block.insert_op_before(operation, first)

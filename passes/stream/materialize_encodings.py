@@ -39,7 +39,7 @@ from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
 from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import require_ranked, shape_of
-from .analysis.affinity_analysis import AffinityAnalysis
+from .analysis.affinity_targets import AffinityTargets
 from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
 from .kernels.bindings import (
@@ -51,8 +51,8 @@ from .kernels.bindings import (
     whole_tensor,
 )
 
-Place = tuple[TargetSolver, ...] | Attribute
-Key = tuple[Attribute, Attribute, Place]
+CompiledFor = tuple[TargetSolver, ...] | Attribute
+Key = tuple[Attribute, Attribute, CompiledFor]
 """Source type, result type, and what the kernel is compiled for."""
 
 
@@ -76,7 +76,7 @@ class Relayouts:
     """The relayout kernels of a module."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
-        self._affinities = AffinityAnalysis(context, module, AttributeNumbers())
+        self._affinities = AffinityTargets(context, module, AttributeNumbers())
         self._operations = KERNEL_OPERATIONS[spelling_of(module)]
         self._point = InsertPoint.at_start(module.body.block)
         self._taken = names_in(module)
@@ -122,7 +122,7 @@ class Relayouts:
         replace_by(operation, dispatch)
         return dispatch
 
-    def _runs_on(self, operation: Operation) -> Place:
+    def _runs_on(self, operation: Operation) -> CompiledFor:
         """Return the targets of an operation, or its affinity if they are not known yet."""
         affinity = affinity_of(operation)
         if affinity is None:

@@ -20,10 +20,10 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_encoding, with_encoding
 from ...dialects.stream.affinity import AFFINITY
-from ...ir.host_programs import CALLS, host_operations
+from ...ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.symbols import root_symbol, symbols_in
 
-READS = ("util.global.load", "util.global.address")
+READS = (GLOBAL_LOAD, "util.global.address")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _stored(initializer: Operation) -> tuple[str, ...]:
     return tuple(
         root_symbol(operation, "global")
         for operation in initializer.walk()
-        if operation.name == "util.global.store"
+        if operation.name == GLOBAL_STORE
     )
 
 
@@ -95,7 +95,7 @@ def _text(initializer: Operation, names: tuple[str, ...]) -> str:
     for operation in copy.walk():
         for name, value in operation.properties.items():
             operation.properties[name] = _stored_as(value)
-        if operation.name == "util.global.store":
+        if operation.name == GLOBAL_STORE:
             number = names.index(root_symbol(operation, "global"))
             operation.properties["global"] = SymbolRefAttr(f"global_{number}")
     stream = StringIO()

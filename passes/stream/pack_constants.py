@@ -69,7 +69,7 @@ class PackConstantsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.resource.constants":
-                Packing(ctx, operation).replace()
+                ConstantPacker(ctx, operation).replace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Constant:
     value: Attribute
 
 
-class Packing:
+class ConstantPacker:
     """Builds the buffers, resources and parameter loads for the constants of one operation."""
 
     def __init__(self, context: Context, operation: Operation) -> None:
@@ -93,7 +93,7 @@ class Packing:
         self._operation = operation
         self._builder = builder_before(operation)
         self._limits = resource_limits(operation)
-        self._place = {"affinity": operation.properties.get("affinity")}
+        self._properties = {"affinity": operation.properties.get("affinity")}
 
     def replace(self) -> None:
         """Replace the operation.
@@ -103,48 +103,48 @@ class Packing:
         """
         *results, done = self._operation.results
         values = cast("ArrayAttr[Attribute]", self._operation.properties["values"])
-        rows = [
+        all_constants = [
             Constant(result, size, _known_size(self._operation, size), value)
             for result, size, value in zip(results, self._operation.operands, values, strict=True)
         ]
-        here = [row for row in rows if not isinstance(row.value, NamedParameter)]
-        ready = [self._pack(chunk) for chunk in self._chunks(here)]
+        known = [c for c in all_constants if not isinstance(c.value, NamedParameter)]
+        ready = [self._pack(chunk) for chunk in self._chunks(known)]
         scopes: dict[Attribute, list[Constant]] = {}
-        for row in rows:
-            if isinstance(row.value, NamedParameter):
-                scopes.setdefault(row.value.scope, []).append(row)
+        for constant in all_constants:
+            if isinstance(constant.value, NamedParameter):
+                scopes.setdefault(constant.value.scope, []).append(constant)
         for parameters in scopes.values():
-            writable = any(_is_written(row) for row in parameters)
+            writable = any(_is_written(constant) for constant in parameters)
             for chunk in self._chunks(parameters) if writable else (parameters,):
                 ready.append(self._gather(chunk) if writable else self._load(chunk))
         done.replace_all_uses_with(joined(ready, self._builder))
         Rewriter.erase_op(self._operation)
 
-    def _chunks(self, rows: Sequence[Constant]) -> Iterator[list[Constant]]:
+    def _chunks(self, constants: Sequence[Constant]) -> Iterator[list[Constant]]:
         """Yield the constants of each resource, as many as fit into its largest size."""
         chunk: list[Constant] = []
-        for row in rows:
+        for constant in constants:
             largest = self._limits.largest
-            if chunk and largest is not None and self._total([*chunk, row]) > largest:
+            if chunk and largest is not None and self._total([*chunk, constant]) > largest:
                 yield chunk
                 chunk = []
-            chunk.append(row)
+            chunk.append(constant)
         if chunk:
             yield chunk
 
-    def _total(self, rows: Sequence[Constant]) -> int:
-        return sum(aligned(row.length, self._limits.alignment) for row in rows)
+    def _total(self, constants: Sequence[Constant]) -> int:
+        return sum(aligned(constant.length, self._limits.alignment) for constant in constants)
 
-    def _offsets(self, rows: Sequence[Constant]) -> list[SSAValue]:
-        lengths = [aligned(row.length, self._limits.alignment) for row in rows]
+    def _offsets(self, constants: Sequence[Constant]) -> list[SSAValue]:
+        lengths = [aligned(constant.length, self._limits.alignment) for constant in constants]
         starts = accumulate(lengths[:-1], initial=0)
         return [constant_index(start, self._builder) for start in starts]
 
-    def _pack(self, rows: Sequence[Constant]) -> SSAValue:
+    def _pack(self, constants: Sequence[Constant]) -> SSAValue:
         """Upload constants of the program; return the timepoint when they are available."""
         alignment = self._limits.alignment
-        value = _composite(self._operation, rows, alignment)
-        total = constant_index(self._total(rows), self._builder)
+        value = _composite(self._operation, constants, alignment)
+        total = constant_index(self._total(constants), self._builder)
         buffer = self._builder.insert(
             BufferConstantOp.build(
                 result_types=[BufferType()],
@@ -152,26 +152,29 @@ class Packing:
             )
         ).result
         start = joined((), self._builder)
-        if any(_is_written(row) for row in rows):
-            resource, ready = self._read(buffer, total, rows[0].result.type, start, self._builder)
+        if any(_is_written(constant) for constant in constants):
+            resource, ready = self._read(
+                buffer, total, constants[0].result.type, start, self._builder
+            )
         else:
-            resource, ready = self._map(buffer, total, rows[0].result.type, start)
-        self._part(resource, total, rows, self._offsets(rows))
+            resource, ready = self._map(buffer, total, constants[0].result.type, start)
+        self._part(resource, total, constants, self._offsets(constants))
         return ready
 
     def _part(
         self,
         resource: SSAValue,
         total: SSAValue,
-        rows: Sequence[Constant],
+        constants: Sequence[Constant],
         offsets: Sequence[SSAValue],
     ) -> None:
         """Replace constants by ranges of a resource."""
-        for row, offset in zip(rows, offsets, strict=True):
+        for constant, offset in zip(constants, offsets, strict=True):
             part = ResourceSubviewOp.build(
-                operands=[resource, total, offset, row.size], result_types=[row.result.type]
+                operands=[resource, total, offset, constant.size],
+                result_types=[constant.result.type],
             )
-            row.result.replace_all_uses_with(self._builder.insert(part).results[0])
+            constant.result.replace_all_uses_with(self._builder.insert(part).results[0])
 
     def _map(
         self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
@@ -181,16 +184,16 @@ class Packing:
             ResourceTryMapOp.build(
                 operands=[buffer, constant_index(0, self._builder), total],
                 result_types=[i1, type_],
-                properties=self._place,
+                properties=self._properties,
             )
         )
-        there, read = Block([YieldOp(start, mapped.results[1])]), Block()
-        inner = located_builder(InsertPoint.at_end(read), self._operation)
-        resource, copied = self._read(buffer, total, type_, start, inner)
-        inner.insert(YieldOp(copied, resource))
-        chosen = IfOp(mapped.results[0], [TIMEPOINT, type_], [there], [read])
-        ready, found = self._builder.insert(chosen).results
-        return found, ready
+        then, otherwise = Block([YieldOp(start, mapped.results[1])]), Block()
+        inner = located_builder(InsertPoint.at_end(otherwise), self._operation)
+        resource, timepoint = self._read(buffer, total, type_, start, inner)
+        inner.insert(YieldOp(timepoint, resource))
+        choice = IfOp(mapped.results[0], [TIMEPOINT, type_], [then], [otherwise])
+        ready, resource = self._builder.insert(choice).results
+        return resource, ready
 
     def _read(
         self,
@@ -204,7 +207,9 @@ class Packing:
         resource = self._allocate(total, type_, builder)
         zero = constant_index(0, builder)
         file = FileConstantOp.build(
-            operands=[buffer, total, zero, total], result_types=[FileType()], properties=self._place
+            operands=[buffer, total, zero, total],
+            result_types=[FileType()],
+            properties=self._properties,
         )
         first = builder.insert(ConstantOp(IntegerAttr(0, i64))).result
         read = FileReadOp.build(
@@ -218,7 +223,7 @@ class Packing:
                 [start],
             ],
             result_types=[TIMEPOINT],
-            properties=self._place,
+            properties=self._properties,
         )
         return resource, builder.insert(read).results[0]
 
@@ -226,69 +231,72 @@ class Packing:
         alloc = ResourceAllocOp.build(
             operands=[size],
             result_types=[type_],
-            properties={**self._place, "uninitialized": UnitAttr()},
+            properties={**self._properties, "uninitialized": UnitAttr()},
         )
         return builder.insert(alloc).results[0]
 
-    def _load(self, rows: Sequence[Constant]) -> SSAValue:
+    def _load(self, constants: Sequence[Constant]) -> SSAValue:
         """Load parameters of one scope; return the timepoint when they are available."""
-        sizes = [row.size for row in rows]
+        sizes = [constant.size for constant in constants]
         load = self._parameters(
-            "load", rows, [sizes, []], [[row.result.type for row in rows], TIMEPOINT]
+            "load",
+            constants,
+            [sizes, []],
+            [[constant.result.type for constant in constants], TIMEPOINT],
         )
-        for row, loaded in zip(rows, load.results, strict=False):
-            row.result.replace_all_uses_with(loaded)
+        for constant, loaded in zip(constants, load.results, strict=False):
+            constant.result.replace_all_uses_with(loaded)
         return load.results[-1]
 
-    def _gather(self, rows: Sequence[Constant]) -> SSAValue:
+    def _gather(self, constants: Sequence[Constant]) -> SSAValue:
         """Gather parameters of one scope into a writable resource; return the timepoint."""
-        total = constant_index(self._total(rows), self._builder)
-        resource = self._allocate(total, rows[0].result.type, self._builder)
-        offsets, sizes = self._offsets(rows), [row.size for row in rows]
+        total = constant_index(self._total(constants), self._builder)
+        resource = self._allocate(total, constants[0].result.type, self._builder)
+        offsets, sizes = self._offsets(constants), [constant.size for constant in constants]
         gather = self._parameters(
-            "gather", rows, [resource, total, offsets, sizes, []], [TIMEPOINT]
+            "gather", constants, [resource, total, offsets, sizes, []], [TIMEPOINT]
         )
-        self._part(resource, total, rows, offsets)
+        self._part(resource, total, constants, offsets)
         return gather.results[-1]
 
     def _parameters(
         self,
-        what: str,
-        rows: Sequence[Constant],
-        ends: Sequence[SSAValue | Sequence[SSAValue]],
+        kind: str,
+        constants: Sequence[Constant],
+        operands: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]],
     ) -> Operation:
         """Emit an operation on parameters of one scope."""
-        named = [cast(NamedParameter, row.value) for row in rows]
-        scope = named[0].scope
+        parameters = [cast(NamedParameter, constant.value) for constant in constants]
+        scope = parameters[0].scope
         scopes = [self._host(scope)] if isinstance(scope, StringAttr) else []
-        keys = [self._host(each.key) for each in named]
-        offsets = [self._builder.insert(ConstantOp(_offset(each))).result for each in named]
-        made = cast("type[IRDLOperation]", self._context.get_op(f"stream.cmd.parameter.{what}"))
+        keys = [self._host(parameter.key) for parameter in parameters]
+        offsets = [self._builder.insert(ConstantOp(_offset(p))).result for p in parameters]
+        op_class = self._context.get_op(f"stream.cmd.parameter.{kind}")
         return self._builder.insert(
-            made.build(
-                operands=[scopes, keys, offsets, *ends],
+            cast("type[IRDLOperation]", op_class).build(
+                operands=[scopes, keys, offsets, *operands],
                 result_types=results,
-                properties=self._place,
+                properties=self._properties,
             )
         )
 
     def _host(self, text: StringAttr) -> SSAValue:
         """Emit a text in host memory."""
-        made = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
-        return self._builder.insert(made).result
+        buffer = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
+        return self._builder.insert(buffer).result
 
 
-def _is_written(row: Constant) -> bool:
+def _is_written(constant: Constant) -> bool:
     """Return whether a constant may be written: a variable only starts with its contents."""
-    return cast(ResourceType, row.result.type).lifetime.data != "constant"
+    return cast(ResourceType, constant.result.type).lifetime.data != "constant"
 
 
 def _offset(parameter: NamedParameter) -> IntegerAttr:
     """Return the byte offset of a parameter in its file entry."""
     config = parameter.config
-    found = config.data.get("offset") if isinstance(config, DictionaryAttr) else None
-    return IntegerAttr(found.value.data if isinstance(found, IntegerAttr) else 0, i64)
+    offset = config.data.get("offset") if isinstance(config, DictionaryAttr) else None
+    return IntegerAttr(offset.value.data if isinstance(offset, IntegerAttr) else 0, i64)
 
 
 def _known_size(operation: Operation, size: SSAValue) -> int:
@@ -298,20 +306,22 @@ def _known_size(operation: Operation, size: SSAValue) -> int:
     return number
 
 
-def _composite(operation: Operation, rows: Sequence[Constant], alignment: int) -> CompositeAttr:
+def _composite(
+    operation: Operation, constants: Sequence[Constant], alignment: int
+) -> CompositeAttr:
     """Return the constants in sequence, each padded with zeros to the alignment."""
     parts: list[Attribute] = []
-    for row in rows:
-        parts.append(row.value)
-        stored = _stored_bytes(operation, row.value)
-        if stored > row.length:
+    for constant in constants:
+        parts.append(constant.value)
+        stored = _stored_bytes(operation, constant.value)
+        if stored > constant.length:
             raise OperationError(
-                operation, f"keeps a constant of {stored} bytes in a resource of {row.length}"
+                operation, f"keeps a constant of {stored} bytes in a resource of {constant.length}"
             )
-        if padding := aligned(row.length, alignment) - stored:
+        if padding := aligned(constant.length, alignment) - stored:
             type_ = VectorType(i8, [padding])
             parts.append(DenseIntOrFPElementsAttr.from_list(type_, [0]))
-    total = sum(aligned(row.length, alignment) for row in rows)
+    total = sum(aligned(constant.length, alignment) for constant in constants)
     return CompositeAttr(VectorType(i8, [total]), ArrayAttr(parts))
 
 

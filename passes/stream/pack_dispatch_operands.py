@@ -66,14 +66,14 @@ class PackDispatchOperandsPass(ModulePass):
             _join_arguments(function, index_bits)
 
 
-def _split_operands(dispatch: CmdDispatchOp, made_words: Words, index_bits: int) -> None:
+def _split_operands(dispatch: CmdDispatchOp, words_of: Words, index_bits: int) -> None:
     scope = group_around(dispatch)
     builder = builder_before(scope)
     words: list[SSAValue] = []
     for value in dispatch.uniform_operands:
-        if (scope, value) not in made_words:
-            made_words[scope, value] = _words(dispatch, value, builder, index_bits)
-        words += made_words[scope, value]
+        if (scope, value) not in words_of:
+            words_of[scope, value] = _words(dispatch, value, builder, index_bits)
+        words += words_of[scope, value]
     if words == list(dispatch.uniform_operands):
         return
     replace_uniform_operands(dispatch, words)
@@ -125,24 +125,24 @@ def _join_arguments(function: Operation, index_bits: int) -> None:
     if block is None or block.first_op is None:
         return
     builder = located_builder(InsertPoint.at_start(block), function)
-    told: list[DictionaryAttr] = []
+    arg_attrs: list[DictionaryAttr] = []
     for number, argument in enumerate(tuple(block.args)):
         known = boundary_attributes(function, "arg_attrs", number)
         if isinstance(argument.type, BindingType) or argument.type == i32:
-            told.append(DictionaryAttr(known))
+            arg_attrs.append(DictionaryAttr(known))
             continue
-        words = _in_front(argument, told)
+        words = _insert_words(argument, arg_attrs)
         value = _number(function, argument.type, words, builder, index_bits)
         cast(OpResult, value).op.attributes.update(known)
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
-    retype_kernel(function, block, told)
+    retype_kernel(function, block, arg_attrs)
 
 
-def _in_front(argument: BlockArgument, told: list[DictionaryAttr]) -> Iterator[SSAValue]:
+def _insert_words(argument: BlockArgument, arg_attrs: list[DictionaryAttr]) -> Iterator[SSAValue]:
     """Insert words in front of an argument, without attributes, as they are requested."""
     while True:
-        told.append(DictionaryAttr({}))
+        arg_attrs.append(DictionaryAttr({}))
         yield argument.block.insert_arg(i32, argument.index)
 
 
@@ -155,18 +155,18 @@ def _number(
 ) -> SSAValue:
     """Emit the number that words encode; the value is the result of an operation."""
 
-    def insert(made: Operation) -> SSAValue:
-        return builder.insert(made).results[0]
+    def insert(operation: Operation) -> SSAValue:
+        return builder.insert(operation).results[0]
 
     if isinstance(type_, ComplexType):
         (part,) = cast("tuple[Attribute]", type_.parameters)
         real, imaginary = (_number(function, part, words, builder, index_bits) for _ in range(2))
-        made = CreateOp.create(operands=[real, imaginary], result_types=[cast(Attribute, type_)])
-        return insert(made)
+        operands = [real, imaginary]
+        return insert(CreateOp.create(operands=operands, result_types=[cast(Attribute, type_)]))
     bits = _bits(function, type_, index_bits)
     value = next(words)
     if bits > 32:
-        lower, upper = (insert(ExtUIOp(each, i64)) for each in (value, next(words)))
+        lower, upper = (insert(ExtUIOp(word, i64)) for word in (value, next(words)))
         shift = insert(ConstantOp(IntegerAttr(32, i64)))
         value = insert(OrIOp(lower, insert(ShLIOp(upper, shift))))
     if isinstance(type_, IndexType):

@@ -35,7 +35,7 @@ from ...dialects.iree_encoding.interfaces import (
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.tensor_ops import TensorEncodeOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, made_by
+from ...ir.locations import builder_before, erase_if_unused, made_by
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 
@@ -47,7 +47,7 @@ class PlaceRelayoutsPass(ModulePass):
     name = "place-relayouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for relayouts in _alike(op).values():
+        for relayouts in _equal_relayouts(op).values():
             _encode_on_sender(relayouts)
         for operation in tuple(host_operations(op)):
             if operation.name == TRANSFER:
@@ -69,27 +69,27 @@ Key = tuple[Hashable, ...]
 """The source, its device, the block of the encode, both layouts, and the dynamic sizes."""
 
 
-def _alike(module: ModuleOp) -> dict[Key, list[Relayout]]:
+def _equal_relayouts(module: ModuleOp) -> dict[Key, list[Relayout]]:
     """Return encodes grouped by source, device and layout, in program order."""
-    found: dict[Key, list[Relayout]] = defaultdict(list)
+    relayouts: dict[Key, list[Relayout]] = defaultdict(list)
     for operation in host_operations(module):
         if operation.name != ENCODE:
             continue
         encode = cast(TensorEncodeOp, operation)
-        place, block = encode.affinity, encode.parent
-        if place is None or block is None or _growth(encode) is None:
+        affinity, block = encode.affinity, encode.parent
+        if affinity is None or block is None or _growth(encode) is None:
             continue
         value: SSAValue = encode.source
         transfer = made_by(value, TRANSFER)
         if isinstance(transfer, AsyncTransferOp) and _arrives(transfer, encode):
-            value, place = transfer.source, cast(Attribute, transfer.source_affinity)
+            value, affinity = transfer.source, cast(Attribute, transfer.source_affinity)
         else:
             transfer = None
         types = (encode.source_encoding, encode.result_encoding)
         stored = [storage_key(cast(Tensor, type_)) for type_ in types]
-        key = value, place, block, *stored, tuple(encode.source_encoding_dims)
-        found[key].append(Relayout(encode, transfer))
-    return found
+        key = value, affinity, block, *stored, tuple(encode.source_encoding_dims)
+        relayouts[key].append(Relayout(encode, transfer))
+    return relayouts
 
 
 def _arrives(transfer: AsyncTransferOp, encode: TensorEncodeOp) -> bool:
@@ -109,31 +109,30 @@ def _encode_on_sender(relayouts: Sequence[Relayout]) -> None:
     """
     encodes = {relayout.encode for relayout in relayouts}
     relayouts = [
-        one
-        for one in relayouts
-        if one.transfer is None or all(use.operation in encodes for use in one.transfer.result.uses)
+        relayout
+        for relayout in relayouts
+        if relayout.transfer is None
+        or all(use.operation in encodes for use in relayout.transfer.result.uses)
     ]
-    moved = [one.transfer for one in relayouts if one.transfer is not None]
-    if not moved:
+    transfers = [relayout.transfer for relayout in relayouts if relayout.transfer is not None]
+    if not transfers:
         return
     first = relayouts[0].encode
     growth = _growth(first)
-    devices = {one.encode.affinity for one in relayouts}
-    if growth is None or growth > 0 or (growth == 0 and len(devices) == 1):
+    affinities = {relayout.encode.affinity for relayout in relayouts}
+    if growth is None or growth > 0 or (growth == 0 and len(affinities) == 1):
         return
-    sent = _encode(first, moved[0].source, moved[0].source_affinity, first)
+    sent = _encode(first, transfers[0].source, transfers[0].source_affinity, first)
     received: dict[Attribute | None, SSAValue] = {}
-    for one in relayouts:
-        result: SSAValue = sent.result
-        if one.transfer is not None:
-            place = one.encode.affinity
-            if place not in received:
-                received[place] = _send(sent.result, sent.result_size, one.transfer, one.encode)
-            result = received[place]
-        Rewriter.replace_op(one.encode, [], [result])
-    for transfer in moved:
-        if transfer.parent is not None and not transfer.result.uses:
-            Rewriter.erase_op(transfer)
+    for relayout in relayouts:
+        encode, transfer, result = relayout.encode, relayout.transfer, sent.result
+        if transfer is not None:
+            affinity = encode.affinity
+            if affinity not in received:
+                received[affinity] = _send(sent.result, sent.result_size, transfer, encode)
+            result = received[affinity]
+        Rewriter.replace_op(encode, [], [result])
+    erase_if_unused(*dict.fromkeys(transfers))
 
 
 def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
@@ -149,8 +148,7 @@ def _encode_on_receiver(transfer: AsyncTransferOp) -> None:
     moved = _send(encode.source, encode.source_size, transfer, transfer)
     received = _encode(encode, moved, transfer.target_affinity, transfer)
     Rewriter.replace_op(transfer, [], [received.result])
-    if not encode.result.uses:
-        Rewriter.erase_op(encode)
+    erase_if_unused(encode)
 
 
 def _cancel(decode: TensorEncodeOp) -> None:
@@ -158,22 +156,21 @@ def _cancel(decode: TensorEncodeOp) -> None:
     encode = made_by(decode.source, ENCODE)
     if not isinstance(encode, TensorEncodeOp) or encode.source.type != decode.result.type:
         return
-    before = encode.source_encoding, *encode.source_encoding_dims
-    behind = decode.result_encoding, *decode.result_encoding_dims
-    if tensor_encoding(encode.source_encoding) is not None or before != behind:
+    original = encode.source_encoding, *encode.source_encoding_dims
+    decoded = decode.result_encoding, *decode.result_encoding_dims
+    if tensor_encoding(encode.source_encoding) is not None or original != decoded:
         return
     Rewriter.replace_op(decode, [], [encode.source])
-    if not encode.result.uses:
-        Rewriter.erase_op(encode)
+    erase_if_unused(encode)
 
 
 def _encode(
-    like: TensorEncodeOp, source: SSAValue, place: Attribute | None, before: Operation
+    like: TensorEncodeOp, source: SSAValue, affinity: Attribute | None, before: Operation
 ) -> TensorEncodeOp:
     """Emit a copy of an encode for another source and device."""
     encode = like.clone({like.source: source})
-    if place is not None:
-        encode.properties["affinity"] = place
+    if affinity is not None:
+        encode.properties["affinity"] = affinity
     encode.location = like.location
     return builder_before(before).insert(encode)
 
@@ -201,10 +198,10 @@ def _growth(encode: TensorEncodeOp) -> int | None:
             for encoding, tensor in zip(encodings, tensors, strict=True)
         ):
             return None
-        before, behind = (_comparable_bytes(tensor) for tensor in tensors)
+        before, after = (_comparable_bytes(tensor) for tensor in tensors)
     except ValueError:
         return None
-    return behind - before
+    return after - before
 
 
 def _comparable_bytes(tensor: Tensor) -> int:

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...ir.host_programs import host_operations
 from ...ir.value_flow import forwarded_to
-from .analysis.storage import storage_flow
+from .analysis.storage import views_of
 
 EXPORT = "stream.tensor.export"
 
@@ -41,14 +41,15 @@ class PlaceTransferExecutionsPass(ModulePass):
 
 def _is_exported(transferred: SSAValue) -> bool:
     """Return whether a resource is exported, possibly after it was written in place."""
-    names = {transferred: None}
-    pending = [transferred]
-    for name in pending:
-        for use in name.uses:
-            if use.operation.name == EXPORT:
-                return True
-            found = [*forwarded_to(use.operation, use.index)]
-            found += [result for given, result in storage_flow(use.operation) if given is name]
-            pending += [each for each in found if each not in names]
-            names |= dict.fromkeys(found)
+    values = [transferred]
+    seen = {transferred}
+    for value in values:
+        if any(use.operation.name == EXPORT for use in value.uses):
+            return True
+        forwarded = (
+            result for use in value.uses for result in forwarded_to(use.operation, use.index)
+        )
+        found = dict.fromkeys([*forwarded, *views_of(value)])
+        values += (result for result in found if result not in seen)
+        seen |= found.keys()
     return False

@@ -13,7 +13,7 @@ unless one side is `staging`, or a constant is written to.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import cast
@@ -32,8 +32,8 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
 from ...ir.regions import inner_blocks
+from ...ir.rules import Rules
 from ...ir.symbols import root_symbol, visibility
-from ...ir.syntax.assembly_format import values
 from ...ir.value_flow import returned_values
 from .analysis.storage import is_resource, stored_in
 from .scheduling.aliases import aliases, declared
@@ -175,40 +175,60 @@ def _lifetime(type_: Attribute) -> str:
     return type_.lifetime.data if isinstance(type_, ResourceType) else ""
 
 
-def _required_lifetimes(operation: Operation) -> Iterator[tuple[Hashable, str]]:
-    """Yield the lifetimes that an operation implies for its values, and for globals by name."""
-    for value in (
-        *operation.results,
-        *(a for r in operation.regions for b in r.blocks for a in b.args),
-    ):
-        if is_resource(value):
-            yield value, _lifetime(value.type)
-    if operation.name == CONSTANT:
-        yield operation.results[0], "constant"
-    elif operation.name == "stream.async.load":
-        yield values(operation, "source")[0], "staging"
-    elif operation.name == "stream.async.store":
-        yield values(operation, "target")[0], "staging"
-    elif operation.name == "stream.tensor.export":
-        yield operation.operands[0], "external"
-    elif operation.name == "stream.async.call":
-        for value in filter(is_resource, (*operation.operands, *operation.results)):
-            yield value, "external"
-    elif operation.name == "util.global" and (found := _lifetime(operation.properties["type"])):
-        mutable = "is_mutable" in operation.properties
-        yield (
-            root_symbol(operation, "sym_name"),
-            found if found != OPEN else "variable" if mutable else "constant",
-        )
-    elif operation.name in FUNCTIONS:
-        for slot, type_ in declared(operation):
-            if lifetime := _lifetime(type_):
-                yield slot, "external" if lifetime == OPEN else lifetime
-        first = operation.regions[0].blocks.first
-        if first is not None and visibility(operation) != "private":
-            for value in (*first.args, *chain.from_iterable(returned_values(operation))):
-                if is_resource(value) and _lifetime(value.type) == OPEN:
-                    yield value, "external"
+Requirements = Iterator[tuple[Hashable, str]]
+"""Lifetimes of values, of globals by name, and of arguments and results of declarations."""
+
+requirement = Rules[Callable[[Operation], Requirements]]()
+"""The lifetimes that operations imply, by operation name."""
+
+
+def _required_lifetimes(operation: Operation) -> Requirements:
+    """Yield the lifetimes that types give, and those that an operation implies."""
+    arguments = (argument for block in inner_blocks(operation) for argument in block.args)
+    for value in filter(is_resource, (*operation.results, *arguments)):
+        yield value, _lifetime(value.type)
+    if (rule := requirement.get(operation.name)) is not None:
+        yield from rule(operation)
+
+
+@requirement(CONSTANT)
+def _constant(operation: Operation) -> Requirements:
+    yield operation.results[0], "constant"
+
+
+@requirement("stream.async.load", "stream.async.store")
+def _host_access(operation: Operation) -> Requirements:
+    yield operation.operands[0], "staging"
+
+
+@requirement("stream.tensor.export")
+def _export(operation: Operation) -> Requirements:
+    yield operation.operands[0], "external"
+
+
+@requirement("stream.async.call")
+def _external_call(operation: Operation) -> Requirements:
+    for value in filter(is_resource, (*operation.operands, *operation.results)):
+        yield value, "external"
+
+
+@requirement("util.global")
+def _global(operation: Operation) -> Requirements:
+    if lifetime := _lifetime(operation.properties["type"]):
+        default = "variable" if "is_mutable" in operation.properties else "constant"
+        yield root_symbol(operation, "sym_name"), default if lifetime == OPEN else lifetime
+
+
+@requirement(*FUNCTIONS)
+def _function(function: Operation) -> Requirements:
+    for slot, type_ in declared(function):
+        if lifetime := _lifetime(type_):
+            yield slot, "external" if lifetime == OPEN else lifetime
+    first = function.regions[0].blocks.first
+    if first is not None and visibility(function) != "private":
+        for value in (*first.args, *chain.from_iterable(returned_values(function))):
+            if is_resource(value) and _lifetime(value.type) == OPEN:
+                yield value, "external"
 
 
 def _joined_if_compatible(operation: Operation) -> Iterator[tuple[Hashable, Hashable]]:

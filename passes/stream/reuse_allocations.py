@@ -55,14 +55,14 @@ def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:
 
 def _fits(freed: Operation, alloca: ResourceAllocaOp) -> bool:
     storage, size = freed.operands[:2]
-    made = storage.owner
+    previous = storage.owner
     return (
-        isinstance(made, ResourceAllocaOp)
-        and made.indeterminate_lifetime == alloca.indeterminate_lifetime
+        isinstance(previous, ResourceAllocaOp)
+        and previous.indeterminate_lifetime == alloca.indeterminate_lifetime
         and storage.type == alloca.result.type
         and known(size) == known(alloca.storage_size)
         and bool(values(freed, "await_timepoint"))
-        and affinity_of(made) == affinity_of(freed) == affinity_of(alloca)
+        and affinity_of(previous) == affinity_of(freed) == affinity_of(alloca)
     )
 
 

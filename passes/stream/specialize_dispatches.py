@@ -68,8 +68,8 @@ def _specialize(group: KernelGroup) -> None:
     entries = group.entries()
     if entries is None:
         return
-    given = zip(*(each.uniform_operands for each in group.dispatches), strict=True)
-    columns = [_constants(values) for values in given]
+    operands = zip(*(each.uniform_operands for each in group.dispatches), strict=True)
+    columns = [_constants(values) for values in operands]
     known = [column for column in columns if column is not None]
     if not known:
         return
@@ -78,10 +78,10 @@ def _specialize(group: KernelGroup) -> None:
         _keep_constants(function, block, columns, by_site)
     for site, dispatch in enumerate(group.dispatches):
         pairs = zip(dispatch.uniform_operands, columns, strict=True)
-        operands = [each for each, column in pairs if column is None]
+        others = [operand for operand, column in pairs if column is None]
         if by_site:
-            operands.append(constant_index(site, builder_before(group_around(dispatch))))
-        replace_uniform_operands(dispatch, operands)
+            others.append(constant_index(site, builder_before(group_around(dispatch))))
+        replace_uniform_operands(dispatch, others)
 
 
 def _constants(values: Sequence[SSAValue]) -> Column | None:
@@ -89,9 +89,9 @@ def _constants(values: Sequence[SSAValue]) -> Column | None:
     found: list[Constant] = []
     for value in values:
         if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):
-            held = value.op.value
-            if isinstance(held, IntegerAttr | FloatAttr):
-                found.append(held)
+            constant = value.op.value
+            if isinstance(constant, IntegerAttr | FloatAttr):
+                found.append(constant)
     return found if len(found) == len(values) else None
 
 

@@ -27,7 +27,7 @@ from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import names_in, numbered_name
-from .analysis.affinity_analysis import AffinityAnalysis, required_affinity
+from .analysis.affinity_targets import AffinityTargets, required_affinity
 from .analysis.encoding_resolution import ResolvedTypes
 from .analysis.layout_origin import LayoutOrigins
 from .analysis.storage import stored_in
@@ -69,7 +69,7 @@ class SpecializeEncodingsPass(ModulePass):
         with without_garbage_collection():
             numbers = AttributeNumbers()
             types = ResolvedTypes(
-                AffinityAnalysis(ctx, op, numbers),
+                AffinityTargets(ctx, op, numbers),
                 LayoutOrigins(op, numbers),
                 spelling_of(op),
                 numbers,
@@ -297,14 +297,14 @@ class VariantPlan:
         in_place: dict[Operation, VariantKey] = {}
         last: dict[Operation, Operation] = {}
         for kernel, variants in self._variants.items():
-            clones = [
+            others = [
                 variant
                 for variant in variants.values()
                 if in_place.setdefault(kernel.function, variant.key) != variant.key
             ]
             # Clone before anything changes, so that all clones are of the original executable.
-            made = [(variant, clone_kernel(kernel, names)) for variant in clones]
-            for variant, clone in made:
+            clones = [clone_kernel(kernel, names) for _ in others]
+            for variant, clone in zip(others, clones, strict=True):
                 previous = last.get(kernel.executable, kernel.executable)
                 Rewriter.insert_op(clone.executable, InsertPoint.after(previous))
                 last[kernel.executable] = clone.executable

@@ -53,18 +53,18 @@ class Elements:
         operation: Operation,
         resource: SSAValue,
         size: SSAValue,
-        at: IndexOrInt,
+        index: IndexOrInt,
         builder: Builder,
     ) -> SSAValue:
-        """Emit the load of the element at linear index `at` in a resource of `size` bytes.
+        """Emit the load of the element at linear index `index` in a resource of `size` bytes.
 
         Raises OperationError for a signed or unsigned integer type of less than a byte.
         """
         if self.stored_bits >= 8:
-            offset = self._byte_at(at, builder)
+            offset = self._byte_offset(index, builder)
             return _load(resource, size, offset, self.type, builder)
         bits = self._bits_type(operation)
-        offset, shift = self._place(at, builder)
+        offset, shift = self._byte_and_shift(index, builder)
         byte = _load(resource, size, offset, i8, builder)
         low = builder.insert(ShRUIOp(byte, shift)).result
         value = builder.insert(TruncIOp(low, bits)).result
@@ -76,18 +76,18 @@ class Elements:
         value: SSAValue,
         resource: SSAValue,
         size: SSAValue,
-        at: IndexOrInt,
+        index: IndexOrInt,
         builder: Builder,
     ) -> SSAValue:
-        """Emit the store of an element at linear index `at`; return the written resource.
+        """Emit the store of an element at linear index `index`; return the written resource.
 
         Raises OperationError for a signed or unsigned integer type of less than a byte.
         """
         if self.stored_bits >= 8:
-            offset = self._byte_at(at, builder)
+            offset = self._byte_offset(index, builder)
             return _store(value, resource, size, offset, builder)
         bits = self._bits_type(operation)
-        offset, shift = self._place(at, builder)
+        offset, shift = self._byte_and_shift(index, builder)
         if self.type != bits:
             value = builder.insert(BitcastOp(value, bits)).result
         wide = builder.insert(ExtUIOp(value, i8)).result
@@ -98,10 +98,10 @@ class Elements:
         kept = builder.insert(AndIOp(byte, others)).result
         return _store(builder.insert(OrIOp(kept, placed)).result, resource, size, offset, builder)
 
-    def _byte_at(self, at: IndexOrInt, builder: Builder) -> SSAValue:
+    def _byte_offset(self, index: IndexOrInt, builder: Builder) -> SSAValue:
         """Return the byte offset of an element of whole bytes."""
         indices = BuilderIndices(builder)
-        return indices.index(indices.bytes_of(at, self.stored_bits, round_up=False))
+        return indices.index(indices.bytes_of(index, self.stored_bits, round_up=False))
 
     def _bits_type(self, operation: Operation) -> IntegerType:
         """Return the integer type with which an element of less than a byte is shifted."""
@@ -114,14 +114,14 @@ class Elements:
             )
         return IntegerType(self.stored_bits)
 
-    def _place(self, at: IndexOrInt, builder: Builder) -> tuple[SSAValue, SSAValue]:
+    def _byte_and_shift(self, index: IndexOrInt, builder: Builder) -> tuple[SSAValue, SSAValue]:
         """Return the byte offset of an element, and its first bit in that byte."""
         in_byte, indices = 8 // self.stored_bits, BuilderIndices(builder)
-        offset = indices.index(indices.divide(at, in_byte))
-        before = indices.multiply(indices.remainder(at, in_byte), self.stored_bits)
-        if isinstance(before, int):
-            return offset, _byte(before, builder)
-        return offset, builder.insert(IndexCastOp(before, i8)).result
+        offset = indices.index(indices.divide(index, in_byte))
+        shift = indices.multiply(indices.remainder(index, in_byte), self.stored_bits)
+        if isinstance(shift, int):
+            return offset, _byte(shift, builder)
+        return offset, builder.insert(IndexCastOp(shift, i8)).result
 
 
 def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Builder) -> SSAValue:

@@ -37,7 +37,7 @@ from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
-from .analysis.affinity_analysis import AffinityAnalysis
+from .analysis.affinity_targets import AffinityTargets
 from .analysis.encoded_globals import (
     DISPATCH,
     EncodedGlobals,
@@ -60,7 +60,7 @@ class UnifyEncodingForGlobalsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         numbers = AttributeNumbers()
         encoded = EncodedGlobals(op)
-        affinities = AffinityAnalysis(ctx, op, numbers)
+        affinities = AffinityTargets(ctx, op, numbers)
         unifier = Unifier(op, numbers)
         for versions in encoded.sources.values():
             if len({version.encoding for version in versions}) == 1:
@@ -73,7 +73,7 @@ class UnifyEncodingForGlobalsPass(ModulePass):
 
 
 def _unified_encoding(
-    affinities: AffinityAnalysis, versions: Sequence[EncodedVersion]
+    affinities: AffinityTargets, versions: Sequence[EncodedVersion]
 ) -> TensorEncoding | None:
     """Return the encoding for all versions: what the only solver chooses, else `identity`.
 
@@ -90,8 +90,8 @@ def _unified_encoding(
         solvers.update(target.solver for target in targets)
     if len(solvers) != 1 or len({plain(version.tensor) for version in versions}) != 1:
         return IdentityAttr()
-    found = solvers.pop().unified_encoding([version.encoding for version in versions])
-    return IdentityAttr() if found is None else found
+    unified = solvers.pop().unified_encoding([version.encoding for version in versions])
+    return IdentityAttr() if unified is None else unified
 
 
 class Unifier:
@@ -109,9 +109,9 @@ class Unifier:
     def refuses(self, reached: Iterable[tuple[EncodedVersion, Readers]]) -> bool:
         """Return whether a version must keep its encoding; a remark tells why."""
         for version, readers in reached:
-            found = next(self._obstacles(version, readers), None)
-            if found is not None:
-                operation, reason = found
+            obstacle = next(self._obstacles(version, readers), None)
+            if obstacle is not None:
+                operation, reason = obstacle
                 message = f"@{version.name} keeps its encoding: '{operation.name}' {reason}"
                 remark(CATEGORY, operation, message)
                 return True
@@ -188,8 +188,8 @@ class Unifier:
         if not _is_size_of(size, old):
             size = site.size_of(old, dims)
             operation.operands[index] = size
-        made = _encode(source, (new, stored), (old, size), dims, site)
-        operation.operands[operand_index(operation, name)] = made
+        encoded = _encode(source, (new, stored), (old, size), dims, site)
+        operation.operands[operand_index(operation, name)] = encoded
 
     def _dispatch(self, dispatch: TensorDispatchOp, index: int, encoding: TensorEncoding) -> None:
         """Pass the unified encoding to a kernel; results tied to that operand are encoded back."""
@@ -201,10 +201,10 @@ class Unifier:
         dispatch.properties["operand_encodings"] = ArrayAttr(types)
         self._dispatched[dispatch][index] = encoding
         resources = [value.type.name == RESOURCE for value in dispatch.mixed_operands]
-        place = operand_index(dispatch, "operand_sizes") + sum(resources[:index])
+        position = operand_index(dispatch, "operand_sizes") + sum(resources[:index])
         dims = _dims_of(dispatch, "operand", index)
-        size = self._resized(dispatch.operands[place], after, dispatch, dims)
-        dispatch.operands[place] = size
+        size = self._resized(dispatch.operands[position], after, dispatch, dims)
+        dispatch.operands[position] = size
         for number, tie in enumerate(ties_of(dispatch, len(dispatch.results))):
             if tie == index:
                 self._restore(dispatch, number, encoding, size)
@@ -225,21 +225,21 @@ class Unifier:
         builder = located_builder(InsertPoint.after(dispatch), dispatch)
         dims = _dims_of(dispatch, "result", number)
         site = Site(builder, dispatch.properties.get("affinity"))
-        made = _encode(result, (new, size), (old, site.size_of(old, dims)), dims, site)
+        restored = _encode(result, (new, size), (old, site.size_of(old, dims)), dims, site)
         for operation, index in readers:
-            operation.operands[index] = made
+            operation.operands[index] = restored
 
     def _resized(
         self, size: SSAValue, tensor: Tensor, user: Operation, dims: Sequence[SSAValue] = ()
     ) -> SSAValue:
         """Return the size in bytes of a tensor in the unified encoding, given its old size."""
-        maker = size.owner
-        if isinstance(maker, TensorSizeOfOp):
-            key = maker, tensor
+        query = size.owner
+        if isinstance(query, TensorSizeOfOp):
+            key = query, tensor
             if key not in self._sizes:
-                builder = located_builder(InsertPoint.after(maker), maker)
-                site = Site(builder, maker.properties.get("affinity"))
-                self._sizes[key] = site.size_of(tensor, tuple(maker.encoding_dims))
+                builder = located_builder(InsertPoint.after(query), query)
+                site = Site(builder, query.properties.get("affinity"))
+                self._sizes[key] = site.size_of(tensor, tuple(query.encoding_dims))
             return self._sizes[key]
         if made_by(size, GLOBAL_LOAD):
             return size
@@ -282,11 +282,11 @@ def _is_size_of(size: SSAValue, tensor: Tensor) -> bool:
 
 def _can_follow(size: SSAValue, tensor: Tensor) -> bool:
     """Return whether a size in bytes can be recomputed when the encoding changes."""
-    maker = size.owner
-    if isinstance(maker, TensorSizeOfOp):
-        return plain(cast(Tensor, maker.encoding)) == plain(tensor)
-    return isinstance(maker, Operation) and (
-        maker.name == GLOBAL_LOAD or dynamic_dimensions(tensor) == 0
+    owner = size.owner
+    if isinstance(owner, TensorSizeOfOp):
+        return plain(cast(Tensor, owner.encoding)) == plain(tensor)
+    return isinstance(owner, Operation) and (
+        owner.name == GLOBAL_LOAD or dynamic_dimensions(tensor) == 0
     )
 
 
@@ -300,16 +300,16 @@ def _dims_of(dispatch: TensorDispatchOp, side: str, index: int) -> tuple[SSAValu
 
 def _encode(
     source: SSAValue,
-    stored: tuple[Tensor, SSAValue],
-    wanted: tuple[Tensor, SSAValue],
+    old: tuple[Tensor, SSAValue],
+    new: tuple[Tensor, SSAValue],
     dims: Sequence[SSAValue],
     site: Site,
 ) -> SSAValue:
-    """Emit a tensor in another encoding; `stored` and `wanted` are types with sizes in bytes."""
+    """Emit a tensor in another encoding; `old` and `new` are types with sizes in bytes."""
     return site.make(
         TensorEncodeOp,
-        [source, dims, stored[1], dims, wanted[1]],
+        [source, dims, old[1], dims, new[1]],
         source.type,
-        source_encoding=stored[0],
-        result_encoding=wanted[0],
+        source_encoding=old[0],
+        result_encoding=new[0],
     )

@@ -54,7 +54,7 @@ class VerifyAffinitiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         del ctx
         for operation in host_operations(op):
-            if _needs_affinity(operation) and _place(operation) is None:
+            if _needs_affinity(operation) and _affinity(operation) is None:
                 raise OperationError(
                     operation,
                     "does not have an affinity assigned; ensure that the op or some ancestor of "
@@ -64,13 +64,13 @@ class VerifyAffinitiesPass(ModulePass):
 
 def _needs_affinity(operation: Operation) -> bool:
     if operation.name in OF_TENSORS:
-        held = operation.results[0].type if operation.results else operation.properties.get("type")
-        return isinstance(held, TensorType)
+        type_ = operation.results[0].type if operation.results else operation.properties.get("type")
+        return isinstance(type_, TensorType)
     if operation.name in ANYWHERE:
         return False
     return operation.name in PLACED or operation.has_trait(AffinityOpInterface)
 
 
-def _place(operation: Operation) -> Attribute | None:
+def _affinity(operation: Operation) -> Attribute | None:
     """Return the device of an operation; for a transfer without affinity, its source."""
     return affinity_of(operation) or operation.properties.get("source_affinity")

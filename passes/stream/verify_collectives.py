@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import PER_PROCESS_GRID
 from ...ir.diagnostics import Note, OperationError
-from ...ir.host_programs import CALLS, FUNCTIONS
-from ...ir.symbols import root_symbol
+from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS, GLOBAL_LOAD
+from ...ir.symbols import root_symbol, symbols_in
 from ..dispatch.fusion.groups import is_collective
 from .kernels.exports import entry_points
 
@@ -53,16 +53,13 @@ class CollectiveUses:
     """The collectives in each part of a module."""
 
     def __init__(self, module: ModuleOp) -> None:
-        named = {root_symbol(each, "sym_name"): each for each in module.body.block.ops}
-        self._functions = {name: each for name, each in named.items() if each.name in FUNCTIONS}
+        self._functions = symbols_in(module, FUNCTIONS)
+        self._executables = symbols_in(module, EXECUTABLES)
         self._kinds = {
             name
-            for name, each in named.items()
-            if each.name == "util.global" and each.properties["type"].name == "index"
-            if PER_PROCESS_GRID in each.attributes
-        }
-        self._executables = {
-            name: each for name, each in named.items() if each.name.endswith(".executable")
+            for name, variable in symbols_in(module, ("util.global",)).items()
+            if variable.properties["type"].name == "index"
+            and PER_PROCESS_GRID in variable.attributes
         }
         self._of_kernel: dict[SymbolRefAttr, tuple[CollectiveUse, ...]] = {}
 
@@ -71,7 +68,7 @@ class CollectiveUses:
         value = switch.operands[0]
         return (
             isinstance(value, OpResult)
-            and value.op.name == "util.global.load"
+            and value.op.name == GLOBAL_LOAD
             and root_symbol(value.op, "global") in self._kinds
         )
 
@@ -91,8 +88,8 @@ class CollectiveUses:
         if is_collective(operation):
             yield _use_of(operation)
         for entry in entry_points(operation):
-            for each in self._in_kernel(entry):
-                yield CollectiveUse(each.signature, each.text, operation)
+            for use in self._in_kernel(entry):
+                yield CollectiveUse(use.signature, use.text, operation)
         callee = root_symbol(operation, "callee")
         if operation.name in CALLS and callee in self._functions and callee not in callers:
             yield from self.of_region(self._functions[callee].regions[0], (*callers, callee))
@@ -100,7 +97,7 @@ class CollectiveUses:
         if any(inside):
             signature = (
                 operation.name,
-                tuple(tuple(each.signature for each in region) for region in inside),
+                tuple(tuple(use.signature for use in region) for region in inside),
             )
             yield CollectiveUse(signature, operation.name, operation)
 
@@ -134,9 +131,9 @@ def _compare(switch: Operation, uses: CollectiveUses) -> None:
         for one, two in zip_longest(first, other):
             if one is None or two is None or one.signature != two.signature:
                 notes = [
-                    Note(f"here some are at {each.text}", each.operation)
-                    for each in (one, two)
-                    if each is not None
+                    Note(f"here some are at {use.text}", use.operation)
+                    for use in (one, two)
+                    if use is not None
                 ]
                 raise OperationError(
                     switch, "lets processes of two kinds meet at different collectives", notes

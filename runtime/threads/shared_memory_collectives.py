@@ -118,6 +118,18 @@ def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, la
     return wait_for_devices(barrier, participants, group_status)
 
 
+def joined_size(barrier: int, participants: int, index: int, order: int) -> int:
+    """Return the extent of an all-to-all's result along the concatenated dimension."""
+    total = 0
+    for other in range(participants):
+        size = load_word(slot(barrier, other) + 16)
+        if order == 2:
+            start = shard_start(size, participants, index)
+            size = shard_start(size, participants, index + 1) - start
+        total += size
+    return total
+
+
 def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Split all sources along one dimension, and concatenate the pieces along another.
 
@@ -135,15 +147,7 @@ def all_to_all(bindings: Sequence[int], constants: Sequence[int], first: int, la
         return status
     start = shard_start(split, participants, index)
     length = shard_start(split, participants, index + 1) - start
-    total = 0
-    for other in range(participants):
-        total += load_word(slot(barrier, other) + 16)
-    if order == 2:
-        total = 0
-        for other in range(participants):
-            size = load_word(slot(barrier, other) + 16)
-            total += shard_start(size, participants, index + 1)
-            total -= shard_start(size, participants, index)
+    total = joined_size(barrier, participants, index, order)
     offset = 0
     for other in range(participants):
         source = load_word(slot(barrier, other))

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
-from ...sharding.collectives import ALL_GATHER, GATHER
+from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..abi.arrays import Words
 from ..abi.native_code import Native
-from ..collectives import Collective, Group, around, shard_range
+from ..collectives import HALO, PERMUTE, Collective, Group, around, shard_range
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from ..communicator import Communicator
 from ..protocol import RESUMPTIONS, barrier_words
@@ -391,7 +391,7 @@ def message_functions() -> set[Native]:
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
     found = {shared_memory_function("copy"), shared_memory_function("copy_rows")}
-    if collective.kind != "all_slice":
+    if not collective.is_local:
         found.add(shared_memory_function(_native_collective(collective)[0]))
     if collective.reduces:
         found.add(reduction_kernel(collective))
@@ -399,47 +399,44 @@ def collective_functions(collective: Collective) -> set[Native]:
 
 
 def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
-    """Return the name and the constants of the native function of a collective."""
+    """Return the name and the constants of the native function of a collective.
+
+    What the row of the collective says decides: whether it divides, joins or reduces.
+    """
     group = collective.group
     item = collective.source.storage_bytes
     root = -1 if collective.root is None else collective.root
     head = (group.size, group.index)
     shape = collective.source_shape
-    match collective.kind:
-        case ALL_GATHER.name | GATHER.name:
-            outer, size, inner = around(shape, collective.axis)
-            return ALL_GATHER.name, (*head, root, outer, size * inner * item)
-        case "all_to_all":
-            return "all_to_all", (*head, *_all_to_all_constants(collective))
-        case "all_reduce" | "reduce":
-            reduction = reduction_kernel(collective).address
-            target = collective.result.storage_bytes
-            return "all_reduce", (*head, root, prod(shape), item, target, reduction)
-        case "reduce_scatter":
-            outer, size, inner = around(shape, collective.axis)
-            start, length = shard_range(size, *head)
-            runs = (outer, size * inner, start * inner, length * inner)
-            target = collective.result.storage_bytes
-            reduction = reduction_kernel(collective).address
-            return "reduce_scatter", (*head, *runs, item, target, reduction)
-        case "broadcast":
-            size = prod(shape) * item
-            return "pull", (*head, root, 1, size, size, 0)
-        case "scatter":
-            outer, size, inner = around(shape, collective.axis)
-            start, length = shard_range(size, *head)
-            row, pitch = length * inner * item, size * inner * item
-            return "pull", (*head, root, outer, row, pitch, start * inner * item)
-        case "halo":
-            outer, size, inner = around(shape, collective.axis)
-            widths = (collective.low, collective.high)
-            return "exchange_halo", (*head, outer, size, inner * item, *widths)
-        case "permute":
-            size = prod(shape) * item
-            sender = -1 if collective.sender is None else collective.sender
-            return "pull", (*head, sender, 1, size, size, 0)
-        case _:
-            raise ValueError(f"there is no collective {collective.kind}")
+    if collective.kind == HALO:
+        outer, size, inner = around(shape, collective.axis)
+        widths = (collective.low, collective.high)
+        return "exchange_halo", (*head, outer, size, inner * item, *widths)
+    if collective.kind == PERMUTE:
+        size = prod(shape) * item
+        sender = -1 if collective.sender is None else collective.sender
+        return "pull", (*head, sender, 1, size, size, 0)
+    if collective.divides and collective.joins:
+        return ALL_TO_ALL.name, (*head, *_all_to_all_constants(collective))
+    if collective.joins:
+        outer, size, inner = around(shape, collective.axis)
+        return ALL_GATHER.name, (*head, root, outer, size * inner * item)
+    if collective.reduces:
+        reduction = reduction_kernel(collective).address
+        target = collective.result.storage_bytes
+        if not collective.divides:
+            return ALL_REDUCE.name, (*head, root, prod(shape), item, target, reduction)
+        outer, size, inner = around(shape, collective.axis)
+        start, length = shard_range(size, *head)
+        runs = (outer, size * inner, start * inner, length * inner)
+        return REDUCE_SCATTER.name, (*head, *runs, item, target, reduction)
+    if collective.divides:
+        outer, size, inner = around(shape, collective.axis)
+        start, length = shard_range(size, *head)
+        row, pitch = length * inner * item, size * inner * item
+        return "pull", (*head, root, outer, row, pitch, start * inner * item)
+    size = prod(shape) * item
+    return "pull", (*head, root, 1, size, size, 0)
 
 
 def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:

@@ -64,9 +64,9 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     write = element_loops.write_slices
 
-    def record(writer, inserts):
-        names.extend(each.name for each in inserts)
-        return write(writer, inserts)
+    def record(writer, updates):
+        names.extend(new.owner.name for _, new in updates)
+        return write(writer, updates)
 
     monkeypatch.setattr(element_loops, "write_slices", record)
     return names

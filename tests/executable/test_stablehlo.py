@@ -46,6 +46,13 @@ func.func @main() {
   check.expect_eq_const %h1, dense<6> : tensor<i32>
   %h2 = "stablehlo.einsum"(%h, %h) <{einsum_config = "i,i->"}> : (tensor<3xf32>, tensor<3xf32>) -> tensor<i32>
   check.expect_eq_const %h2, dense<6> : tensor<i32>
+  %m = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %u1 = stablehlo.unary_einsum %m, config = "ab->ba" : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  check.expect_eq_const %u1, dense<[[1.0, 3.0], [2.0, 4.0]]> : tensor<2x2xf32>
+  %u2 = "stablehlo.unary_einsum"(%m) {einsum_config = "aa->"} : (tensor<2x2xf32>) -> tensor<f32>
+  check.expect_eq_const %u2, dense<5.0> : tensor<f32>
+  %u3 = "stablehlo.cross-replica-sum"(%m) {replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  check.expect_eq %u3, %m : tensor<2x2xf32>
   %a = stablehlo.constant dense<[[1.0, 5.0, 2.0, 3.0], [4.0, 0.0, 7.0, 7.0]]> : tensor<2x4xf32>
   %z = stablehlo.constant dense<0.0> : tensor<f32>
   %2 = "stablehlo.reduce_window"(%a, %z) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> ({
@@ -143,6 +150,16 @@ func.func @main() {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<2x6xf32>, tensor<2x0xf32>, tensor<f32>) -> tensor<2x6xf32>
   check.expect_eq_const %e11, dense<1.0> : tensor<2x6xf32>
+  %e13 = "stablehlo.select_and_scatter"(%z, %z, %z) <{window_dimensions = array<i64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %e13, dense<2.0> : tensor<f32>
   %two = stablehlo.constant dense<[2, 0]> : tensor<2xi32>
   %e12 = stablehlo.dynamic_pad %e, %z, %two, %two, %two : (tensor<0x3xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x3xf32>
   check.expect_eq_const %e12, dense<1.0> : tensor<4x3xf32>

@@ -92,6 +92,41 @@ func.func @main() {
   check.expect_eq_const %9, dense<[0x7F800000, 0.0]> : tensor<2xf32>
   return
 }""",
+    # A body computes on what it stores, so its sums saturate one by one.
+    "quantised_bodies": """
+!q = !quant.uniform<i8:f32, 0.5:3>
+!w = !quant.uniform<i32:f32, 0.5:0>
+func.func @main() {
+  %a = "stablehlo.constant"() <{value = dense<[103, 104, -47]> : tensor<3xi8>}> : () -> tensor<3x!q>
+  %z = "stablehlo.constant"() <{value = dense<3> : tensor<i8>}> : () -> tensor<!q>
+  %w = "stablehlo.constant"() <{value = dense<0> : tensor<i32>}> : () -> tensor<!w>
+  %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3x!q>, tensor<!q>) -> tensor<!q>
+  %1 = stablehlo.uniform_dequantize %0 : (tensor<!q>) -> tensor<f32>
+  check.expect_eq_const %1, dense<37.0> : tensor<f32>
+  %2 = stablehlo.reduce(%a init: %w) across dimensions = [0] : (tensor<3x!q>, tensor<!w>) -> tensor<!w>
+   reducer(%x: tensor<!w>, %y: tensor<!w>) {
+    %s = stablehlo.add %x, %y : tensor<!w>
+    stablehlo.return %s : tensor<!w>
+  }
+  %3 = stablehlo.uniform_dequantize %2 : (tensor<!w>) -> tensor<f32>
+  check.expect_eq_const %3, dense<75.5> : tensor<f32>
+  %4 = stablehlo.reduce(%a init: %z) across dimensions = [0] : (tensor<3x!q>, tensor<!q>) -> tensor<!q>
+   reducer(%x: tensor<!q>, %y: tensor<!q>) {
+    %f = stablehlo.uniform_dequantize %x : (tensor<!q>) -> tensor<f32>
+    %g = stablehlo.uniform_dequantize %y : (tensor<!q>) -> tensor<f32>
+    %h = stablehlo.add %f, %g : tensor<f32>
+    %s = stablehlo.uniform_quantize %h : (tensor<f32>) -> tensor<!q>
+    stablehlo.return %s : tensor<!q>
+  }
+  %5 = stablehlo.uniform_dequantize %4 : (tensor<!q>) -> tensor<f32>
+  check.expect_eq_const %5, dense<37.0> : tensor<f32>
+  // The largest storage value is no f32.
+  %b = stablehlo.constant dense<1.0e20> : tensor<f32>
+  %6 = stablehlo.uniform_quantize %b : (tensor<f32>) -> tensor<!w>
+  %7 = stablehlo.uniform_dequantize %6 : (tensor<!w>) -> tensor<f32>
+  check.expect_eq_const %7, dense<1073741824.0> : tensor<f32>
+  return
+}""",
     "quantised": """
 func.func @main() {
   %a = stablehlo.constant dense<[0.25, 0.5]> : tensor<2xf32>

@@ -118,6 +118,64 @@ func.func @main(%a: {floats}, %i: {integers}) -> ({floats}, {integers}) {{
         np.testing.assert_array_equal(found[0].view(np.int32), np.take_along_axis(bits, order, 1))
 
 
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+@pytest.mark.parametrize("element", ["i8", "ui8", "i16", "ui16", "i32", "ui32", "f16", "f32"])
+def test_long_vectors(element: str, direction: str) -> None:
+    """These are sorted by their digits, stably, with the extremes of the type among them."""
+    dtype = np.dtype(f"{element[0]}{int(element.lstrip('uif')) // 8}")
+    compared = "TOTALORDER" if dtype.kind == "f" else "UNSIGNED" if dtype.kind == "u" else "SIGNED"
+    numbers, places = f"tensor<1x1030x{element}>", "tensor<1x1030xi32>"
+    text = f"""
+func.func @main(%a: {numbers}, %i: {places}) -> ({numbers}, {places}) {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<{element}>, %y: tensor<{element}>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = stablehlo.compare {direction}, %x, %y, {compared} : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({numbers}, {places}) -> ({numbers}, {places})
+  return %0#0, %0#1 : {numbers}, {places}
+}}"""
+    rng = np.random.default_rng(0)
+    words = np.dtype(f"u{dtype.itemsize}")
+    bits = rng.integers(0, 1 << 8 * dtype.itemsize, (1, 1030)).astype(words)
+    bits[0, :400] = rng.choice(bits[0, 400:420], 400)
+    half = 1 << 8 * dtype.itemsize - 1
+    bits[0, 400:404] = [0, 2 * half - 1, half, half - 1]
+    order = (
+        bits.view(f"i{dtype.itemsize}").astype(np.int64)
+        if dtype.kind != "u"
+        else bits.astype(np.int64)
+    )
+    if dtype.kind == "f":
+        order = np.where(order < 0, order ^ (half - 1), order)
+    expected = np.argsort(order if direction == "LT" else -order, 1, kind="stable")
+    main = api.compile(text)["main"]
+    given = [bits.view(dtype), np.arange(1030, dtype=np.int32)[None]]
+    backends = ("native", "interpreter") if element in ("ui16", "f32") else ("native",)
+    for backend in backends:
+        found = main.run(given, backend=backend)
+        np.testing.assert_array_equal(found[1], expected)
+        np.testing.assert_array_equal(found[0].view(words), np.take_along_axis(bits, expected, 1))
+
+
+def test_a_split_vector() -> None:
+    """A vector whose parts lie on two devices."""
+    kind = "tensor<1024xi32>"
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: {kind} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> {kind} {{
+  %0 = "stablehlo.sort"(%a) <{{dimension = 0 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %l = stablehlo.compare LT, %x, %y, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({kind}) -> {kind}
+  return %0 : {kind}
+}}"""
+    given = np.random.default_rng(0).integers(-(1 << 31), 1 << 31, 1024).astype(np.int32)
+    for pipeline in ("spmd", "compile"):
+        (found,) = api.compile(text, pipeline)["main"].run([given])
+        np.testing.assert_array_equal(found, np.sort(given))
+
+
 # Each with what elements are ordered by, and which of the two elements it is taken of.
 COMPARATORS = {
     "rises": ("%l = stablehlo.compare LT, %x, %y", lambda a: a),
@@ -172,19 +230,20 @@ func.func @main(%a: {kind}, %i: {kind}) -> {kind} {{
         np.testing.assert_array_equal(found, np.argsort(key(given), kind="stable"))
 
 
+@pytest.mark.parametrize("count", [129, 131, 144])
 @pytest.mark.parametrize(("element", "k"), [("i32", 64), ("ui32", 64), ("i64", 4)])
-def test_the_largest_integers_of_many(element: str, k: int) -> None:
+def test_the_largest_integers_of_many(element: str, k: int, count: int) -> None:
     """The extremes of the type among equal ones."""
     limits = np.iinfo({"i32": np.int32, "ui32": np.uint32, "i64": np.int64}[element])
     text = f"""
-func.func @main(%a: tensor<3x129x{element}>) -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>) {{
-  %v, %i = chlo.top_k(%a, k = {k}) : tensor<3x129x{element}> -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>)
+func.func @main(%a: tensor<3x{count}x{element}>) -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>) {{
+  %v, %i = chlo.top_k(%a, k = {k}) : tensor<3x{count}x{element}> -> (tensor<3x{k}x{element}>, tensor<3x{k}xi32>)
   return %v, %i : tensor<3x{k}x{element}>, tensor<3x{k}xi32>
 }}"""
     few = [limits.min, limits.max, limits.min + 1, limits.max - 1, limits.max // 2 + 1]
-    given = np.random.default_rng(0).choice(np.array(few, limits.dtype), (3, 129))
+    given = np.random.default_rng(0).choice(np.array(few, limits.dtype), (3, count))
     given[2] = limits.min
-    order = [sorted(range(129), key=lambda place: -int(row[place]))[:k] for row in given]
+    order = [sorted(range(count), key=lambda place: -int(row[place]))[:k] for row in given]
     main = api.compile(text)["main"]
     for backend in ("interpreter", "native"):
         values, places = main.run([given], backend=backend)

@@ -37,7 +37,7 @@ from ....ir.symbols import root_symbol
 from ....tiling.contractions import RESULT, Role
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
 from ....tiling.storage_sizes import static_tiles
-from ...stream.analysis.affinity_analysis import AffinityAnalysis
+from ...stream.analysis.affinity_targets import AffinityTargets
 from ...stream.analysis.encoding_resolution import CATEGORY
 from ...stream.kernels.exports import entry_points
 
@@ -49,7 +49,7 @@ class KernelSolvers:
     """The encoding solvers of each executable: those of the devices that run it."""
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
-        analysis = AffinityAnalysis(context, module, AttributeNumbers())
+        analysis = AffinityTargets(context, module, AttributeNumbers())
         self._solvers: dict[str, tuple[EncodingSolverInterface, ...]] = {}
         for operation in host_operations(module):
             for entry in entry_points(operation):

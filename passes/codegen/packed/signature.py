@@ -37,10 +37,6 @@ class UnknownSizes:
         self._placeholders.append((op, argument))
         return op.results[0]
 
-    def is_unknown(self, size: SSAValue | int) -> bool:
-        """Return whether a size is one of the placeholders."""
-        return any(size is op.results[0] for op, _ in self._placeholders)
-
     def verify_unused(self) -> None:
         """Erase unused operations on placeholders.
 

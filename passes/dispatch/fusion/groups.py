@@ -24,6 +24,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ....dialects.linalg.structured_view import structured_view
+from ....dialects.tensor.dialect import UPDATES
 from ....ir.attribute_access import is_splat
 from ....ir.graph_orders import topological_order
 from ....ir.locations import made_by
@@ -70,8 +71,6 @@ HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "
 
 PARALLEL_LOOPS = frozenset({"scf.forall"})
 """Loops that run in a kernel, since their iterations are independent."""
-
-UPDATES = frozenset({"tensor.insert", "tensor.insert_slice"})
 
 UPDATE_LOOP_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
 """Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""

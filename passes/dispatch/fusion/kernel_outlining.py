@@ -30,6 +30,7 @@ from ....dialects.iree_tensor_ext import DispatchTensorType, FlowDispatchTensorT
 from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
+from ....dialects.tensor.dialect import UPDATES
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
@@ -47,7 +48,7 @@ from ...stream.kernels.bindings import (
     kernel_label,
     whole_tensor,
 )
-from .groups import ENCODING_OPS, UPDATES, FusionGroup, is_rematerialized
+from .groups import ENCODING_OPS, FusionGroup, is_rematerialized
 from .iteration_space import is_elementwise
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)

@@ -26,70 +26,75 @@ from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import CommandBufferType, ExecutableType
 from ....dialects.stream.types import CollectiveAttr as StreamCollectiveAttr
 from ....ir.diagnostics import OperationError
-from ....ir.regions import enclosing, inner_blocks
+from ....ir.regions import inner_blocks, outermost
 from ....ir.rules import Rules
 from ....ir.symbols import root_symbol
 from ....ir.syntax.assembly_format import values
-from .rules import NOT_FLAGS, Maker, affinity_in, flags, reference, to_hal
+from .rules import NOT_FLAGS, HalBuilder, affinity_in, flags, reference, to_hal
 
 COMMANDS, EXECUTABLE = CommandBufferType(), ExecutableType()
 FORMAT = "hal.executable.format"
 INDEX = IndexType()
 WRITES = 2
 
-GROUPS = {"stream.cmd.concurrent": False, "stream.cmd.serial": True}
+NESTING_COMMANDS = {"stream.cmd.concurrent": False, "stream.cmd.serial": True}
 """Commands that contain others, and whether these run in order."""
 
 RUNNING = frozenset({"stream.cmd.call", "stream.cmd.collective", "stream.cmd.dispatch"})
 """Commands that run code instead of only moving bytes."""
 
-CommandRule = Callable[[Maker, SSAValue, Operation], None]
+CommandRule = Callable[[HalBuilder, SSAValue, Operation], None]
 
 command_rule = Rules[CommandRule]()
 """Rules that record a command into a command buffer, by operation name."""
 
 
 @to_hal("stream.cmd.execute")
-def _execute(maker: Maker, op: Operation) -> Sequence[SSAValue]:
+def _execute(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     block = op.regions[0].block
     for argument, operand in zip(block.args, values(op, "resource_operands"), strict=True):
         argument.replace_all_uses_with(operand)
-    commands = [each for each in block.ops if each.name != "stream.yield"]
+    commands = _commands_of(block)
     if len(commands) == 1 and commands[0].name in TRANSFERS:
-        what, ends = TRANSFERS[commands[0].name]
-        return (maker.queued(f"hal.device.queue.{what}", ends(commands[0]), flags=NOT_FLAGS),)
-    device, queue = maker.device(affinity_in(op))
-    runs = any(each.name in RUNNING for each in op.walk())
-    (recorded,) = maker.make(
+        name, operands_of = TRANSFERS[commands[0].name]
+        operands = operands_of(commands[0])
+        return (hal.enqueue(f"hal.device.queue.{name}", operands, flags=NOT_FLAGS),)
+    device, queue = hal.device_and_queues(affinity_in(op))
+    runs_code = any(command.name in RUNNING for command in op.walk())
+    (recorded,) = hal.emit(
         "hal.command_buffer.create",
         [device, queue, ()],
         [COMMANDS],
         modes=flags("command-modes", "OneShot", *(("AllowInlineExecution",) if commands else ())),
         command_categories=flags(
-            "command-categories", "Transfer", *(("Dispatch",) if runs else ())
+            "command-categories", "Transfer", *(("Dispatch",) if runs_code else ())
         ),
     )
-    _record(maker, recorded, commands, in_order=True)
-    maker.make("hal.command_buffer.finalize", [recorded])
-    wait, signal = maker.fences(device)
-    maker.make("hal.device.queue.execute", [device, queue, wait, signal, recorded], flags=NOT_FLAGS)
+    _record(hal, recorded, commands, in_order=True)
+    hal.emit("hal.command_buffer.finalize", [recorded])
+    wait, signal = hal.fences(device)
+    hal.emit("hal.device.queue.execute", [device, queue, wait, signal, recorded], flags=NOT_FLAGS)
     return (signal,)
 
 
+def _commands_of(block: Block) -> list[Operation]:
+    return [command for command in block.ops if command.name != "stream.yield"]
+
+
 def _record(
-    maker: Maker, recorded: SSAValue, commands: Sequence[Operation], *, in_order: bool
+    hal: HalBuilder, recorded: SSAValue, commands: Sequence[Operation], *, in_order: bool
 ) -> None:
     """Record commands; if they are in order, a barrier follows each."""
     for command in commands:
-        if command.name in GROUPS:
-            inner = [each for each in command.regions[0].block.ops if each.name != "stream.yield"]
-            _record(maker, recorded, inner, in_order=GROUPS[command.name])
+        if command.name in NESTING_COMMANDS:
+            inner = _commands_of(command.regions[0].block)
+            _record(hal, recorded, inner, in_order=NESTING_COMMANDS[command.name])
         elif (rule := command_rule.get(command.name)) is not None:
-            rule(maker, recorded, command)
+            rule(hal, recorded, command)
         else:
             raise OperationError(command, "is no command that can be recorded")
         if in_order:
-            maker.make(
+            hal.emit(
                 "hal.command_buffer.execution_barrier",
                 [recorded],
                 source_stage_mask=flags(
@@ -118,78 +123,82 @@ TRANSFERS = {
 
 
 @command_rule(*TRANSFERS)
-def _transfer(maker: Maker, recorded: SSAValue, op: Operation) -> None:
-    what, ends = TRANSFERS[op.name]
-    maker.make(f"hal.command_buffer.{what}_buffer", [recorded, *ends(op)], flags=NOT_FLAGS)
+def _transfer(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
+    name, operands_of = TRANSFERS[op.name]
+    hal.emit(f"hal.command_buffer.{name}_buffer", [recorded, *operands_of(op)], flags=NOT_FLAGS)
 
 
 @command_rule("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
-def _visible(maker: Maker, recorded: SSAValue, op: Operation) -> None:
+def _no_command(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
     """Record nothing: the barrier that follows makes writes visible."""
 
 
 @command_rule("stream.cmd.collective")
-def _collective(maker: Maker, recorded: SSAValue, op: Operation) -> None:
+def _collective(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
     (channel,), (count,) = values(op, "channel"), values(op, "element_count")
     kind = cast(StreamCollectiveAttr, op.properties["op"])
     send: list[Sequence[SSAValue]] = [(), (), ()]
     receive: list[Sequence[SSAValue]] = [(), (), ()]
-    for access, buffer, offset, length in _ranges(op):
-        ends = receive if access & WRITES else send
-        ends[:] = [(buffer,), (offset,), (length,)]
-    maker.make(
+    for is_written, *range_ in zip(_written_ranges(op), *_ranges(op), strict=True):
+        end = receive if is_written else send
+        end[:] = [(value,) for value in range_]
+    hal.emit(
         "hal.command_buffer.collective",
         [recorded, channel, count, values(op, "param"), *send, *receive],
         op=CollectiveAttr(kind.kind, kind.reduction, kind.element),
     )
 
 
-def _ranges(op: Operation) -> list[tuple[int, SSAValue, SSAValue, SSAValue]]:
-    """Return the access, buffer, offset and length of each resource range."""
+def _written_ranges(op: Operation) -> list[bool]:
+    """Return for each resource range of a command whether it is written."""
     accesses = cast(ArrayAttr[IntegerAttr], op.properties["resource_accesses"])
-    columns = (values(op, f"resource{name}") for name in ("s", "_offsets", "_lengths"))
-    return [(each.value.data, *where) for each, *where in zip(accesses, *columns, strict=True)]  # pyright: ignore[reportReturnType]
+    return [bool(access.value.data & WRITES) for access in accesses]
+
+
+def _ranges(op: Operation) -> tuple[Sequence[SSAValue], ...]:
+    """Return the buffers, offsets and lengths of a command's resource ranges."""
+    return tuple(values(op, f"resource{name}") for name in ("s", "_offsets", "_lengths"))
 
 
 @command_rule("stream.cmd.call")
-def _call(maker: Maker, recorded: SSAValue, op: Operation) -> None:
+def _call(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
     """Call an external function with the command buffer; a buffer is passed as a buffer range."""
-    start = maker.index(0)
-    passed: list[SSAValue] = [recorded]
+    start = hal.index(0)
+    arguments: list[SSAValue] = [recorded]
     offsets = iter(values(op, "resource_operand_offsets"))
     lengths = iter(values(op, "resource_operand_lengths"))
     for value in values(op, "resource_operands"):
         if value.type.name in ("stream.resource", "hal.buffer"):
-            passed += [start, value, next(offsets), next(lengths)]
+            arguments += [start, value, next(offsets), next(lengths)]
         else:
-            passed.append(value)
+            arguments.append(value)
     if op.results:
         raise OperationError(op, "returns a resource: commands only write to what they are given")
-    maker.make("util.call", [passed], [[]], callee=op.properties["callee"])
+    hal.emit("util.call", [arguments], [[]], callee=op.properties["callee"])
 
 
 # Dispatches ---------------------------------------------------------------------------------
 
 
 @command_rule("stream.cmd.dispatch")
-def _dispatch(maker: Maker, recorded: SSAValue, op: Operation) -> None:
+def _dispatch(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
     """Record a dispatch; of several variants, the first that the device can run is chosen."""
-    (device,) = maker.make("hal.command_buffer.device", [recorded], [DEVICE])
+    (device,) = hal.emit("hal.command_buffer.device", [recorded], [DEVICE])
     entries = tuple(cast(ArrayAttr[SymbolRefAttr], op.properties["entry_points"]))
     if len(entries) == 1:
-        _dispatch_to(maker, (recorded, device), op, entries[0])
+        _dispatch_to(hal, recorded, device, op, entries[0])
         return
-    fits = [_fits(maker, device, _variant(op, entry)) for entry in entries]
-    chosen = maker.index(-1)
-    for number, fit in reversed(tuple(enumerate(fits))):
-        chosen = maker.builder.insert(SelectOp(fit, maker.index(number), chosen)).result
+    is_supported = [_is_supported(hal, device, _variant(op, entry)) for entry in entries]
+    chosen = hal.index(-1)
+    for number, condition in reversed(tuple(enumerate(is_supported))):
+        chosen = hal.builder.insert(SelectOp(condition, hal.index(number), chosen)).result
     regions: list[Region] = []
     for entry in entries:
         block = Block()
-        _dispatch_to(maker.inside(block), (recorded, device), op, entry)
+        _dispatch_to(hal.at_end_of(block), recorded, device, op, entry)
         block.add_op(YieldOp())
         regions.append(Region(block))
-    maker.builder.insert(
+    hal.builder.insert(
         IndexSwitchOp(
             chosen,
             DenseArrayBase.from_list(i64, list(range(len(entries)))),
@@ -202,10 +211,10 @@ def _dispatch(maker: Maker, recorded: SSAValue, op: Operation) -> None:
 
 def _variant(op: Operation, entry: SymbolRefAttr) -> ExecutableVariantOp:
     """Return the executable variant that contains an entry point."""
-    found = _named(op, [entry.root_reference.data, *_nested(entry)[:-1]])
-    if not isinstance(found, ExecutableVariantOp):
+    variant = _named(op, [entry.root_reference.data, *_nested(entry)[:-1]])
+    if not isinstance(variant, ExecutableVariantOp):
         raise OperationError(op, f"dispatches {entry}, which is in no variant of an executable")
-    return found
+    return variant
 
 
 def _nested(entry: SymbolRefAttr) -> list[str]:
@@ -214,20 +223,19 @@ def _nested(entry: SymbolRefAttr) -> list[str]:
 
 def _named(op: Operation, names: Sequence[str]) -> Operation | None:
     """Return the operation that a symbol path names, or `None`."""
-    *_, found = enclosing(op)
+    scope: Operation | None = outermost(op)
     for name in names:
-        inner = (each for block in inner_blocks(found) for each in block.ops)
-        following = next((each for each in inner if root_symbol(each, "sym_name") == name), None)
-        if following is None:
+        if scope is None:
             return None
-        found = following
-    return found
+        members = (member for block in inner_blocks(scope) for member in block.ops)
+        scope = next((m for m in members if root_symbol(m, "sym_name") == name), None)
+    return scope
 
 
-def _fits(maker: Maker, device: SSAValue, variant: ExecutableVariantOp) -> SSAValue:
+def _is_supported(hal: HalBuilder, device: SSAValue, variant: ExecutableVariantOp) -> SSAValue:
     """Emit whether the device supports the variant's format and the variant's condition holds."""
     target = variant.target
-    _, fits = maker.make(
+    _, is_supported = hal.emit(
         "hal.device.query",
         [device],
         [i1, i1],
@@ -235,26 +243,24 @@ def _fits(maker: Maker, device: SSAValue, variant: ExecutableVariantOp) -> SSAVa
         key=target.format,
         default_value=IntegerAttr(0, i1),
     )
-    for each in variant.body.block.ops:
-        if each.name == "hal.executable.condition":
+    for inner in variant.body.block.ops:
+        if inner.name == "hal.executable.condition":
             block = Block()
-            (met,) = _inlined(each, each.regions[0], [device], maker.inside(block).builder)
-            block.add_op(YieldOp(met))
-            there = maker.builder.insert(ExecuteRegionOp([i1], Region(block))).results[0]
-            fits = maker.builder.insert(AndIOp(fits, there)).result
-    return fits
+            (holds,) = _inlined(inner, inner.regions[0], [device], hal.at_end_of(block).builder)
+            block.add_op(YieldOp(holds))
+            condition = hal.builder.insert(ExecuteRegionOp([i1], Region(block))).results[0]
+            is_supported = hal.builder.insert(AndIOp(is_supported, condition)).result
+    return is_supported
 
 
 def _dispatch_to(
-    maker: Maker, at: tuple[SSAValue, SSAValue], op: Operation, entry: SymbolRefAttr
+    hal: HalBuilder, recorded: SSAValue, device: SSAValue, op: Operation, entry: SymbolRefAttr
 ) -> None:
     """Record a dispatch of one entry point."""
-    recorded, device = at
     executable = reference(entry.root_reference.data)
-    (loaded,) = maker.make("hal.executable.lookup", [device], [EXECUTABLE], executable=executable)
-    function, *workgroups = _chosen(maker, (loaded, device), op, (entry,))
-    ranges = _ranges(op)
-    maker.make(
+    (loaded,) = hal.emit("hal.executable.lookup", [device], [EXECUTABLE], executable=executable)
+    function, *workgroups = _function_and_workgroups(hal, loaded, device, op, (entry,))
+    hal.emit(
         "hal.command_buffer.dispatch",
         [
             recorded,
@@ -262,17 +268,16 @@ def _dispatch_to(
             function,
             *workgroups,
             values(op, "uniform_operands"),
-            [buffer for _, buffer, _, _ in ranges],
-            [offset for _, _, offset, _ in ranges],
-            [length for _, _, _, length in ranges],
+            *_ranges(op),
         ],
         flags=NOT_FLAGS,
     )
 
 
-def _chosen(
-    maker: Maker,
-    at: tuple[SSAValue, SSAValue],
+def _function_and_workgroups(
+    hal: HalBuilder,
+    loaded: SSAValue,
+    device: SSAValue,
     op: Operation,
     entries: tuple[SymbolRefAttr, ...],
 ) -> Sequence[SSAValue]:
@@ -280,23 +285,20 @@ def _chosen(
 
     The entry points before the last one have fallen back to it.
     """
-    loaded, device = at
     entry = entries[-1]
     export = _named(op, [entry.root_reference.data, *_nested(entry)])
     if not isinstance(export, ExecutableExportOp):
         raise OperationError(op, f"dispatches {entry}, which exports nothing")
     arguments = [device, *values(op, "workload")]
 
-    def run(maker: Maker) -> Sequence[SSAValue]:
-        (function,) = maker.make(
-            "hal.executable.lookup.function", [loaded], [i64], entry_point=entry
-        )
+    def run(hal: HalBuilder) -> Sequence[SSAValue]:
+        (function,) = hal.emit("hal.executable.lookup.function", [loaded], [i64], entry_point=entry)
         if not export.workgroup_count.blocks:
-            return function, *[maker.index(1)] * 3
-        return function, *_inlined(export, export.workgroup_count, arguments, maker.builder)
+            return function, *[hal.index(1)] * 3
+        return function, *_inlined(export, export.workgroup_count, arguments, hal.builder)
 
     if export.condition_fallback is None:
-        return run(maker)
+        return run(hal)
     other = reference(
         entry.root_reference.data,
         *_nested(entry)[:-1],
@@ -304,12 +306,15 @@ def _chosen(
     )
     if other in entries:
         raise OperationError(export, f"falls back to {other}, which falls back to it")
-    (met,) = _inlined(export, export.condition, arguments, maker.builder)
-    blocks = Block(), Block()
-    blocks[0].add_op(YieldOp(*run(maker.inside(blocks[0]))))
-    blocks[1].add_op(YieldOp(*_chosen(maker.inside(blocks[1]), at, op, (*entries, other))))
+    (condition,) = _inlined(export, export.condition, arguments, hal.builder)
+    then, otherwise = Block(), Block()
+    then.add_op(YieldOp(*run(hal.at_end_of(then))))
+    fallback = _function_and_workgroups(
+        hal.at_end_of(otherwise), loaded, device, op, (*entries, other)
+    )
+    otherwise.add_op(YieldOp(*fallback))
     types = [i64, INDEX, INDEX, INDEX]
-    return maker.builder.insert(IfOp(met, types, [blocks[0]], [blocks[1]])).results
+    return hal.builder.insert(IfOp(condition, types, [then], [otherwise])).results
 
 
 def _inlined(
@@ -326,9 +331,9 @@ def _inlined(
             owner, f"takes {len(block.args) - 1} sizes, and is dispatched with {len(arguments) - 1}"
         )
     known: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
-    for each in block.ops:
-        if each is not block.last_op:
-            builder.insert(each.clone(known))
+    for operation in block.ops:
+        if operation is not block.last_op:
+            builder.insert(operation.clone(known))
     return [known.get(value, value) for value in block.last_op.operands]
 
 

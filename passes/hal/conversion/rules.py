@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -28,11 +28,30 @@ ALLOCATOR, FENCE = AllocatorType(), FenceType()
 ANY_QUEUE, FOREVER = -1, -1
 
 Operands = Sequence[SSAValue | Sequence[SSAValue]]
-Placed = tuple[SSAValue, SSAValue]
-"""A device and its queues; also memory types and buffer usage."""
 
 
-class Maker:
+class DeviceQueues(NamedTuple):
+    """A device, and a mask of its queues."""
+
+    device: SSAValue
+    queues: SSAValue
+
+
+class MemoryProperties(NamedTuple):
+    """The memory types and the usage of a buffer."""
+
+    types: SSAValue
+    usage: SSAValue
+
+
+class Fences(NamedTuple):
+    """The fence that a queue operation waits for, and the one that it signals."""
+
+    wait: SSAValue
+    signal: SSAValue
+
+
+class HalBuilder:
     """Builds `hal` operations in front of one `stream` operation."""
 
     def __init__(
@@ -48,7 +67,7 @@ class Maker:
         self.operand_types = operand_types
         """The operand types before conversion, which still have the lifetimes of resources."""
 
-    def make(
+    def emit(
         self,
         name: str,
         operands: Operands = (),
@@ -57,28 +76,28 @@ class Maker:
         **named: Attribute,
     ) -> Sequence[SSAValue]:
         """Insert an operation and return its results."""
-        made = cast("type[IRDLOperation]", self._context.get_op(name))
+        kind = cast("type[IRDLOperation]", self._context.get_op(name))
         return self.builder.insert(
-            made.build(
+            kind.build(
                 operands=operands, result_types=results, properties={**(properties or {}), **named}
             )
         ).results
 
-    def inside(self, block: Block) -> Maker:
-        """Return a maker that inserts at the end of a block."""
+    def at_end_of(self, block: Block) -> HalBuilder:
+        """Return a builder that inserts at the end of a block."""
         builder = located_builder(InsertPoint.at_end(block), self.operation)
-        return Maker(self._context, self.operation, builder, self.operand_types)
+        return HalBuilder(self._context, self.operation, builder, self.operand_types)
 
     def index(self, value: int) -> SSAValue:
         """Emit a constant of type `index`."""
         return constant_index(value, self.builder)
 
-    def number(self, value: int, *, wide: bool = False) -> SSAValue:
+    def constant(self, value: int, *, wide: bool = False) -> SSAValue:
         """Emit an integer constant of 32 bits, or of 64 if `wide`."""
         type_ = i64 if wide else i32
         return self.builder.insert(ConstantOp(IntegerAttr(value, type_))).result
 
-    def memory(self, affinity: Attribute | None, type_: Attribute) -> Placed:
+    def memory_properties(self, affinity: Attribute | None, type_: Attribute) -> MemoryProperties:
         """Emit the memory types and the buffer usage for a resource type.
 
         Raises OperationError if the lifetime of the resource is not known.
@@ -90,65 +109,69 @@ class Maker:
                 f"is a resource of lifetime '{lifetime}': memory is chosen by lifetimes, so they"
                 f" must be out of {', '.join(KNOWN_LIFETIMES)}",
             )
-        types, usage = self.make(
+        types, usage = self.emit(
             "hal.allocator.resolve_memory_properties",
             results=[i32, i32],
             properties={"affinity": affinity},
             lifetime=IntegerAttr(1 + KNOWN_LIFETIMES.index(lifetime), i32),
         )
-        return types, usage
+        return MemoryProperties(types, usage)
 
-    def device(self, affinity: Attribute | None, memory: Placed | None = None) -> Placed:
+    def device_and_queues(
+        self, affinity: Attribute | None, memory: MemoryProperties | None = None
+    ) -> DeviceQueues:
         """Emit the device and queues of an affinity; of several devices, one that has the memory.
 
         Raises OperationError if the affinity is not a single device and no memory is given to
         choose by.
         """
         if affinity is None:
-            (device,) = self.make("hal.devices.get", [self.index(0)], [DEVICE])
-            return device, self.number(ANY_QUEUE, wide=True)
+            (device,) = self.emit("hal.devices.get", [self.index(0)], [DEVICE])
+            return DeviceQueues(device, self.constant(ANY_QUEUE, wide=True))
         if isinstance(affinity, DeviceOptimalAttr) and memory is not None:
-            choices = [self.device(one) for one in affinity.affinities]
-            device, queue = self.make(
-                "hal.allocator.select",
-                [[one for one, _ in choices], [queue for _, queue in choices], *memory],
-                [DEVICE, i64],
+            choices = [self.device_and_queues(choice) for choice in affinity.affinities]
+            devices, queues = zip(*choices, strict=True)
+            return DeviceQueues(
+                *self.emit("hal.allocator.select", [devices, queues, *memory], [DEVICE, i64])
             )
-            return device, queue
         if not isinstance(affinity, DeviceAffinityAttr):
             raise OperationError(
                 self.operation,
                 f"runs on {affinity}, which is not one device: only memory is allocated on one of"
                 " several",
             )
-        (device,) = self.make(
+        (device,) = self.emit(
             "util.global.load",
             results=[DEVICE],
             properties={"global": affinity.device, "is_immutable": UnitAttr()},
         )
-        queues = ANY_QUEUE
+        mask = ANY_QUEUE
         if isinstance(affinity.queues, ArrayAttr):
-            queues = sum({1 << queue.value.data for queue in affinity.queues})
-        return device, self.number(queues, wide=True)
+            mask = sum({1 << queue.value.data for queue in affinity.queues})
+        return DeviceQueues(device, self.constant(mask, wide=True))
 
     def allocator(self, device: SSAValue) -> SSAValue:
         """Emit the allocator of a device."""
-        return self.make("hal.device.allocator", [device], [ALLOCATOR])[0]
+        return self.emit("hal.device.allocator", [device], [ALLOCATOR])[0]
 
-    def fences(self, device: SSAValue) -> Placed:
+    def fences(self, device: SSAValue) -> Fences:
         """Emit the fence to wait for, which may be null, and a new one to signal."""
         waits = values(self.operation, "await_timepoint")
-        wait = waits[0] if waits else self.make("util.null", results=[FENCE])[0]
-        (signal,) = self.make("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
-        return wait, signal
+        wait = waits[0] if waits else self.emit("util.null", results=[FENCE])[0]
+        (signal,) = self.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        return Fences(wait, signal)
 
-    def queued(
-        self, name: str, operands: Operands, memory: Placed | None = None, **named: Attribute
+    def enqueue(
+        self,
+        name: str,
+        operands: Operands,
+        memory: MemoryProperties | None = None,
+        **named: Attribute,
     ) -> SSAValue:
         """Insert a queue operation on the operation's device; return the fence that it signals."""
-        device, queue = self.device(affinity_in(self.operation), memory)
+        device, queue = self.device_and_queues(affinity_in(self.operation), memory)
         wait, signal = self.fences(device)
-        self.make(name, [device, queue, wait, signal, *operands], properties=named)
+        self.emit(name, [device, queue, wait, signal, *operands], properties=named)
         return signal
 
 
@@ -175,7 +198,7 @@ def reference(*names: str) -> SymbolRefAttr:
     return SymbolRefAttr(names[0], list(names[1:]))
 
 
-Rule = Callable[[Maker, Operation], Sequence[SSAValue]]
+Rule = Callable[[HalBuilder, Operation], Sequence[SSAValue]]
 
 to_hal = Rules[Rule]()
 """Rules that emit the replacements of a `stream` operation's results, by operation name."""

@@ -52,7 +52,7 @@ def place_processes(module: ModuleOp) -> None:
     }
     if not grids:
         return
-    places: dict[tuple[AffinityAttribute, ...], Attribute] = {}
+    affinities: dict[tuple[AffinityAttribute, ...], Attribute] = {}
     functions = {
         name: function
         for name, function in symbols_in(module, FUNCTIONS).items()
@@ -65,16 +65,16 @@ def place_processes(module: ModuleOp) -> None:
         if grid is None:
             continue
         devices = process_devices(grid) or ()
-        if devices not in places:
-            places[devices] = _place(module, grid, devices)
+        if devices not in affinities:
+            affinities[devices] = _place(module, grid, devices)
         reached = [functions[callee] for callee in graph.reached_from([name])]
         if len(set(devices)) > 1:
             _refuse_devices(reached, grid, devices)
-        _place_function(function, places[devices], grid)
-        _place_state(module, reached, places[devices], grid)
+        _place_function(function, affinities[devices], grid)
+        _place_state(module, reached, affinities[devices], grid)
         for callee in reached:
             if visibility(callee) == "private":
-                callee.attributes.setdefault(DEFAULT_AFFINITY, places[devices])
+                callee.attributes.setdefault(DEFAULT_AFFINITY, affinities[devices])
         placed |= set(reached)
     devices = process_devices(next(iter(grids.values())))
     if devices and DEFAULT_AFFINITY not in module.attributes:
@@ -178,19 +178,19 @@ def select_device(
     return fresh
 
 
-def _place_function(function: Operation, place: Attribute, grid: Operation) -> None:
+def _place_function(function: Operation, affinity: Attribute, grid: Operation) -> None:
     default = function.attributes.get(DEFAULT_AFFINITY)
-    if default is not None and default != place:
+    if default is not None and default != affinity:
         raise OperationError(
             function,
             f"has a default device, {default}, but runs on the processes of @{name_of(grid)}",
             [Note("the grid names the devices here", grid)],
         )
-    function.attributes[DEFAULT_AFFINITY] = place
+    function.attributes[DEFAULT_AFFINITY] = affinity
 
 
 def _place_state(
-    module: ModuleOp, functions: Sequence[Operation], place: Attribute, grid: Operation
+    module: ModuleOp, functions: Sequence[Operation], affinity: Attribute, grid: Operation
 ) -> None:
     """Place mutable tensor globals on the device of the process: each process has its own."""
     used = {root_symbol(inner, "global") for function in functions for inner in function.walk()}
@@ -202,10 +202,10 @@ def _place_state(
             or name_of(variable) not in used
         ):
             continue
-        held = variable.attributes.setdefault(AFFINITY, place)
-        if held != place:
+        own = variable.attributes.setdefault(AFFINITY, affinity)
+        if own != affinity:
             raise OperationError(
                 variable,
-                f"is on {held}, but is a state of the processes of @{name_of(grid)}",
+                f"is on {own}, but is a state of the processes of @{name_of(grid)}",
                 [Note("the grid names the devices here", grid)],
             )

@@ -152,9 +152,15 @@ def _improvements(
 def _moved_results(
     graph: ShardingGraph, shardings: TensorShardings
 ) -> dict[int, tuple[DimensionAxes, Grid]]:
-    """Return the nodes of contraction results whose sharded sharding is not that of the table."""
+    """Return the nodes of contraction results whose sharded sharding is not that of the table.
+
+    A result that is made of shifted sections is moved if all its users want it in one sharding that
+    splits less: a concatenation along a split dimension that is gathered next.
+    """
     moved: dict[int, tuple[DimensionAxes, Grid]] = {}
     for sharded in shardings.operations:
+        if sharded.sharding.window_bytes:
+            moved |= _gathered_results(graph, shardings, sharded)
         results = sharded.entry.operation.results
         for value, axes in zip(results, sharded.sharding.results, strict=True):
             node = graph.values.get(value)
@@ -168,6 +174,22 @@ def _moved_results(
                 classify(sharded.rule) is RuleClass.OTHER
             ):
                 moved[node] = axes, sharded.grid
+    return moved
+
+
+def _gathered_results(
+    graph: ShardingGraph, shardings: TensorShardings, sharded: ShardedOperation
+) -> dict[int, tuple[DimensionAxes, Grid]]:
+    """Return the nodes of results that all users gather in the same way, with what they want."""
+    moved: dict[int, tuple[DimensionAxes, Grid]] = {}
+    for value, held in zip(sharded.entry.operation.results, sharded.sharding.results, strict=True):
+        node, uses = graph.values.get(value), shardings.uses.get(value, [])
+        wanted = {use.axes for use in uses if use.sharding.grid == sharded.grid}
+        if node is None or node in graph.pinned or len(wanted) != 1:
+            continue
+        (axes,) = wanted
+        if axes != held and is_finer_split(held, axes):
+            moved[node] = axes, sharded.grid
     return moved
 
 

@@ -1,6 +1,7 @@
 """Keep ops that have no conversion: Cholesky, FFT, triangular solves and LAPACK calls.
 
-The interpreter executes them, for native code as well, which emits a remark.
+The interpreter executes them, for native code as well, which emits a remark. Small factorizations
+and triangular solves have kernels (`codegen/kernels/factorizations.py`).
 """
 
 from __future__ import annotations

@@ -235,7 +235,12 @@ def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
 
 
 def _reduction(op: Operation) -> ReductionKind:
-    """Return the reduction kind of a body. Raises OperationError if `shard` has no such kind."""
+    """Return the reduction kind of a body; without one, a sum.
+
+    Raises OperationError if `shard` has no such kind.
+    """
+    if not op.regions:
+        return ReductionKind.SUM
     body = [each for each in op.regions[0].block.ops if each.name != "sdy.sharding_constraint"]
     arguments = set(op.regions[0].block.args)
     first = body[0]
@@ -248,6 +253,8 @@ def _reduction(op: Operation) -> ReductionKind:
         raise OperationError(
             op, f"has a body that is none of the reductions between devices: {names}"
         )
+    if element.quantization is not None:
+        raise OperationError(op, "reduces quantised numbers between devices: not supported")
     if element.name == "unsigned" and found in (ReductionKind.MAX, ReductionKind.MIN):
         raise OperationError(
             op, f"takes the {found} of unsigned integers between devices, which is not supported"
@@ -267,7 +274,7 @@ def _for_each_operand(
     return [make(operand, each) for operand, each in zip(operands, types, strict=True)]
 
 
-@tensor_rule("stablehlo.all_reduce")
+@tensor_rule("stablehlo.all_reduce", "stablehlo.cross-replica-sum")
 def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
 

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.quant import Quantization
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
@@ -32,10 +33,17 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
     """Emit the conversion of a number to another kind, as XLA does it.
 
     Floats become integers by truncation, saturating, with 0 for NaN. Integers wrap. Nonzero numbers
-    become true. Complex numbers become real by dropping their imaginary part.
+    become true. Complex numbers become real by dropping their imaginary part. Quantised numbers,
+    with one scale, are what they represent.
     """
     if source == target:
         return value
+    if source.quantization is not None:
+        real = dequantise(e, value, source.quantization)
+        return convert(e, real, kind(source.quantization.expressed), target)
+    if target.quantization is not None:
+        expressed = kind(target.quantization.expressed)
+        return quantise(e, convert(e, value, source, expressed), target.quantization)
     if target.name == "complex":
         if source.name == "complex":
             pair = [convert(e, each, source.part, target.part) for each in parts(e, value)]
@@ -58,9 +66,54 @@ def convert(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue
     return e.op("arith.extsi" if source.name == "signed" else "arith.extui", value, to=target.type)
 
 
+def dequantise(
+    e: Emitter,
+    stored: SSAValue,
+    quantized: Quantization,
+    parameters: tuple[SSAValue, SSAValue] | None = None,
+) -> SSAValue:
+    """Emit scale * (stored - zero point).
+
+    `parameters` are the scale and the zero point, as floats, if there are several.
+    """
+    scale, zero = parameters or scale_and_zero_point(e, quantized)
+    number = convert(e, stored, _stored_kind(quantized), kind(quantized.expressed))
+    return e.op("arith.mulf", e.op("arith.subf", number, zero), scale)
+
+
+def quantise(
+    e: Emitter,
+    real: SSAValue,
+    quantized: Quantization,
+    parameters: tuple[SSAValue, SSAValue] | None = None,
+) -> SSAValue:
+    """Emit round_to_even(clamp(real / scale + zero point)); NaN becomes 0.
+
+    `parameters` are the scale and the zero point, as floats, if there are several.
+    """
+    scale, zero = parameters or scale_and_zero_point(e, quantized)
+    least = e.constant(float(quantized.minimum), quantized.expressed)
+    most = e.constant(float(quantized.maximum), quantized.expressed)
+    number = e.op("arith.addf", e.op("arith.divf", real, scale), zero)
+    number = e.op("arith.minimumf", e.op("arith.maximumf", number, least), most)
+    number = e.op("math.roundeven", number)
+    return convert(e, number, kind(quantized.expressed), _stored_kind(quantized))
+
+
+def scale_and_zero_point(e: Emitter, quantized: Quantization) -> tuple[SSAValue, SSAValue]:
+    """Return the scale and the zero point of a type with one scale, as floats."""
+    scale, zero = quantized.scales[0], float(quantized.zero_points[0])
+    return e.constant(scale, quantized.expressed), e.constant(zero, quantized.expressed)
+
+
+def _stored_kind(quantized: Quantization) -> Kind:
+    storage = quantized.storage
+    return Kind(storage, "signed" if quantized.is_signed else "unsigned", storage.width.data)
+
+
 def convert_tensor(e: Emitter, value: SSAValue, source: Kind, target: Kind) -> SSAValue:
     """Emit the conversion of a tensor's elements; return the tensor if its type stays the same."""
-    if source.type == target.type:
+    if source.type == target.type and source.quantization == target.quantization:
         return value
     return e.pointwise(
         [value], target.type, lambda inner, args: [convert(inner, args[0], source, target)]

@@ -16,10 +16,12 @@ from xdsl.rewriter import Rewriter
 
 from ....dialects.quant import Quantization
 from ....ir.attribute_access import with_element
-from ..lowering.element_types import kind, quantization_of
+from ....ir.diagnostics import OperationError
+from ..lowering.element_types import operand_kind, quantization_of, result_kind
 from ..lowering.emitter import Emitter
 from ..lowering.lowering import Lowering
-from ..lowering.rules import Scalars, Tensors, tensor_rule
+from ..lowering.rules import Scalars, Tensors, scalar_rule, tensor_rule
+from .conversions import convert, dequantise, quantise, scale_and_zero_point
 
 Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]
 """Emits the scale and the zero point, as floats, at a point of the loops."""
@@ -27,11 +29,7 @@ Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]
 
 def _parameters(e: Emitter, quantized: Quantization) -> Parameters:
     if quantized.axis is None:
-        scale, zero = quantized.scales[0], float(quantized.zero_points[0])
-        return lambda inner: (
-            inner.constant(scale, quantized.expressed),
-            inner.constant(zero, quantized.expressed),
-        )
+        return lambda inner: scale_and_zero_point(inner, quantized)
     type_ = TensorType(quantized.expressed, [len(quantized.scales)])
     tensors = [
         e.insert(ConstantOp(cast(Any, DenseIntOrFPElementsAttr.from_list)(type_, numbers), type_))
@@ -47,43 +45,27 @@ def _parameters(e: Emitter, quantized: Quantization) -> Parameters:
     return along
 
 
-def dequantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
-    """Emit scale * (stored - zero point)."""
+def _dequantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
     parameters = _parameters(e, quantized)
-    name = "arith.sitofp" if quantized.is_signed else "arith.uitofp"
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
-        scale, zero = parameters(inner)
-        number = inner.op(name, args[0], to=quantized.expressed)
-        return [inner.op("arith.mulf", inner.op("arith.subf", number, zero), scale)]
+        return [dequantise(inner, args[0], quantized, parameters(inner))]
 
     return e.pointwise([value], quantized.expressed, body)
 
 
-def quantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
-    """Emit round_to_even(clamp(real / scale + zero point)); NaN becomes 0."""
+def _quantised(e: Emitter, value: SSAValue, quantized: Quantization) -> SSAValue:
     parameters = _parameters(e, quantized)
-    name = "arith.fptosi" if quantized.is_signed else "arith.fptoui"
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
-        scale, zero = parameters(inner)
-        number = inner.op("arith.addf", inner.op("arith.divf", args[0], scale), zero)
-        least = inner.constant(float(quantized.minimum), quantized.expressed)
-        most = inner.constant(_largest(quantized), quantized.expressed)
-        number = inner.op("arith.maximumf", number, least)
-        number = inner.op("math.roundeven", inner.op("arith.minimumf", number, most))
-        nan = inner.compare_floats("uno", number, number)
-        safe = inner.select(nan, inner.constant(0.0, quantized.expressed), number)
-        return [inner.op(name, safe, to=quantized.storage)]
+        return [quantise(inner, args[0], quantized, parameters(inner))]
 
     return e.pointwise([value], quantized.storage, body)
 
 
-def _largest(quantized: Quantization) -> float:
-    """Return the largest stored number that the float type represents exactly."""
-    mantissa = {16: 10, 32: 23, 64: 52}.get(kind(quantized.expressed).width, 23)
-    extra = max(quantized.maximum.bit_length() - mantissa - 1, 0)
-    return float(quantized.maximum >> extra << extra)
+@scalar_rule("stablehlo.uniform_quantize", "stablehlo.uniform_dequantize")
+def _requantise(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return convert(e, args[0], operand_kind(op), result_kind(op))
 
 
 @tensor_rule("stablehlo.uniform_quantize")
@@ -92,22 +74,38 @@ def _uniform_quantize(lowering: Lowering, op: Operation, operands: Tensors) -> T
     (value,) = operands
     source, target = quantization_of(op.operand_types[0]), quantization_of(op.result_types[0])
     if source is not None:
-        value = dequantised(e, value, source)
-    return [value if target is None else quantised(e, value, target)]
+        value = _dequantised(e, value, source)
+    return [value if target is None else _quantised(e, value, target)]
 
 
 @tensor_rule("stablehlo.uniform_dequantize")
 def _uniform_dequantize(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     source = quantization_of(op.operand_types[0])
-    return operands if source is None else [dequantised(lowering.emit, operands[0], source)]
+    return operands if source is None else [_dequantised(lowering.emit, operands[0], source)]
+
+
+@scalar_rule("quantised")
+def _compute_scalar(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Emit an op on quantised scalars: dequantise its operands, and quantise its result."""
+    stand_in = _with_real_types(op)
+    rule = scalar_rule.get(op.name)
+    if rule is None:
+        raise OperationError(op, "is not supported in a body that works on quantised elements")
+    reals = [
+        convert(e, value, operand_kind(op, index), operand_kind(stand_in, index))
+        for index, value in enumerate(args)
+    ]
+    result = convert(e, rule(e, stand_in, reals), result_kind(stand_in), result_kind(op))
+    stand_in.drop_all_references()
+    return result
 
 
 @tensor_rule("quantised")
-def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> list[SSAValue]:
+def _compute_tensor(lowering: Lowering, op: Operation, operands: Tensors) -> list[SSAValue]:
     """Convert an op on quantised numbers: dequantise its operands, and quantise its results."""
     e = lowering.emit
     reals = [
-        value if quantized is None else dequantised(e, value, quantized)
+        value if quantized is None else _dequantised(e, value, quantized)
         for value, quantized in zip(operands, map(quantization_of, op.operand_types), strict=True)
     ]
     stand_in = _with_real_types(op)
@@ -115,7 +113,7 @@ def compute_on_reals(lowering: Lowering, op: Operation, operands: Tensors) -> li
         lowering.values[inner] = lowering.value(outer)
     results = lowering.with_origin(stand_in).results(stand_in, reals)
     quantized = [
-        value if stored is None else quantised(e, value, stored)
+        value if stored is None else _quantised(e, value, stored)
         for value, stored in zip(results, map(quantization_of, op.result_types), strict=True)
     ]
     stand_in.drop_all_references()

@@ -38,6 +38,8 @@ class Kind:
     """`float`, `complex`, `bool`, `signed` or `unsigned`."""
     width: int
     """The bit width; of a complex number, that of one part."""
+    quantization: Quantization | None = None
+    """What stored integers represent; `None` for other numbers."""
 
     @property
     def is_integer(self) -> bool:
@@ -65,7 +67,8 @@ def kind(value_type: Attribute) -> Kind:
     element = element_type(value_type)
     stored = quantization(element)
     if stored is not None:
-        return Kind(stored.storage, "signed" if stored.is_signed else "unsigned", _width(stored))
+        name = "signed" if stored.is_signed else "unsigned"
+        return Kind(stored.storage, name, stored.storage.width.data, stored)
     if isinstance(element, AnyFloat):
         return Kind(element, "float", element.bitwidth)
     if isinstance(element, ComplexType):
@@ -108,10 +111,6 @@ def _kind_at(op: Operation, value_type: Attribute) -> Kind:
         raise OperationError(op, f"works on numbers, not on {problem}") from problem
 
 
-def _width(stored: Quantization) -> int:
-    return stored.storage.width.data
-
-
 def converted(value_type: Attribute) -> Attribute:
     """Return the type of a value after the conversion."""
     if isinstance(value_type, TokenType):
@@ -152,10 +151,16 @@ OPS_ON_STORAGE = frozenset(
         *("dynamic_reshape", "dynamic_slice", "dynamic_update_slice", "get_dimension_size", "if"),
         *("optimization_barrier", "pad", "real_dynamic_slice", "reshape", "reverse", "select"),
         *("set_dimension_size", "slice", "transpose", "tuple", "get_tuple_element", "while"),
-        *("uniform_quantize", "uniform_dequantize", "composite", "return"),
+        *("uniform_quantize", "uniform_dequantize", "composite", "return", "map", "sort"),
+        *("reduce", "reduce_window", "scatter", "select_and_scatter", "all_reduce"),
+        *("reduce_scatter", "collective_reduce", "all_gather", "all_to_all"),
+        *("collective_broadcast", "collective_permute"),
     )
 )
-"""Ops that do not compute with quantised numbers, or have their own rules for these."""
+"""Ops that do not compute with quantised numbers, or have their own rules for these.
+
+Of ops with a body on elements the body computes, so each of its ops quantises its result.
+"""
 
 
 def quantization_of(value_type: Attribute) -> Quantization | None:

@@ -231,6 +231,8 @@ class Lowering:
         ]
         if any(ranks):
             raise OperationError(operation, "makes a tensor in a body that works on elements")
+        if computes_on_quantised(operation):
+            return [scalar_rule["quantised"](here, operation, operands)]
         if name in scalar_rule:
             return [scalar_rule[name](here, operation, operands)]
         if name.startswith(_ON_SCALARS) and not ranks:

@@ -3,7 +3,7 @@
 - `@scalar_rule("stablehlo.add")`: `function(emitter, operation, scalars) -> scalar` emits one
   element of the result from one of each operand. The op still has its StableHLO types.
 - `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`. The name
-  `quantised` is not an op: it converts all ops that compute with quantised numbers.
+  `quantised` is not an op: here and in scalar rules it converts ops on quantised numbers.
 - `@call_rule("check.expect_eq")`: a tensor rule for a `custom_call` of that target.
 """
 

@@ -120,8 +120,26 @@ def contract(
 
 @tensor_rule("stablehlo.einsum")
 def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    found = attribute(op, "einsum_config")
-    text = str(getattr(found, "data", "")).replace(" ", "")
+    config = str(getattr(attribute(op, "einsum_config"), "data", ""))
+    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
+    return [_contract_letters(lowering.emit, op, config, operands, kinds)]
+
+
+@tensor_rule("stablehlo.unary_einsum")
+def _unary_einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    """Convert `unary_einsum`: an einsum of the number 1 and the operand."""
+    config = "," + str(getattr(attribute(op, "einsum_config"), "data", ""))
+    e, element = lowering.emit, operand_kind(op)
+    one = e.scalar_tensor(e.constant(1, element.type))
+    kinds = (element, element, result_kind(op))
+    return [_contract_letters(e, op, config, [one, *operands], kinds)]
+
+
+def _contract_letters(
+    e: Emitter, op: Operation, config: str, operands: Tensors, kinds: tuple[Kind, Kind, Kind]
+) -> SSAValue:
+    """Emit an einsum of two operands. Raises OperationError if `config` does not fit them."""
+    text = config.replace(" ", "")
     sides, _, result = text.partition("->")
     letters = sides.split(",")
     if len(letters) != 2 or any(
@@ -130,9 +148,7 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         raise OperationError(op, f"has a config that does not fit its operands: {text}")
     left, right = letters
     names = list(dict.fromkeys((*result, *left, *right)))
-    kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     total = accumulator(kinds)
-    e = lowering.emit
     where = {letter: (operands[0], left.index(letter)) for letter in left}
     where = {letter: (operands[1], right.index(letter)) for letter in right} | where
     maps = [dims(*map(names.index, word), loops=len(names)) for word in (left, right, result)]
@@ -144,4 +160,4 @@ def _einsum(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         multiply_add(kinds[0], kinds[1], total),
         [PARALLEL if name in result else REDUCTION for name in names],
     )
-    return [convert_tensor(e, results[0], total, kinds[2])]
+    return convert_tensor(e, results[0], total, kinds[2])

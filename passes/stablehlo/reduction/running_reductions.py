@@ -58,6 +58,8 @@ def _has_identity(op: Operation) -> bool:
     bodies of one op this is checked; longer ones are assumed to conform.
     """
     body = only_operation(op.regions[0])
+    if kind(op.operand_types[0]).quantization is not None:  # Its sums saturate.
+        return False
     if body is None:
         return len(op.regions[0].block.ops) > 2
     initial = op.operands[1].owner

@@ -110,7 +110,7 @@ def _scatter_chosen(
     """
     sizes = e.sizes(operands[0])
     scatter = _ScatterSelected(e, combined, start, operands[1], chosen, sizes, windows)
-    is_known = min(*shape(operands[0]), *shape(operands[1])) >= 0
+    is_known = all(size >= 0 for each in operands[:2] for size in shape(each))
     if not is_known or prod(each.stride for each in windows) > MAX_SCATTER_PHASES:
         return scatter.all_elements()
     result = e.fill(start, sizes)

@@ -1,12 +1,14 @@
 """Convert sorts with arbitrary comparators, and top-k.
 
-Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`).
+Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`), and
+long vectors of keys by digits (`radix_sort.py`).
 Comparators that compare one integer per element are replaced by keys (`sort_keys.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects import scf
@@ -30,13 +32,17 @@ from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
+from .radix_sort import sorted_by_digits
 from .rank_sort import Less, placed, ranks
-from .sort_keys import Keys, keys_of, places_of
+from .sort_keys import LOW_BITS, Keys, keys_of, places_of
 
 Order = Less | Keys
 
 MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
+
+LEAST_SORTED_BY_DIGITS = 1024
+"""The least number of elements of a vector that is sorted by the digits of its keys."""
 
 MAX_SELECTED_K = 64
 """The maximum k of a top-k that selects its elements one by one instead of sorting."""
@@ -94,7 +100,12 @@ def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order)
         return operands
     keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
     if isinstance(order, Keys) and order.can_be_packed(dimension):
-        places = places_of(e, sorted_numbers(e, order.packed(e, dimension), dimension))
+        packed = order.packed(e, dimension)
+        count = shape(order.values)[dimension]
+        if count >= LEAST_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
+            places = places_of(e, sorted_by_digits(e, order, packed))
+        else:
+            places = places_of(e, sorted_numbers(e, packed, dimension))
     elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
         places = sorted_order(e, keys, dimension, less)
     else:
@@ -154,35 +165,92 @@ def _precedes(
 def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
     """Return the positions of the first `count` keys along the last dimension, for packed keys.
 
-    Each iteration finds the minimum of the packed numbers that are greater than the last one found.
+    The dimension is cut into sections, whose least numbers are kept. Each iteration takes the least
+    of these, and finds the next number in its section.
     """
     rank, outer = len(shape(keys.values)), e.sizes(keys.values)[:-1]
-    most = (1 << 63) - 1
     packed = keys.packed(e, rank - 1)
-    last = e.fill(e.constant(-most - 1, i64), outer)
+    size = _section(shape(packed)[-1])
+    sections = shape(packed)[-1] // size
+    cut = e.reshape(packed, [*outer, sections, size])
+    least = _least(e, cut, PACKED_BOUNDS[0])
     found = e.empty([*outer, count], i64)
-    block = Block(arg_types=[INDEX, last.type, found.type])
+    block = Block(arg_types=[INDEX, least.type, found.type])
     inner = e.inside(block)
-    row, column = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
-
-    def smaller(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        is_open = scalar.compare_integers("sgt", args[0], args[1])
-        number = scalar.select(is_open, args[0], scalar.constant(most, i64))
-        return [scalar.op("arith.minsi", args[2], number)]
-
-    (best,) = inner.loops(
-        [packed, block.args[1]],
-        [row, column],
-        [inner.fill(inner.constant(most, i64), outer)],
-        [column],
-        smaller,
-        [*[PARALLEL] * (rank - 1), REDUCTION],
-    )
+    best = _least(inner, block.args[1], PACKED_BOUNDS[0])
     at = [*[0] * (rank - 1), block.args[0]]
     filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), block.args[2], at, [1] * rank)
-    inner.add_op(scf.YieldOp(best, filled))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [last, found], Region(block))
+    following = _next_in_section(inner, cut, best, size)
+    row, column = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
+
+    def replaced(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        is_taken = scalar.compare_integers("eq", args[0], args[1])
+        return [scalar.select(is_taken, args[2], args[0])]
+
+    (rest,) = inner.loops(
+        [block.args[1], best, following],
+        [row, column, column],
+        [inner.empty([*outer, sections], i64)],
+        [row],
+        replaced,
+        [PARALLEL] * rank,
+    )
+    inner.add_op(scf.YieldOp(rest, filled))
+    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, found], Region(block))
     return places_of(e, e.add_op(loop).results[1])
+
+
+PACKED_BOUNDS = ((1 << 63) - 1, -(1 << 63))
+"""Numbers above and below all packed numbers."""
+
+
+def _section(size: int) -> int:
+    """Return the length of a section: the divisor of a size that makes iterations short.
+
+    An iteration reads one section and all least numbers twice.
+    """
+    divisors = [each for each in range(1, size + 1) if size % each == 0]
+    return min(divisors, key=lambda each: each + 2 * (size // each))
+
+
+def _least(e: Emitter, packed: SSAValue, above: int) -> SSAValue:
+    """Return the least numbers along the last dimension."""
+    rank, outer = len(shape(packed)), e.sizes(packed)[:-1]
+    column = dims(*range(rank - 1), loops=rank)
+
+    def smaller(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [scalar.op("arith.minsi", args[1], args[0])]
+
+    start = e.fill(e.constant(above, i64), outer)
+    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
+    maps = [dims(*range(rank), loops=rank)]
+    return e.loops([packed], maps, [start], [column], smaller, iterators)[0]
+
+
+def _next_in_section(e: Emitter, cut: SSAValue, last: SSAValue, size: int) -> SSAValue:
+    """Return the least number that is greater than `last` in its section, which `last` names."""
+    rank = len(shape(cut)) - 1
+    outer = e.sizes(last)
+    column = dims(*range(rank - 1), loops=rank)
+    empty = e.empty([*outer, size], i64)
+
+    def smaller(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        counted = scalar.op("arith.andi", args[0], scalar.constant((1 << LOW_BITS) - 1, i64))
+        place = scalar.op("arith.subi", counted, scalar.constant(1, i64))
+        number = scalar.to_index(scalar.op("arith.divui", place, scalar.constant(size, i64)))
+        _, section = scalar.clamp_to_dimension(number, shape(cut)[-2])
+        place = [scalar.loop_index(each) for each in range(rank - 1)]
+        item = scalar.element(cut, [*place, section, scalar.loop_index(rank - 1)])
+        is_open = scalar.compare_integers("sgt", item, args[0])
+        return [scalar.op("arith.minsi", args[2], scalar.select(is_open, item, most(scalar)))]
+
+    def most(scalar: Emitter) -> SSAValue:
+        return scalar.constant(PACKED_BOUNDS[0], i64)
+
+    row = dims(*range(rank), loops=rank)
+    start = e.fill(e.constant(PACKED_BOUNDS[0], i64), outer)
+    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
+    return e.loops([last, empty], [column, row], [start], [column], smaller, iterators)[0]
 
 
 def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:

@@ -23,24 +23,34 @@ from ....dialects.stream.affinity import (
     own_affinity,
 )
 from ....ir.attribute_access import boundary_attributes
-from ....ir.host_programs import ABI_AFFINITY, GLOBAL_LOAD, GLOBAL_STORE, RETURNS, host_operations
+from ....ir.host_programs import (
+    ABI_AFFINITY,
+    CONSTANTS,
+    GLOBAL_LOAD,
+    GLOBAL_STORE,
+    RETURNS,
+    host_operations,
+)
 from ....ir.rules import Rules
 from ....ir.symbols import root_symbol, symbols_in
 from ....ir.value_flow import forwarded_to, forwards, loop_inputs
 
-MADE_OF_NOTHING = ("arith.constant", "flow.tensor.constant", "tensor.empty", "tensor.splat")
+WITHOUT_TENSOR_INPUTS = CONSTANTS | {"tensor.empty", "tensor.splat"}
 MOVES = ("flow.tensor.barrier", "flow.tensor.transfer")
 
 
 class DevicePlacement:
-    """The devices of all tensors of a module; `None` where the program does not determine one."""
+    """The devices of all tensors of a module; `None` where the program does not determine one.
+
+    As IREE's `AffinityAnalysis`, which finds the affinities of values and operations.
+    """
 
     def __init__(self, context: Context, module: ModuleOp) -> None:
-        self._places: dict[SSAValue, Attribute] = {}
+        self._affinities: dict[SSAValue, Attribute] = {}
         self._globals = symbols_in(module, ("util.global",))
         self._only_device = only_affinity(context, module)
         operations = tuple(host_operations(module))
-        self._variable_places: dict[Operation, Attribute] = {}
+        self._global_affinities: dict[Operation, Attribute] = {}
         """The inferred devices of mutable globals without affinity."""
         self._loads: dict[Operation, list[OpResult]] = {}
         for operation in operations:
@@ -60,7 +70,7 @@ class DevicePlacement:
 
     def of(self, value: SSAValue) -> Attribute | None:
         """Return the device of a tensor."""
-        found = self._places.get(value)
+        found = self._affinities.get(value)
         if found is not None or self.is_flexible(value):
             return found
         return self.default_for(value.owner)
@@ -70,8 +80,8 @@ class DevicePlacement:
         if (own := own_affinity(operation)) is not None:
             return own
         for result in operation.results:
-            if (place := self._places.get(result)) is not None:
-                return place
+            if (affinity := self._affinities.get(result)) is not None:
+                return affinity
         return self.default_for(operation)
 
     def default_for(self, owner: Operation | Block) -> Attribute | None:
@@ -95,41 +105,41 @@ class DevicePlacement:
             return variable is not None and _is_anywhere(variable)
         if operation.name == "linalg.fill":
             return self.is_flexible(operation.operands[-1])
-        return operation.name in MADE_OF_NOTHING
+        return operation.name in WITHOUT_TENSOR_INPUTS
 
-    def put(self, value: SSAValue, place: Attribute | None) -> None:
+    def assign(self, value: SSAValue, affinity: Attribute | None) -> None:
         """Record the device of a tensor unless it has one already."""
-        if place is not None and value not in self._places:
-            self._places[value] = place
+        if affinity is not None and value not in self._affinities:
+            self._affinities[value] = affinity
             self._changed = True
 
     def known(self, value: SSAValue) -> Attribute | None:
         """Return the device of a tensor as far as it has been inferred yet."""
-        return self._places.get(value)
+        return self._affinities.get(value)
 
     def of_global(self, access: Operation) -> Attribute | None:
         """Return the device of an accessed global; `None` if the global is wherever it is read."""
         variable = self._global_of(access)
         if variable is None or _is_anywhere(variable):
             return None
-        place = variable.attributes.get(AFFINITY) or self.default_for(variable)
-        return self._variable_places.get(variable) if place is None else place
+        affinity = variable.attributes.get(AFFINITY) or self.default_for(variable)
+        return self._global_affinities.get(variable) if affinity is None else affinity
 
     def write_down_globals(self) -> None:
         """Write inferred affinities to globals, because later passes change what implies them."""
-        for variable, place in self._variable_places.items():
-            variable.attributes[AFFINITY] = place
+        for variable, affinity in self._global_affinities.items():
+            variable.attributes[AFFINITY] = affinity
 
     def _global_of(self, access: Operation) -> Operation | None:
         return self._globals.get(root_symbol(access, "global"))
 
     def _put_global(self, access: Operation, value: SSAValue) -> None:
         """Infer the device of a global without affinity from a value that it stores or loads."""
-        variable, place = self._global_of(access), self.known(value)
-        if variable is None or place is None or _is_anywhere(variable):
+        variable, affinity = self._global_of(access), self.known(value)
+        if variable is None or affinity is None or _is_anywhere(variable):
             return
         if self.of_global(access) is None:
-            self._variable_places[variable] = place
+            self._global_affinities[variable] = affinity
             self._changed = True
 
     def _follow_users(self, operation: Operation) -> None:
@@ -144,20 +154,24 @@ class DevicePlacement:
             # Another load may have placed the global.
             self.load(operation)
         for result in operation.results:
-            if result in self._places or self.is_flexible(result) or result.type.name != "tensor":
+            if (
+                result in self._affinities
+                or self.is_flexible(result)
+                or result.type.name != "tensor"
+            ):
                 continue
             moves = [use for use in result.uses if use.operation.name in MOVES]
             readers = [use for use in result.uses if use.operation.name not in MOVES]
             default = self.default_for(operation)
-            places = self._places_of_users(readers)
-            if not places and default is None:
-                places = self._places_of_users(moves)
-            if len(places) == 1 or (places and default is None):
-                self.put(result, places[0])
+            affinities = self._affinities_of_users(readers)
+            if not affinities and default is None:
+                affinities = self._affinities_of_users(moves)
+            if len(affinities) == 1 or (affinities and default is None):
+                self.assign(result, affinities[0])
                 if operation.name == GLOBAL_LOAD:
                     self._put_global(operation, result)
 
-    def _places_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
+    def _affinities_of_users(self, uses: Iterable[Use]) -> tuple[Attribute, ...]:
         """Return the known devices of a tensor's readers, in order and without repeats.
 
         A store to a global that is wherever it is read counts as the readers of that global.
@@ -175,11 +189,11 @@ class DevicePlacement:
                 loads = [] if variable in followed else self._loads.get(variable, [])
                 pending += [inner for load in loads for inner in load.uses]
                 followed.add(variable)
-            elif (place := self._place_of_user(use)) is not None:
-                found[place] = None
+            elif (affinity := self._affinity_of_user(use)) is not None:
+                found[affinity] = None
         return tuple(found)
 
-    def _place_of_user(self, use: Use) -> Attribute | None:
+    def _affinity_of_user(self, use: Use) -> Attribute | None:
         operation = use.operation
         if (own := own_affinity(operation)) is not None:
             return own
@@ -189,8 +203,8 @@ class DevicePlacement:
         if operation.name in RETURNS and parent is not None:
             return boundary_affinity(parent, "res_attrs", use.index)
         results = forwarded_to(operation, use.index) or operation.results
-        found = (self._places.get(result) for result in results)
-        return next((place for place in found if place is not None), None)
+        found = (self._affinities.get(result) for result in results)
+        return next((affinity for affinity in found if affinity is not None), None)
 
     def enter(self, function: Operation) -> None:
         """Place arguments on the device that the function names, or on the default of its scope."""
@@ -199,14 +213,14 @@ class DevicePlacement:
             return
         for index, argument in enumerate(block.args):
             if argument.type.name == "tensor":
-                place = boundary_affinity(function, "arg_attrs", index)
-                self.put(argument, place or self.default_for(block))
+                affinity = boundary_affinity(function, "arg_attrs", index)
+                self.assign(argument, affinity or self.default_for(block))
 
     def load(self, operation: Operation) -> None:
         """Place a load where its global is; any other load of it may have placed the global."""
         result = operation.results[0]
         if result.type.name == "tensor" and not self.is_flexible(result):
-            self.put(result, self.of_global(operation) or own_affinity(operation))
+            self.assign(result, self.of_global(operation) or own_affinity(operation))
             self._put_global(operation, result)
 
     def store(self, operation: Operation) -> None:
@@ -236,8 +250,8 @@ def only_affinity(context: Context, module: ModuleOp) -> Attribute | None:
 
 def boundary_affinity(function: Operation, group: str, index: int) -> Attribute | None:
     """Return the affinity of an argument (`arg_attrs`) or result (`res_attrs`), or `None`."""
-    told = boundary_attributes(function, group, index)
-    return told.get(ABI_AFFINITY) or told.get(AFFINITY)
+    attributes = boundary_attributes(function, group, index)
+    return attributes.get(ABI_AFFINITY) or attributes.get(AFFINITY)
 
 
 def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
@@ -245,30 +259,30 @@ def _follow_operands(placement: DevicePlacement, operation: Operation) -> None:
     # A loop's carried argument and its result are on one device, whichever is placed first.
     for result, argument in zip(operation.results, loop_inputs(operation), strict=False):
         if result.type.name == "tensor":
-            placement.put(argument, placement.known(result))
+            placement.assign(argument, placement.known(result))
     forwarded = list(forwards(operation))
     for first, inputs in forwarded:
         for operand, value in zip(operation.operands[first:], inputs, strict=False):
             if operand.type.name == "tensor":
-                placement.put(value, placement.known(operand))
+                placement.assign(value, placement.known(operand))
     if forwarded:
         return
     tensors = [result for result in operation.results if result.type.name == "tensor"]
     if not tensors:
         return
-    place = own_affinity(operation)
+    affinity = own_affinity(operation)
     for operand in operation.operands:
-        if place is not None:
+        if affinity is not None:
             break
         if operand.type.name == "tensor" and not placement.is_flexible(operand):
-            place = placement.known(operand)
+            affinity = placement.known(operand)
     for result in tensors:
-        placement.put(result, place)
+        placement.assign(result, affinity)
 
 
 @flow_rule("flow.tensor.barrier", "flow.tensor.transfer")
 def _move(placement: DevicePlacement, operation: Operation) -> None:
-    placement.put(operation.results[0], operation.properties.get("target"))
+    placement.assign(operation.results[0], operation.properties.get("target"))
 
 
 flow_rule("func.func", "util.func")(DevicePlacement.enter)

@@ -20,7 +20,7 @@ from ....dialects.iree_encoding.layouts import IdentityAttr, LayoutAttr
 from ....dialects.stream.affinity import TargetSolver, TargetsUnknownError, affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.structural_hash import AttributeNumbers
-from .affinity_analysis import AffinityAnalysis, required_affinity
+from .affinity_targets import AffinityTargets, required_affinity
 from .layout_origin import LayoutOrigins, Origin
 
 CATEGORY = "encoding"
@@ -40,7 +40,7 @@ class ResolvedTypes:
 
     def __init__(
         self,
-        affinities: AffinityAnalysis,
+        affinities: AffinityTargets,
         origins: LayoutOrigins,
         spelling: Spelling,
         numbers: AttributeNumbers,
@@ -70,7 +70,7 @@ class ResolvedTypes:
         tensor = cast(Tensor, type_)
         resolved = self._resolve(tensor, affinity, operation)
         if resolved.dropped:
-            self._tell(operation, f"encoding of {_short(tensor)} dropped: {resolved.dropped}")
+            self._remark(operation, f"encoding of {_short(tensor)} dropped: {resolved.dropped}")
         return resolved.type
 
     def for_value(self, type_: Attribute, value: SSAValue, operation: Operation) -> Attribute:
@@ -83,18 +83,18 @@ class ResolvedTypes:
         if not self.needs_resolving(type_):
             return type_
         origins = self._origins.of(value)
-        here = None
+        assumed = None
         if not origins or any(origin.affinity is None for origin in origins):
-            here = required_affinity(operation)
-            self._tell(
+            assumed = required_affinity(operation)
+            self._remark(
                 operation,
                 f"reads {_short(cast(Tensor, type_))}, and nothing tells which device laid it "
-                f"out: it is taken to be laid out for {here}",
+                f"out: it is taken to be laid out for {assumed}",
             )
-        if here is not None and not origins:
-            return self.for_affinity(type_, here, operation)
+        if assumed is not None and not origins:
+            return self.for_affinity(type_, assumed, operation)
         types = {
-            origin: self.for_affinity(type_, cast(Attribute, origin.affinity or here), operation)
+            origin: self.for_affinity(type_, cast(Attribute, origin.affinity or assumed), operation)
             for origin in origins
         }
         if len(types) == 1:
@@ -126,7 +126,7 @@ class ResolvedTypes:
         for target in targets:
             if (problem := target.solver.problem()) is not None and target not in self._ignored:
                 self._ignored.add(target)
-                self._tell(operation, f"runs on {problem}; it is ignored")
+                self._remark(operation, f"runs on {problem}; it is ignored")
         return targets
 
     def _resolve(self, tensor: Tensor, affinity: Attribute, operation: Operation) -> ResolvedType:
@@ -135,7 +135,7 @@ class ResolvedTypes:
             self._resolved[key] = resolved = self._resolve_new(tensor, affinity, operation)
             if remarks_wanted() and not resolved.dropped:
                 layout = tensor_encoding(resolved.type)
-                self._tell(operation, f"{_short(tensor)} is laid out for {affinity} as {layout}")
+                self._remark(operation, f"{_short(tensor)} is laid out for {affinity} as {layout}")
         return self._resolved[key]
 
     def _resolve_new(
@@ -168,7 +168,7 @@ class ResolvedTypes:
             return None
         return LayoutAttr(ArrayAttr[Attribute]([IdentityAttr()]))
 
-    def _tell(self, operation: Operation, message: str) -> None:
+    def _remark(self, operation: Operation, message: str) -> None:
         if (operation, message) not in self._remarked:
             self._remarked.add((operation, message))
             remark(CATEGORY, operation, message)
@@ -177,10 +177,10 @@ class ResolvedTypes:
 def _origin_note(origin: Origin, type_: Attribute) -> Note:
     encoding = tensor_encoding(type_)
     layout = encoding if encoding is not None else "no encoding"
-    made = "comes from here, taken to be laid out"
+    description = "comes from here, taken to be laid out"
     if origin.affinity is not None:
-        made = f"laid out here for {origin.affinity}"
-    return Note(f"{made} as {layout}", origin.operation)
+        description = f"laid out here for {origin.affinity}"
+    return Note(f"{description} as {layout}", origin.operation)
 
 
 def _short(tensor: Tensor) -> str:

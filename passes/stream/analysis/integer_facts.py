@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import gcd, lcm
 from typing import cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ....dialects.util.dialect import AssumeIntOp, GlobalOp
 from ....dialects.util.types import IntAssumptionAttr
 from ....ir.attribute_access import attribute
 from ....ir.host_programs import GLOBAL_LOAD
+from ....ir.locations import made_by
 from ....ir.symbols import find_symbol, root_symbol
 
 LARGEST = 2**63 - 1
@@ -48,8 +50,8 @@ class IntegerFacts:
 
     def either(self, other: IntegerFacts) -> IntegerFacts:
         """Return facts that hold for a number that is one of two."""
-        least = _both(min, self.least, other.least)
-        most = _both(max, self.most, other.most)
+        least = _if_both_known(min, self.least, other.least)
+        most = _if_both_known(max, self.most, other.most)
         return IntegerFacts(least, most, gcd(self.divisor, other.divisor))
 
     def both(self, other: IntegerFacts) -> IntegerFacts:
@@ -75,11 +77,11 @@ def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
     operation = value.op
     if isinstance(operation, AssumeIntOp):
         return _assumed(operation, value.index, depth)
-    of = [integer_facts(each, depth - 1) for each in operation.operands]
+    operands = [integer_facts(each, depth - 1) for each in operation.operands]
     if operation.name in _SIGNED_CONVERSIONS:
-        found = _sign_extended(of[0], _bits(operation.operands[0].type))
+        found = _sign_extended(operands[0], _bits(operation.operands[0].type))
     elif (rule := _RULES.get(operation.name)) is not None:
-        found = rule(of)
+        found = rule(operands)
     else:
         return UNKNOWN
     return found if is_index else _wrapped(found, bits)
@@ -89,14 +91,14 @@ def constant_of(value: SSAValue) -> IntegerAttr | None:
     """Return the constant that a value always is: a constant or an immutable global's value."""
     if not isinstance(value, OpResult):
         return None
-    held: Attribute | None = None
+    constant: Attribute | None = None
     if isinstance(value.op, ConstantOp):
-        held = value.op.value
+        constant = value.op.value
     elif value.op.name == GLOBAL_LOAD:
         found = find_symbol(value.op, root_symbol(value.op, "global"))
         if isinstance(found, GlobalOp) and found.is_mutable is None:
-            held = attribute(found, "initial_value")
-    return cast("IntegerAttr", held) if isinstance(held, IntegerAttr) else None
+            constant = attribute(found, "initial_value")
+    return cast("IntegerAttr", constant) if isinstance(constant, IntegerAttr) else None
 
 
 def _bits(type_: Attribute) -> int:
@@ -113,17 +115,11 @@ def _exactly(constant: IntegerAttr) -> IntegerFacts:
 def _assumed(operation: AssumeIntOp, index: int, depth: int) -> IntegerFacts:
     """Return facts that hold in every case of an assumption, combined with what else is known."""
     known = integer_facts(operation.operands[index], depth - 1)
-    callers = operation.assumptions.data[index]
-    said = [_said(each) for each in callers]
-    if not said:
-        return known
-    found = said[0]
-    for each in said[1:]:
-        found = found.either(each)
-    return found.both(known)
+    cases = [_asserted(assumption) for assumption in operation.assumptions.data[index]]
+    return reduce(IntegerFacts.either, cases).both(known) if cases else known
 
 
-def _said(assumption: IntAssumptionAttr) -> IntegerFacts:
+def _asserted(assumption: IntAssumptionAttr) -> IntegerFacts:
     least, most, divisor = (
         each.value.data if isinstance(each, IntegerAttr) else None
         for each in (assumption.umin, assumption.umax, assumption.udiv)
@@ -145,26 +141,28 @@ def _within(least: int | None, most: int | None, divisor: int) -> IntegerFacts:
     return IntegerFacts(least if most is not None else None, most, divisor)
 
 
-def _sum(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    one, other = of
+def _sum(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    one, other = operands
     ends = ((one.least, other.least), (one.most, other.most))
-    least, most = (_both(int.__add__, *each) for each in ends)
+    least, most = (_if_both_known(int.__add__, *each) for each in ends)
     return _within(least, most, gcd(one.divisor, other.divisor))
 
 
-def _product(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    one, other = of
+def _product(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    one, other = operands
     ends = ((one.least, other.least), (one.most, other.most))
-    least, most = (_both(int.__mul__, *each) for each in ends)
+    least, most = (_if_both_known(int.__mul__, *each) for each in ends)
     return _within(least, most, one.divisor * other.divisor)
 
 
-def _both(operator: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+def _if_both_known(
+    operator: Callable[[int, int], int], one: int | None, other: int | None
+) -> int | None:
     return None if one is None or other is None else operator(one, other)
 
 
-def _quotient(of: Sequence[IntegerFacts], up: bool = False) -> IntegerFacts:
-    one, by = of[0], of[1].value
+def _quotient(operands: Sequence[IntegerFacts], up: bool = False) -> IntegerFacts:
+    one, by = operands[0], operands[1].value
     if not by:
         return UNKNOWN
     ends = (one.least, one.most)
@@ -172,26 +170,26 @@ def _quotient(of: Sequence[IntegerFacts], up: bool = False) -> IntegerFacts:
     return IntegerFacts(least, most, one.divisor // by if one.divisor % by == 0 else 1)
 
 
-def _remainder(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    by = of[1].value
-    return IntegerFacts(0, by - 1, gcd(of[0].divisor, by)) if by else UNKNOWN
+def _remainder(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    by = operands[1].value
+    return IntegerFacts(0, by - 1, gcd(operands[0].divisor, by)) if by else UNKNOWN
 
 
-def _minimum(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    most = [each.most for each in of if each.most is not None]
-    least = min(each.least or 0 for each in of) if most else None
-    return IntegerFacts(least, min(most, default=None), gcd(*(each.divisor for each in of)))
+def _minimum(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    most = [each.most for each in operands if each.most is not None]
+    least = min(each.least or 0 for each in operands) if most else None
+    return IntegerFacts(least, min(most, default=None), gcd(*(each.divisor for each in operands)))
 
 
-def _maximum(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    least = [each.least for each in of if each.least is not None]
-    most = _both(max, of[0].most, of[1].most)
-    return IntegerFacts(max(least, default=None), most, gcd(*(each.divisor for each in of)))
+def _maximum(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    least = [each.least for each in operands if each.least is not None]
+    most = _if_both_known(max, operands[0].most, operands[1].most)
+    return IntegerFacts(max(least, default=None), most, gcd(*(each.divisor for each in operands)))
 
 
-def _aligned(of: Sequence[IntegerFacts]) -> IntegerFacts:
+def _aligned(operands: Sequence[IntegerFacts]) -> IntegerFacts:
     """Return facts about `util.align`, the next multiple of a power of two."""
-    one, by = of[0], of[1].value
+    one, by = operands[0], operands[1].value
     if not by:
         return UNKNOWN
     ends = (one.least, one.most)
@@ -205,22 +203,22 @@ def _sign_extended(facts: IntegerFacts, bits: int) -> IntegerFacts:
     return facts if fits else IntegerFacts(divisor=facts.divisor)
 
 
-def _chosen(of: Sequence[IntegerFacts]) -> IntegerFacts:
-    return of[1].either(of[2])
+def _chosen(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    return operands[1].either(operands[2])
 
 
 _RULES: dict[str, Callable[[Sequence[IntegerFacts]], IntegerFacts]] = {
     "arith.addi": _sum,
-    "arith.ceildivui": lambda of: _quotient(of, up=True),
+    "arith.ceildivui": lambda operands: _quotient(operands, up=True),
     "arith.divui": _quotient,
-    "arith.extui": lambda of: of[0],
-    "arith.index_castui": lambda of: of[0],
+    "arith.extui": lambda operands: operands[0],
+    "arith.index_castui": lambda operands: operands[0],
     "arith.maxui": _maximum,
     "arith.minui": _minimum,
     "arith.muli": _product,
     "arith.remui": _remainder,
     "arith.select": _chosen,
-    "arith.trunci": lambda of: of[0],
+    "arith.trunci": lambda operands: operands[0],
     "util.align": _aligned,
 }
 """Rules that derive facts about a result from those about the operands, by operation name."""
@@ -230,9 +228,8 @@ def possible_constants(value: SSAValue, depth: int = _DEPTH) -> list[IntegerAttr
     """Return the constants that a number may be; `None` if it may be anything else."""
     if (constant := constant_of(value)) is not None:
         return [constant]
-    maker: Operation | None = value.op if isinstance(value, OpResult) else None
-    if maker is None or maker.name != "arith.select" or depth == 0:
+    select = made_by(value, "arith.select")
+    if select is None or depth == 0:
         return None
-    either = [possible_constants(each, depth - 1) for each in maker.operands[1:]]
-    found = [each for each in either if each is not None]
-    return [*found[0], *found[1]] if len(found) == 2 else None
+    first, second = (possible_constants(each, depth - 1) for each in select.operands[1:])
+    return None if first is None or second is None else [*first, *second]

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.stream.affinity import AFFINITY, affinity_of
-from ....ir.host_programs import CALLS, FUNCTIONS, host_operations
+from ....ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import root_symbol, visibility
 from ....ir.syntax.resource_directives import RESOURCE
@@ -37,7 +37,7 @@ class Origin:
     """One of the operations that laid the value out, for use in error messages."""
 
 
-Thing = SSAValue | str
+Slot = SSAValue | str
 """A value, or the name of a global."""
 
 Origins = frozenset[Origin]
@@ -66,10 +66,10 @@ class LayoutOrigins:
 
     def __init__(self, module: ModuleOp, numbers: AttributeNumbers | None = None) -> None:
         self._numbers = numbers or AttributeNumbers()
-        self._origins: dict[Thing, Origins] = {}
-        self._arriving: dict[Thing, Origins] = {}
+        self._origins: dict[Slot, Origins] = {}
+        self._arriving: dict[Slot, Origins] = {}
         """For results of transfers, the origin that is assumed if the source's is not known."""
-        self._flow: dict[Thing, list[Thing]] = defaultdict(list)
+        self._flow: dict[Slot, list[Slot]] = defaultdict(list)
         operations = tuple(host_operations(module))
         for source, target in _flow(operations):
             self._flow[source].append(target)
@@ -77,10 +77,10 @@ class LayoutOrigins:
         for operation in operations:
             if operation.name == TRANSFER:
                 ends = (operation.properties.get(f"{end}_affinity") for end in ("source", "target"))
-                place = next((end for end in ends if end is not None), affinity_of(operation))
-                self._arriving[operation.results[0]] = self._origin(place, operation)
-        for thing, place, operation in _from_outside(operations):
-            self._add(thing, self._origin(place, operation))
+                affinity = next((end for end in ends if end is not None), affinity_of(operation))
+                self._arriving[operation.results[0]] = self._origin(affinity, operation)
+        for slot, affinity, operation in _from_outside(operations):
+            self._add(slot, self._origin(affinity, operation))
         for operation in operations:
             for result in operation.results:
                 if result.type.name == RESOURCE and result not in received:
@@ -99,27 +99,27 @@ class LayoutOrigins:
         number = -1 if affinity is None else self._numbers.number(affinity)
         return frozenset({Origin(number, affinity, operation)})
 
-    def _add(self, thing: Thing, origins: Origins) -> None:
+    def _add(self, slot: Slot, origins: Origins) -> None:
         """Add origins to a value, and propagate them to all values with the same layout."""
-        pending = [(thing, origins)]
+        pending = [(slot, origins)]
         while pending:
-            thing, origins = pending.pop()
-            if (arriving := self._arriving.get(thing)) is not None:
+            slot, origins = pending.pop()
+            if (arriving := self._arriving.get(slot)) is not None:
                 known = frozenset(origin for origin in origins if origin.affinity is not None)
                 origins = origins if origins == known else known | arriving
-            old = self._origins.get(thing, NOWHERE)
+            old = self._origins.get(slot, NOWHERE)
             if not origins <= old:
-                self._origins[thing] = old | origins
-                pending += [(target, origins) for target in self._flow.get(thing, ())]
+                self._origins[slot] = old | origins
+                pending += [(target, origins) for target in self._flow.get(slot, ())]
 
 
-def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
+def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Slot, Slot]]:
     """Yield pairs whose second has the layout of the first: forwarded values, copies, globals."""
     yield from value_flow(operations)
     for operation in operations:
-        if operation.name == "util.global.store":
+        if operation.name == GLOBAL_STORE:
             yield operation.operands[0], root_symbol(operation, "global")
-        elif operation.name == "util.global.load":
+        elif operation.name == GLOBAL_LOAD:
             yield root_symbol(operation, "global"), operation.results[0]
         elif operation.name in SAME_LAYOUT:
             yield operation.operands[0], operation.results[0]
@@ -129,7 +129,7 @@ def _flow(operations: Sequence[Operation]) -> Iterator[tuple[Thing, Thing]]:
 
 def _from_outside(
     operations: Sequence[Operation],
-) -> Iterator[tuple[Thing, Attribute | None, Operation]]:
+) -> Iterator[tuple[Slot, Attribute | None, Operation]]:
     """Yield initialized globals and arguments of functions that may be called from outside.
 
     Each comes with the affinity that it is laid out for and the operation that defines it.
@@ -137,13 +137,15 @@ def _from_outside(
     called = {root_symbol(call, "callee") for call in operations if call.name in CALLS}
     for operation in operations:
         if operation.properties.get("initial_value") is not None:
-            place = operation.attributes.get(AFFINITY) or affinity_of(operation)
-            yield root_symbol(operation, "sym_name"), place, operation
+            affinity = operation.attributes.get(AFFINITY) or affinity_of(operation)
+            yield root_symbol(operation, "sym_name"), affinity, operation
         if operation.name not in FUNCTIONS or (block := operation.regions[0].blocks.first) is None:
             continue
         if visibility(operation) == "private" and root_symbol(operation, "sym_name") in called:
             continue
         for index, argument in enumerate(block.args):
             if argument.type.name == RESOURCE:
-                place = boundary_affinity(operation, "arg_attrs", index) or affinity_of(operation)
-                yield argument, place, operation
+                affinity = boundary_affinity(operation, "arg_attrs", index) or affinity_of(
+                    operation
+                )
+                yield argument, affinity, operation

@@ -15,6 +15,7 @@ from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
 from ....dialects.stream.types import ResourceType, TimepointType
 from ....ir.index import constant_index
+from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
 from .host import Host, conversion, operands_of
@@ -28,52 +29,54 @@ BUFFER_VIEW = "hal.buffer_view"
 @conversion("hal.tensor.import")
 def _import(host: Host, operation: Operation, site: Site) -> None:
     source, dims = operation.operands[0], operands_of(operation, "target_dims")
-    given = require_ranked(operation, operation.properties["target_encoding"])
+    tensor = require_ranked(operation, operation.properties["target_encoding"])
     if source.type.name == BUFFER_VIEW:
         name = operation.properties.get("name", StringAttr("tensor"))
-        _assert_view(host, (source, given, dims), name, site.builder)
+        _assert_view(host, source, tensor, dims, name, site.builder)
     size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
     consume = operation.properties.get("consume")
-    resource = _imported(source, (given, dims, size), site, consume)
+    resource = _import_buffer(source, tensor, dims, size, site, consume=consume)
     for fence in values(operation, "wait_fence"):
         resource = _awaited(resource, size, fence, site)
-    held = site.make(AsyncCastOp, [resource, size, size])
-    host.store(operation.results[0], StoredTensor(held, size, dims))
+    resource = site.make(AsyncCastOp, [resource, size, size])
+    host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 def _assert_view(
     host: Host,
-    passed: tuple[SSAValue, Tensor, Sequence[SSAValue]],
+    view: SSAValue,
+    tensor: Tensor,
+    dims: Sequence[SSAValue],
     name: Attribute,
     builder: Builder,
 ) -> None:
     """Emit a check that a caller's buffer view has the expected shape and element type."""
-    view, tensor, dims = passed
-    element = host.made("hal.element_type").create(
+    element = host.op_class("hal.element_type").create(
         result_types=[i32], properties={"type": tensor.element_type}
     )
-    order = host.made("hal.encoding_type").create(result_types=[i32])
-    numbers = [builder.insert(each).results[0] for each in (element, order)]
-    open_sizes = iter(dims)
+    order = host.op_class("hal.encoding_type").create(result_types=[i32])
+    types = [builder.insert(query).results[0] for query in (element, order)]
     sizes = [
-        next(open_sizes) if size < 0 else constant_index(size, builder)
-        for size in tensor.get_shape()
+        constant_index(size, builder) if isinstance(size, int) else size
+        for size in mixed_list(tensor.get_shape(), dims)
     ]
-    check = host.made("hal.buffer_view.assert").build(
-        operands=[view, *numbers, sizes], properties={"message": name}
+    check = host.op_class("hal.buffer_view.assert").build(
+        operands=[view, *types, sizes], properties={"message": name}
     )
     builder.insert(check)
 
 
-def _imported(
+def _import_buffer(
     source: SSAValue,
-    what: tuple[Attribute, Sequence[SSAValue], SSAValue],
+    tensor: Attribute,
+    dims: Sequence[SSAValue],
+    size: SSAValue,
     site: Site,
+    *,
     consume: Attribute | None = None,
     lifetime: ResourceType = EXTERNAL,
 ) -> SSAValue:
-    """Import a caller's buffer as a resource; `what` is its tensor type, dynamic sizes and size."""
-    tensor, dims, size = what
+    """Import a caller's buffer as a resource that holds a tensor of `size` bytes."""
     operands = [source, dims, size]
     return site.make(
         stream.TensorImportOp, operands, lifetime, result_encoding=tensor, consume=consume
@@ -83,10 +86,10 @@ def _imported(
 @conversion("hal.tensor.export")
 def _export(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
-    stored, held_at = host.stored(source, operation), host.held_at(source)
-    site = Site(site.builder, operation.properties.get("affinity") or held_at)
-    if held_at is not None and held_at != site.place:
-        stored = transfer(stored, held_at, site.place, site.builder)
+    stored, affinity = host.stored(source, operation), host.affinity_of(source)
+    site = Site(site.builder, operation.properties.get("affinity") or affinity)
+    if affinity is not None and affinity != site.affinity:
+        stored = transfer(stored, affinity, site.affinity, site.builder)
     resource = site.make(AsyncCastOp, [stored.resource, stored.size, stored.size], EXTERNAL)
     result = site.make(
         stream.TensorExportOp,
@@ -101,10 +104,10 @@ def _export(host: Host, operation: Operation, site: Site) -> None:
 def _alias(host: Host, operation: Operation, site: Site) -> None:
     """Copy a tensor to the start of the caller's storage, which holds it from then on."""
     source, dims = operation.operands[0], operands_of(operation, "source_dims")
-    stored = host.brought(source, operation, site)
+    stored = host.transferred(source, operation, site)
     size = site.size_of(require_ranked(operation, source.type), dims)
     (storage,) = values(operation, "storage")
-    resource = _imported(storage, (source.type, dims, size), site, UnitAttr())
+    resource = _import_buffer(storage, source.type, dims, size, site, consume=UnitAttr())
     for fence in values(operation, "wait_fence"):
         resource = _awaited(resource, size, fence, site)
     start = constant_index(0, site.builder)
@@ -115,26 +118,26 @@ def _alias(host: Host, operation: Operation, site: Site) -> None:
     )
     part = site.make(AsyncSliceOp, [updated, size, start, stored.size, stored.size], EXTERNAL)
     written = replace(stored, resource=part)
-    host.store(operation.results[0], transfer(written, site.place, site.place, site.builder))
+    host.store(operation.results[0], transfer(written, site.affinity, site.affinity, site.builder))
 
 
 @conversion("hal.tensor.transients")
 def _transients(host: Host, operation: Operation, site: Site) -> None:
     """Place all transient allocations for a tensor in the caller's storage."""
-    stored = host.brought(operation.operands[0], operation, site)
+    stored = host.transferred(operation.operands[0], operation, site)
     (storage,) = values(operation, "storage")
     resource, reached = _reached(stored, site)
-    length = host.made("hal.buffer.length").create(operands=[storage], result_types=[INDEX])
+    length = host.op_class("hal.buffer.length").create(operands=[storage], result_types=[INDEX])
     size = site.builder.insert(length).results[0]
-    given = TensorType(IntegerType(8), [DYNAMIC_INDEX])
-    room = _imported(storage, (given, (size,), size), site, lifetime=TRANSIENT)
+    bytes_ = TensorType(IntegerType(8), [DYNAMIC_INDEX])
+    transients = _import_buffer(storage, bytes_, (size,), size, site, lifetime=TRANSIENT)
     resource, reached = site.add(
-        host.made("stream.resource.transients"),
-        [resource, stored.size, room, size, (reached,)],
+        host.op_class("stream.resource.transients"),
+        [resource, stored.size, transients, size, (reached,)],
         [UNKNOWN, TIMEPOINT],
     ).results
-    held = regions.awaited(resource, stored.size, reached, site.builder)
-    host.store(operation.results[0], replace(stored, resource=held))
+    resource = regions.awaited(resource, stored.size, reached, site.builder)
+    host.store(operation.results[0], replace(stored, resource=resource))
 
 
 @conversion("hal.tensor.barrier")
@@ -143,7 +146,7 @@ def _barrier(host: Host, operation: Operation, site: Site) -> None:
     *sources, fence = operation.operands
     reached: list[SSAValue] = []
     for source, result in zip(sources, operation.results, strict=True):
-        site = Site(site.builder, host.held_at(source))
+        site = Site(site.builder, host.affinity_of(source))
         stored = host.stored(source, operation)
         resource, timepoint = _reached(stored, site)
         reached.append(timepoint)

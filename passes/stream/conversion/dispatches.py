@@ -9,16 +9,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
-from ....ir.syntax.resource_directives import UNTIED, ties_of
+from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
-from .host import Host, conversion, dynamic_count, operands_of
+from .host import Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, Site, StoredTensor
 
 UNUSED = UnusedType()
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class DispatchValue:
     """An operand or result of a dispatch."""
 
     value: SSAValue
@@ -37,55 +37,56 @@ def _dispatch(host: Host, operation: Operation, site: Site) -> None:
     ties = ties_of(operation, len(operation.results))
     # An operand that the kernel writes to is passed once, with its original tensor type.
     written = [
-        one if tie == UNTIED else operands[tie] for one, tie in zip(results, ties, strict=True)
+        result if tie == UNTIED else operands[tie]
+        for result, tie in zip(results, ties, strict=True)
     ]
     dispatch = site.add(
         TensorDispatchOp,
         [
             operands_of(operation, "workload"),
-            [one.value for one in operands],
-            [one.size for one in operands if one.size is not None],
-            [size for one in operands for size in one.dims],
-            [one.size for one in written if one.size is not None],
-            [size for one in written for size in one.dims],
+            [operand.value for operand in operands],
+            [operand.size for operand in operands if operand.size is not None],
+            [size for operand in operands for size in operand.dims],
+            [target.size for target in written if target.size is not None],
+            [size for target in written for size in target.dims],
         ],
         [[UNKNOWN] * len(results)],
         entry_points=operation.properties["entry_points"],
-        operand_encodings=ArrayAttr([one.encoding for one in operands]),
-        result_encodings=ArrayAttr([one.encoding for one in written]),
+        operand_encodings=ArrayAttr([operand.encoding for operand in operands]),
+        result_encodings=ArrayAttr([target.encoding for target in written]),
         tied_operands=operation.properties.get("tied_operands"),
     )
-    for old, new, one, held in zip(
-        operation.results, dispatch.results, results, written, strict=True
-    ):
-        if held.size is not None:
-            host.store(old, StoredTensor(new, held.size, one.dims))
+    for new, result, target in zip(dispatch.results, results, written, strict=True):
+        if target.size is not None:
+            host.store(result.value, StoredTensor(new, target.size, result.dims))
 
 
-def _operands(host: Host, operation: Operation, site: Site) -> list[Passed]:
+def _operands(host: Host, operation: Operation, site: Site) -> list[DispatchValue]:
     rest = list(operands_of(operation, "argument_dims"))
-    operands: list[Passed] = []
+    operands: list[DispatchValue] = []
     for value in operands_of(operation, "arguments"):
         if (tensor := ranked(value)) is None:
-            operands.append(Passed(value, UNUSED))
+            operands.append(DispatchValue(value, UNUSED))
             continue
-        stored, count = host.brought(value, operation, site), dynamic_count(tensor)
-        operands.append(Passed(stored.resource, tensor, stored.size, tuple(rest[:count])))
+        stored, count = host.transferred(value, operation, site), dynamic_dimensions(tensor)
+        operands.append(DispatchValue(stored.resource, tensor, stored.size, tuple(rest[:count])))
         del rest[:count]
     return operands
 
 
-def _results(operation: Operation, operands: list[Passed], site: Site) -> list[Passed]:
+def _results(
+    operation: Operation, operands: list[DispatchValue], site: Site
+) -> list[DispatchValue]:
     """Return the results; one that is tied to an operand has its size."""
     rest = list(operands_of(operation, "result_dims"))
-    results: list[Passed] = []
+    results: list[DispatchValue] = []
     ties = ties_of(operation, len(operation.results))
     for result, tie in zip(operation.results, ties, strict=True):
         tensor = require_ranked(operation, result.type)
-        count = dynamic_count(tensor)
+        count = dynamic_dimensions(tensor)
         dims = tuple(rest[:count])
         del rest[:count]
-        held = None if tie == UNTIED else operands[tie].size
-        size = site.size_of(tensor, dims) if held is None else held
-        results.append(Passed(result, tensor, size, dims))
+        tied = None if tie == UNTIED else operands[tie].size
+        size = site.size_of(tensor, dims) if tied is None else tied
+        results.append(DispatchValue(result, tensor, size, dims))
     return results

@@ -30,7 +30,7 @@ from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, trans
 BINDING = BindingType()
 
 REPLACEMENTS: dict[str, type[Operation]] = {
-    **{name.replace("stream", "flow", 1): made for name, made in workgroups.OF_STREAM.items()},
+    **{name.replace("stream", "flow", 1): op for name, op in workgroups.OF_STREAM.items()},
     "flow.executable": stream.ExecutableOp,
     "flow.executable.export": stream.ExecutableExportOp,
     "flow.executable_end": stream.ExecutableEndOp,
@@ -125,7 +125,7 @@ class StoredGlobals:
         for operation in host_operations(module):
             name = root_symbol(operation, "global")
             if operation.name == GLOBAL_LOAD and name in self._globals:
-                self._add_copy(name, self._place(operation))
+                self._add_copy(name, self._affinity(operation))
         for name, operation in self._globals.items():
             self._define(name, operation)
 
@@ -134,15 +134,19 @@ class StoredGlobals:
         name = root_symbol(operation, "global")
         if name not in self._globals:
             return None
-        place = self._place(operation)
-        copy = self._copies[name][place]
+        affinity = self._affinity(operation)
+        copy = self._copies[name][affinity]
         type_ = self._resource_type(name)
         loads = GlobalLoadOp(copy, type_), GlobalLoadOp(size_name(copy), INDEX)
         resource, size = (builder.insert(load).result for load in loads)
-        return transfer(StoredTensor(resource, size, ()), place, place, builder)
+        return transfer(StoredTensor(resource, size, ()), affinity, affinity, builder)
 
     def store(
-        self, operation: Operation, stored: StoredTensor, place: Attribute | None, builder: Builder
+        self,
+        operation: Operation,
+        stored: StoredTensor,
+        affinity: Attribute | None,
+        builder: Builder,
     ) -> bool:
         """Store a tensor to every copy of a global. Return whether the global holds tensors."""
         name = root_symbol(operation, "global")
@@ -150,22 +154,21 @@ class StoredGlobals:
             return False
         type_ = self._resource_type(name)
         for target, copy in self._copies.get(name, {}).items():
-            held = transfer(stored, place, target or place, builder, type_)
-            _store(held, copy, builder)
+            _store(transfer(stored, affinity, target or affinity, builder, type_), copy, builder)
         return True
 
-    def _place(self, load: Operation) -> Attribute | None:
+    def _affinity(self, load: Operation) -> Attribute | None:
         return self._placement.of_global(load) or self._placement.runs_on(load)
 
-    def _add_copy(self, name: str, place: Attribute | None) -> None:
+    def _add_copy(self, name: str, affinity: Attribute | None) -> None:
         copies = self._copies.setdefault(name, {})
-        if place in copies:
+        if affinity in copies:
             return
         fresh, number = name, 1
         while copies and fresh in self._names:
             fresh, number = f"{name}__{number}", number + 1
         self._names.add(fresh)
-        copies[place] = fresh
+        copies[affinity] = fresh
 
     def _resource_type(self, name: str) -> ResourceType:
         mutable = "is_mutable" in self._globals[name].properties
@@ -185,10 +188,9 @@ class StoredGlobals:
         if name not in self._copies and "is_mutable" in variable.properties:
             self._add_copy(name, variable.attributes.get(AFFINITY))
         builder = builder_before(variable)
-        for place, copy in self._copies.get(name, {}).items():
+        for affinity, copy in self._copies.get(name, {}).items():
             kind = self._resource_type(name)
-            held = {copy: kind, size_name(copy): INDEX}
-            for symbol_name, type_ in held.items():
+            for symbol_name, type_ in ((copy, kind), (size_name(copy), INDEX)):
                 properties = {
                     key: value
                     for key, value in variable.properties.items()
@@ -197,11 +199,11 @@ class StoredGlobals:
                 properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
                 attributes = dict(variable.attributes)
                 attributes.pop(AFFINITY, None)
-                made = GlobalOp.create(properties=properties, attributes=attributes)
-                made.location = variable.location
-                builder.insert(made)
+                definition = GlobalOp.create(properties=properties, attributes=attributes)
+                definition.location = variable.location
+                builder.insert(definition)
             if value is not None or not (is_open or name in self._set_at_once):
-                initializer = self._initializer(value, tensor, copy, kind, place)
+                initializer = self._initializer(value, tensor, copy, kind, affinity)
                 for operation in initializer.walk():
                     operation.location = variable.location
                 builder.insert(initializer)
@@ -213,17 +215,17 @@ class StoredGlobals:
         tensor: Tensor,
         copy: str,
         type_: ResourceType,
-        place: Attribute | None,
+        affinity: Attribute | None,
     ) -> Operation:
         """Build the initializer of a copy: its initial value, or zero if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
-        site = Site(builder, place)
+        site = Site(builder, affinity)
         if value is None or isinstance(value, UninitializedAttr):
             size = site.size_of(tensor, ())
             zero = [zero_of(tensor.element_type, builder)] if value is None else []
-            made = TensorSplatOp if zero else TensorEmptyOp
-            resource = site.make(made, [*zero, (), size], type_, result_encoding=tensor)
+            op_class = TensorSplatOp if zero else TensorEmptyOp
+            resource = site.make(op_class, [*zero, (), size], type_, result_encoding=tensor)
             stored = StoredTensor(resource, size, ())
         else:
             stored = site.constant(value, tensor, type_=type_)

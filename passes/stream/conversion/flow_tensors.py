@@ -32,28 +32,29 @@ def _alloca(host: Host, operation: Operation, site: Site) -> None:
 def _clone(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
     dims = operands_of(operation, "argument_dims")
-    _copy_as(host, operation, (stored.size, dims), dims, site)
+    _copy_as(host, operation, stored.size, dims, dims, site)
 
 
 @conversion("flow.tensor.bitcast", "flow.tensor.reshape")
 def _bitcast(host: Host, operation: Operation, site: Site) -> None:
     """Clone the bytes under the new type, which determines their number as for other tensors."""
     dims = operands_of(operation, "result_dims")
-    held = site.size_of(require_ranked(operation, operation.results[0].type), dims), dims
+    size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
     own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
-    _copy_as(host, operation, held, operands_of(operation, own), site)
+    _copy_as(host, operation, size, dims, operands_of(operation, own), site)
 
 
 def _copy_as(
     host: Host,
     operation: Operation,
-    held: tuple[SSAValue, tuple[SSAValue, ...]],
+    size: SSAValue,
+    dims: tuple[SSAValue, ...],
     source_dims: tuple[SSAValue, ...],
     site: Site,
 ) -> None:
-    """Emit a copy of the operand; `held` is the result's size in bytes and its dynamic sizes."""
+    """Emit a copy of the operand as a result of `size` bytes with dynamic sizes `dims`."""
     (source, *_), result = operation.operands, operation.results[0]
-    stored, (size, dims) = host.brought(source, operation, site), held
+    stored = host.transferred(source, operation, site)
     resource = site.make(
         stream.TensorCloneOp,
         [stored.resource, source_dims, stored.size, dims, size],
@@ -69,7 +70,7 @@ def _slice(host: Host, operation: Operation, site: Site) -> None:
     starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
-    stored = host.brought(source, operation, site)
+    stored = host.transferred(source, operation, site)
     whole = source.type, operands_of(operation, "source_dims")
     host.store(result, _part(stored, whole, (starts, lengths), (tensor, dims), site))
 
@@ -96,17 +97,17 @@ def _part(
 @conversion("flow.tensor.update")
 def _update(host: Host, operation: Operation, site: Site) -> None:
     target, update = (getattr(operation, name) for name in ("target", "update"))
-    into, what = (host.brought(value, operation, site) for value in (target, update))
+    old, part = (host.transferred(value, operation, site) for value in (target, update))
     dims, starts, update_dims = (
         operands_of(operation, name) for name in ("target_dims", "start_indices", "update_dims")
     )
     updated = site.make(
         stream.TensorUpdateOp,
-        [into.resource, dims, into.size, starts, what.resource, update_dims, what.size],
+        [old.resource, dims, old.size, starts, part.resource, update_dims, part.size],
         target_encoding=target.type,
         update_encoding=update.type,
     )
-    host.store(operation.results[0], StoredTensor(updated, into.size, dims))
+    host.store(operation.results[0], StoredTensor(updated, old.size, dims))
 
 
 @conversion("flow.tensor.load")
@@ -114,7 +115,7 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
     """Transfer only the loaded element to the host, or the whole tensor if elements share bytes."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
-    stored, site = host.stored(source, operation), Site(site.builder, host.held_at(source))
+    stored, site = host.stored(source, operation), Site(site.builder, host.affinity_of(source))
     whole = source.type, operands_of(operation, "source_dims")
     read: tuple[Attribute, tuple[SSAValue, ...]] = whole
     if indices and element_of(tensor).storage_bits % 8 == 0:
@@ -124,7 +125,7 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
         read = tensor, ()
         stored = _part(stored, whole, bounds, (tensor, ()), site)
         indices = (zero,) * len(indices)
-    reachable = transfer(stored, site.place, None, site.builder, STAGING)
+    reachable = transfer(stored, site.affinity, None, site.builder, STAGING)
     load_element(operation, read, reachable, indices, site)
 
 
@@ -149,7 +150,7 @@ def load_element(
 def _store(host: Host, operation: Operation, site: Site) -> None:
     value, target = (getattr(operation, name) for name in ("value", "target"))
     indices = operands_of(operation, "indices")
-    stored = host.brought(target, operation, site)
+    stored = host.transferred(target, operation, site)
     dims = operands_of(operation, "target_dims")
     lengths = (constant_index(1, site.builder),) * len(indices) if indices else ()
     filled = site.make(
@@ -163,14 +164,16 @@ def _store(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.trace")
 def _trace(host: Host, operation: Operation, site: Site) -> None:
     values = operands_of(operation, "values_")
-    held = [
-        transfer(host.stored(value, operation), host.held_at(value), None, site.builder, STAGING)
+    staged = [
+        transfer(
+            host.stored(value, operation), host.affinity_of(value), None, site.builder, STAGING
+        )
         for value in values
     ]
     trace = stream.TensorTraceOp.build(
         operands=[
-            [one.resource for one in held],
-            [one.size for one in held],
+            [tensor.resource for tensor in staged],
+            [tensor.size for tensor in staged],
             operands_of(operation, "value_dims"),
         ],
         properties={
@@ -196,8 +199,8 @@ def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
                 operands=[constant_index(extent, site.builder)], result_types=[INDEX]
             )
             dims.append(site.builder.insert(barrier).results[0])
-    made = site.constant(value, tensor, dims)
-    host.store(operation.results[0], transfer(made, site.place, site.place, site.builder))
+    constant = site.constant(value, tensor, dims)
+    host.store(operation.results[0], transfer(constant, site.affinity, site.affinity, site.builder))
 
 
 @conversion("arith.select")

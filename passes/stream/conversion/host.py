@@ -64,7 +64,7 @@ class Host:
         self.carries_dims = carries_dims
         """Whether tensors are carried together with the sizes of their dynamic dimensions."""
         self.carried: Expansion = partial(_expanded, with_dims=carries_dims)
-        """Maps a type to the types of the values that are carried in its place."""
+        """Maps a type to the types of the values that are carried in its affinity."""
         self._stored: dict[SSAValue, StoredTensor] = {}
         self._done: list[Operation] = []
         self._outdated: list[BlockArgument] = []
@@ -95,35 +95,35 @@ class Host:
 
     def stored(self, value: SSAValue, reader: Operation) -> StoredTensor:
         """Return the resource of a tensor. Raises OperationError at the reader if it has none."""
-        found = self._stored.get(value)
-        if found is None:
+        stored = self._stored.get(value)
+        if stored is None:
             notes = [Note("it is made here", value.op)] if isinstance(value, OpResult) else []
             raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
-        return found
+        return stored
 
     def store(self, value: SSAValue, stored: StoredTensor) -> None:
         """Record the resource of a tensor."""
         stored.resource.name_hint = value.name_hint
         self._stored[value] = stored
 
-    def made(self, name: str) -> type[IRDLOperation]:
+    def op_class(self, name: str) -> type[IRDLOperation]:
         """Return the class of the operations with a name."""
         return cast("type[IRDLOperation]", self._context.get_op(name))
 
-    def held_at(self, value: SSAValue) -> Attribute | None:
+    def affinity_of(self, value: SSAValue) -> Attribute | None:
         """Return the device of the resource of a tensor."""
-        place = self.placement.of(value)
-        if place is None and isinstance(value, OpResult):
+        affinity = self.placement.of(value)
+        if affinity is None and isinstance(value, OpResult):
             # It could be made on any device, and was made where this operation runs.
             return self.placement.runs_on(value.op)
-        return place
+        return affinity
 
-    def brought(self, value: SSAValue, reader: Operation, site: Site) -> StoredTensor:
-        """Return the resource of a tensor on the device where it is read."""
-        stored, held_at = self.stored(value, reader), self.held_at(value)
-        if site.place is None or held_at == site.place:
+    def transferred(self, value: SSAValue, reader: Operation, site: Site) -> StoredTensor:
+        """Return the resource of a tensor on the device of its reader: transfer it if need be."""
+        stored, source = self.stored(value, reader), self.affinity_of(value)
+        if site.affinity is None or source == site.affinity:
             return stored
-        return transfer(stored, held_at, site.place, site.builder)
+        return transfer(stored, source, site.affinity, site.builder)
 
     def _expand_arguments(self, block: Block) -> None:
         """Insert block arguments for resources and sizes in front of tensor arguments.
@@ -173,11 +173,6 @@ conversion = Rules[Rule]()
 def operands_of(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     """Return a group of operands by its name in the operation's definition."""
     return tuple(cast(Sequence[SSAValue], getattr(operation, name)))
-
-
-def dynamic_count(tensor: TensorType[Attribute], before: int | None = None) -> int:
-    """Return the number of dynamic dimensions, or of those among the first `before` ones."""
-    return sum(size < 0 for size in tensor.get_shape()[:before])
 
 
 def _expanded(type_: Attribute, *, with_dims: bool) -> tuple[Attribute, ...]:

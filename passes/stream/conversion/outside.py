@@ -19,13 +19,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.flow.collectives import COLLECTIVES
 from ....dialects.stream.functions import AsyncFuncOp
 from ....dialects.stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS, CollectiveAttr
 from ....ir.attribute_access import integer
 from ....ir.index import constant_index
 from ....ir.locations import replace_by
 from ....ir.syntax.assembly_format import values
-from ....ir.syntax.resource_directives import UNTIED, ties_of
+from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import CHANNEL, Host, conversion, operands_of
 from .stored_tensors import UNKNOWN, Site, StoredTensor
@@ -36,7 +37,7 @@ LOW_HALF, HALF = 0xFFFF, 16
 
 @conversion("flow.channel.default")
 def _channel(host: Host, operation: Operation, site: Site) -> None:
-    create = host.made("stream.channel.create").build(
+    create = host.op_class("stream.channel.create").build(
         operands=[(), (), ()],
         result_types=[CHANNEL],
         properties={"group": operation.properties.get("group")},
@@ -48,23 +49,17 @@ def _channel(host: Host, operation: Operation, site: Site) -> None:
 def _of_channel(host: Host, operation: Operation, site: Site) -> None:
     """Convert an operation on a channel to the one of the same name in `stream`."""
     types = [CHANNEL] if operation.name.endswith("split") else operation.result_types
-    made = host.made(operation.name.replace("flow.", "stream.", 1)).create(
+    converted = host.op_class(operation.name.replace("flow.", "stream.", 1)).create(
         operands=operation.operands, result_types=types
     )
-    operation.results[0].replace_all_uses_with(site.builder.insert(made).results[0])
+    operation.results[0].replace_all_uses_with(site.builder.insert(converted).results[0])
 
 
-@conversion(
-    "flow.collective.all_gather",
-    "flow.collective.all_reduce",
-    "flow.collective.all_to_all",
-    "flow.collective.reduce_scatter",
-    "flow.collective.send_recv",
-)
+@conversion(*COLLECTIVES)
 def _collective(host: Host, operation: Operation, site: Site) -> None:
     """Emit a collective on all bytes of both tensors that writes to the target in place."""
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
-    into, what = (host.brought(value, operation, site) for value in (target, source))
+    receiver, sender = (host.transferred(value, operation, site) for value in (target, source))
     start = constant_index(0, site.builder)
     count = _count(operation, target, site.builder)
     partner: tuple[SSAValue, ...] = ()
@@ -72,12 +67,12 @@ def _collective(host: Host, operation: Operation, site: Site) -> None:
         (send,), (receive,) = (values(operation, name) for name in ("send", "recv"))
         partner = (_pair(send, receive, site.builder),)
     result = site.make(
-        host.made("stream.async.collective"),
+        host.op_class("stream.async.collective"),
         [
-            into.resource,
-            *(into.size, start, into.size, into.size),
-            what.resource,
-            *(what.size, start, what.size, what.size),
+            receiver.resource,
+            *(receiver.size, start, receiver.size, receiver.size),
+            sender.resource,
+            *(sender.size, start, sender.size, sender.size),
             count,
             *values(operation, "channel"),
             partner,
@@ -85,7 +80,7 @@ def _collective(host: Host, operation: Operation, site: Site) -> None:
         op=_kind(operation),
     )
     dims = operands_of(operation, "target_dims")
-    host.store(operation.results[0], StoredTensor(result, into.size, dims))
+    host.store(operation.results[0], StoredTensor(result, receiver.size, dims))
 
 
 def _kind(operation: Operation) -> CollectiveAttr:
@@ -119,19 +114,19 @@ def convert_declarations(module: ModuleOp) -> None:
     """Convert the declarations of external functions to take and return resources."""
     for function in tuple(module.body.block.ops):
         if function.name == "flow.func":
-            made = AsyncFuncOp.create(
+            converted = AsyncFuncOp.create(
                 properties=dict(function.properties),
                 attributes=dict(function.attributes),
                 regions=[function.detach_region(region) for region in tuple(function.regions)],
             )
-            inputs, outputs = made.function_type.inputs.data, made.function_type.outputs.data
-            made.properties["function_type"] = FunctionType.from_lists(
-                [_held(each) for each in inputs], [_held(each) for each in outputs]
+            type_ = converted.function_type
+            converted.properties["function_type"] = FunctionType.from_lists(
+                list(map(_convert_type, type_.inputs)), list(map(_convert_type, type_.outputs))
             )
-            replace_by(function, made)
+            replace_by(function, converted)
 
 
-def _held(type_: Attribute) -> Attribute:
+def _convert_type(type_: Attribute) -> Attribute:
     return UNKNOWN if isinstance(type_, TensorType) else type_
 
 
@@ -139,12 +134,12 @@ def _held(type_: Attribute) -> Attribute:
 def _call(host: Host, operation: Operation, site: Site) -> None:
     start = constant_index(0, site.builder)
     arguments: list[SSAValue] = []
-    held: list[SSAValue | None] = []
+    argument_sizes: list[SSAValue | None] = []
     for value in operands_of(operation, "arguments"):
-        stored = host.brought(value, operation, site) if ranked(value) else None
+        stored = host.transferred(value, operation, site) if ranked(value) else None
         arguments.append(value if stored is None else stored.resource)
-        held.append(None if stored is None else stored.size)
-    sizes = [size for size in held if size is not None]
+        argument_sizes.append(None if stored is None else stored.size)
+    sizes = [size for size in argument_sizes if size is not None]
     dims = list(operands_of(operation, "result_dims"))
     results: list[StoredTensor | None] = []
     ties = ties_of(operation, len(operation.results))
@@ -152,18 +147,18 @@ def _call(host: Host, operation: Operation, site: Site) -> None:
         if (tensor := ranked(result)) is None:
             results.append(None)
             continue
-        own = tuple(dims.pop(0) for size in tensor.get_shape() if size < 0)
-        size = None if tie == UNTIED else held[tie]
+        own = tuple(dims.pop(0) for _ in range(dynamic_dimensions(tensor)))
+        size = None if tie == UNTIED else argument_sizes[tie]
         size = site.size_of(tensor, own) if size is None else size
         results.append(StoredTensor(result, size, own))
     result_sizes = [one.size for one in results if one is not None]
-    made = site.add(
-        host.made("stream.async.call"),
+    call = site.add(
+        host.op_class("stream.async.call"),
         [arguments, sizes, [start] * len(sizes), sizes, sizes, result_sizes],
-        [[_held(type_) for type_ in operation.result_types]],
+        [[_convert_type(type_) for type_ in operation.result_types]],
         **{k: v for k, v in operation.properties.items() if k != "operandSegmentSizes"},
     )
-    for old, new, stored in zip(operation.results, made.results, results, strict=True):
+    for old, new, stored in zip(operation.results, call.results, results, strict=True):
         if stored is None:
             old.replace_all_uses_with(new)
         else:
@@ -176,7 +171,7 @@ def _load_parameter(host: Host, operation: Operation, site: Site) -> None:
     dims = operands_of(operation, "result_dims")
     size = site.size_of(tensor, dims)
     result = site.make(
-        host.made("stream.tensor.parameter.load"),
+        host.op_class("stream.tensor.parameter.load"),
         [*_parameter(operation, "source"), dims, size],
         result_encoding=tensor,
     )
@@ -186,10 +181,10 @@ def _load_parameter(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.parameter.write")
 def _write_parameter(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
-    stored = host.brought(source, operation, site)
+    stored = host.transferred(source, operation, site)
     dims = operands_of(operation, "source_dims")
     result = site.make(
-        host.made("stream.tensor.parameter.write"),
+        host.op_class("stream.tensor.parameter.write"),
         [stored.resource, dims, stored.size, *_parameter(operation, "target")],
         source_encoding=source.type,
     )

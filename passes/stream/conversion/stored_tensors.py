@@ -9,7 +9,6 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     AnyFloat,
     ArrayAttr,
     ComplexType,
@@ -28,6 +27,7 @@ from ....dialects.stream.async_ops import AsyncTransferOp
 from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
+from ....ir.syntax.resource_directives import dynamic_dimensions
 
 INDEX = IndexType()
 UNKNOWN = ResourceType(StringAttr("*"))
@@ -55,8 +55,7 @@ class StoredTensor:
 
 def carried_types(tensor: Tensor, *, with_dims: bool) -> tuple[Attribute, ...]:
     """Return the types of `StoredTensor.values`."""
-    open_sizes = tensor.get_shape().count(DYNAMIC_INDEX) if with_dims else 0
-    return (UNKNOWN, INDEX, *(INDEX,) * open_sizes)
+    return (UNKNOWN, INDEX, *(INDEX,) * (dynamic_dimensions(tensor) if with_dims else 0))
 
 
 def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
@@ -69,33 +68,33 @@ class Site:
     """Where operations are inserted, and the device that they run on if it is known."""
 
     builder: Builder
-    place: Attribute | None
+    affinity: Attribute | None
 
     def add(
         self,
-        made: type[IRDLOperation],
+        op_class: type[IRDLOperation],
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]] = (UNKNOWN,),
         **properties: Attribute | None,
     ) -> Operation:
         """Insert an operation that runs on the device."""
         return self.builder.insert(
-            made.build(
+            op_class.build(
                 operands=operands,
                 result_types=results,
-                properties={**properties, "affinity": self.place},
+                properties={**properties, "affinity": self.affinity},
             )
         )
 
     def make(
         self,
-        made: type[IRDLOperation],
+        op_class: type[IRDLOperation],
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         type_: Attribute = UNKNOWN,
         **properties: Attribute | None,
     ) -> SSAValue:
         """Insert an operation that runs on the device; return its result."""
-        return self.add(made, operands, [type_], **properties).results[0]
+        return self.add(op_class, operands, [type_], **properties).results[0]
 
     def size_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
         """Emit the size in bytes of a tensor on the device."""

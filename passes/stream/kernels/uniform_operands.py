@@ -41,19 +41,19 @@ def replace_dispatch(
 
     `operands` are its uniform operands, its resources, and their sizes, offsets and lengths.
     """
-    made = CmdDispatchOp.build(
+    replacement = CmdDispatchOp.build(
         operands=[dispatch.workload, *operands],
         properties={"entry_points": dispatch.entry_points, "resource_accesses": accesses},
         attributes=dispatch.attributes,
     )
-    replace_by(dispatch, made)
+    replace_by(dispatch, replacement)
 
 
 def replace_arguments(
     function: Operation, block: Block, replaced: Mapping[BlockArgument, SSAValue]
 ) -> None:
     """Replace arguments of a kernel by values; the other arguments keep their attributes."""
-    told = [
+    arg_attrs = [
         DictionaryAttr(boundary_attributes(function, "arg_attrs", argument.index))
         for argument in block.args
         if argument not in replaced
@@ -61,14 +61,14 @@ def replace_arguments(
     for argument, value in replaced.items():
         argument.replace_all_uses_with(value)
         block.erase_arg(argument)
-    retype_kernel(function, block, told)
+    retype_kernel(function, block, arg_attrs)
 
 
-def retype_kernel(function: Operation, block: Block, told: Sequence[Attribute]) -> None:
-    """Set a kernel's type to that of its entry block, with `told` as argument attributes."""
+def retype_kernel(function: Operation, block: Block, arg_attrs: Sequence[Attribute]) -> None:
+    """Set a kernel's type to that of its entry block, with `arg_attrs` as argument attributes."""
     type_ = cast(FunctionType, function.properties["function_type"])
     function.properties["function_type"] = FunctionType.from_lists(
         list(block.arg_types), list(type_.outputs)
     )
     if "arg_attrs" in function.properties:
-        function.properties["arg_attrs"] = ArrayAttr(told)
+        function.properties["arg_attrs"] = ArrayAttr(arg_attrs)

@@ -124,14 +124,14 @@ def test_put_by_name(program: mesh_opt.Program) -> None:
 
 
 def test_what_things_look_like(program: mesh_opt.Program) -> None:
-    assert repr(program) == "<Program of @f, @nothing, 10 stages, backend interpreter>"
+    assert repr(program) == "<Program of @f, @nothing, 12 stages, backend interpreter>"
     assert repr(program.f) == (
         "<Function @f(x: tensor<4x6xf32>, y: tensor<4x6xf32>) -> tensor<4x6xf32>"
         " on grid @g of 2x2 devices>"
     )
     assert repr(program.nothing).startswith("<Function @nothing(arg0: tensor<2xbf16>) -> nothing")
     lines = program.stages[-1].text.count("\n") + 1
-    assert repr(program.stages[-1]) == f"<Stage shard-simplify, {lines} lines>"
+    assert repr(program.stages[-1]) == f"<Stage scf-uplift-while-to-for, {lines} lines>"
 
 
 def test_pictures_of_shardings(program: mesh_opt.Program) -> None:

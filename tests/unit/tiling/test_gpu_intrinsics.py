@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from mesh_opt.tiling.contractions import LHS, RESULT, RHS
 from mesh_opt.tiling.gpu_intrinsics import (
-    TiledInstruction,
+    TiledGpuInstruction,
     Workgroup,
-    instruction,
-    tiled_instruction,
+    gpu_instruction,
+    tiled_gpu_instruction,
 )
 from mesh_opt.tiling.packed_layouts import PackedLayout, Swizzle
 
@@ -168,9 +168,9 @@ def test_as_iree(
         shared_bytes=65536,
         processors=512,
     )
-    last = instruction(names.rsplit(maxsplit=1)[-1])
+    last = gpu_instruction(names.rsplit(maxsplit=1)[-1])
     types = [] if last is None else last.types
-    tiled = tiled_instruction(workgroup, types, sizes[0], sizes[1])
+    tiled = tiled_gpu_instruction(workgroup, types, sizes[0], sizes[1])
     if tiled is None:
         assert expected == ["", "", ""]
         return
@@ -189,14 +189,14 @@ def test_as_iree(
     ["MFMA_F32_16x16x4", "MFMA_F32_7x7x4_F32", "WMMA_F32_32x32x4_F32", "MFMA_F32_16x16x0_F32"],
 )
 def test_unknown_instructions(name: str) -> None:
-    assert instruction(name) is None
+    assert gpu_instruction(name) is None
 
 
 def test_the_order_of_a_broadcast_operand() -> None:
     workgroup = Workgroup(("MFMA_F32_16x16x4_F32",), 128, 16384, 4, 65536, 512)
-    one = instruction("MFMA_F32_16x16x4_F32")
+    one = gpu_instruction("MFMA_F32_16x16x4_F32")
     assert one is not None
-    tiled = tiled_instruction(workgroup, one.types, None, None)
+    tiled = tiled_gpu_instruction(workgroup, one.types, None, None)
     assert tiled is not None
     swizzle = tiled.swizzle(RESULT)
     assert text(swizzle) == "T2 I4 T4 E4 x T2 I4 T16 [0,4,1,5,2,6,3]"
@@ -214,7 +214,7 @@ def test_the_order_of_a_broadcast_operand() -> None:
 )
 def test_instructions_are_read_as_they_are_written(text: str, tile: tuple[int, ...]) -> None:
     text += ", operands_interleaving_intrinsics_k = [0, 1]"
-    tiled = TiledInstruction.parse(text)
+    tiled = TiledGpuInstruction.parse(text)
     assert tiled is not None
     assert str(tiled) == text
     assert (tiled.tile.m, tiled.tile.n, tiled.tile.k) == tile
@@ -230,4 +230,4 @@ def test_instructions_are_read_as_they_are_written(text: str, tile: tuple[int, .
     ],
 )
 def test_instructions_whose_lanes_are_not_known(text: str) -> None:
-    assert TiledInstruction.parse(text) is None
+    assert TiledGpuInstruction.parse(text) is None

@@ -5,8 +5,8 @@
 // What functions and modules carry is kept.
 // CHECK: builtin.module @jit_f attributes {mhlo.num_partitions = 1 : i32}
 module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
-  // CHECK: func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token)
-  func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token) {
+  // CHECK: func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token, %r: tensor<2x!quant.uniform<i8<0:127>:f32, 0.5>>, %im: tensor<1x2x4xf32>, %ke: tensor<3x2x5xf32>)
+  func.func public @main(%a: tensor<4xf32> {mhlo.layout_mode = "default"}, %q: tensor<2x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2:3}>>, %b: tensor<?xf32, #stablehlo.bounds<3>>, %t: !stablehlo.token, %r: tensor<2x!quant.uniform<i8<0:127>:f32, 0.5>>, %im: tensor<1x2x4xf32>, %ke: tensor<3x2x5xf32>) {
     // CHECK: %c = stablehlo.constant dense<[(0x7fc00000,0.000000e+00), (1.000000e+00,2.000000e+00)]> : tensor<2xcomplex<f32>>
     %c = stablehlo.constant dense<[(0x7FC00000,0.000000e+00), (1.0,2.0)]> : tensor<2xcomplex<f32>>
     // CHECK: stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4xf32>
@@ -19,6 +19,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     %1 = stablehlo.slice %a [1:4:2] : (tensor<4xf32>) -> tensor<2xf32>
     // CHECK: stablehlo.concatenate {{.*}}, {{.*}}, dim = 0 : (tensor<2xf32>, tensor<4xf32>) -> tensor<6xf32>
     %2 = stablehlo.concatenate %1, %a, dim = 0 : (tensor<2xf32>, tensor<4xf32>) -> tensor<6xf32>
+    // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0]x[0, i, o]->[b, 0, f]
+    %conv = "stablehlo.convolution"(%im, %ke) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<raw input_batch_dimension = 0, input_feature_dimension = 1, input_spatial_dimensions = [2], kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2, kernel_spatial_dimensions = [0], output_batch_dimension = 0, output_feature_dimension = 2, output_spatial_dimensions = [1]>, feature_group_count = 1 : i64}> : (tensor<1x2x4xf32>, tensor<3x2x5xf32>) -> tensor<1x2x5xf32>
     // CHECK: stablehlo.complex %a, %a : tensor<4xcomplex<f32>>
     %3 = stablehlo.complex %a, %a : tensor<4xcomplex<f32>>
     // CHECK: stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32

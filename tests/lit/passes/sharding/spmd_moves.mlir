@@ -73,3 +73,20 @@ func.func @rotate_shards(%a: tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh,
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<9xf32>, tensor<3xf32>) -> tensor<12xf32>
   return %2 : tensor<12xf32>
 }
+
+// -----
+
+// By how much this one rotates is known at run time only: the tensor is gathered, not its copies.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @rotate_by(
+// CHECK-NOT: shard.send
+// CHECK: shard.all_gather {{.*}} : tensor<16xf32> -> tensor<64xf32>
+// CHECK-NOT: shard.send
+// CHECK-NOT: shard.all_gather
+// CHECK: func.return
+func.func @rotate_by(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, %by: tensor<i32>) -> (tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
+  %0 = stablehlo.concatenate %a, %a, dim = 0 : (tensor<64xf32>, tensor<64xf32>) -> tensor<128xf32>
+  %1 = stablehlo.dynamic_slice %0, %by, sizes = [64] : (tensor<128xf32>, tensor<i32>) -> tensor<64xf32>
+  return %1 : tensor<64xf32>
+}

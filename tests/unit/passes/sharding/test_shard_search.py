@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 import pytest
 from breadth import cases
+from llama import llama
 from mesh_opt.api import compile
 from mesh_opt.benchmarks.collective_bytes import collective_bytes
-from mesh_opt.benchmarks.llama import llama
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.passes.sharding.cost_report import Cost

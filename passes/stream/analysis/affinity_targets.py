@@ -1,7 +1,7 @@
 """Find the targets that operations run on, with the encoding solvers of these targets.
 
-`stream` knows no devices. The analysis asks the one dialect whose affinities the module uses and
-that implements `AffinityAnalysisDialectInterface`.
+`stream` knows no devices. It asks the one dialect whose affinities the module uses and that
+implements `AffinityAnalysisDialectInterface`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def required_affinity(operation: Operation) -> Attribute:
     return affinity
 
 
-class AffinityAnalysis:
+class AffinityTargets:
     """Targets by affinity. The dialect to ask is found at the first query."""
 
     def __init__(self, context: Context, module: ModuleOp, numbers: AttributeNumbers) -> None:

@@ -1,0 +1,363 @@
+"""`scf-uplift-while-to-for`: turn loops that count into `scf.for`.
+
+    scf.while (%i = %low, %x = %initial) {          // scf.for %i = %low to %high step 1
+      %more = arith.cmpi slt, %i, %high             //     iter_args(%x = %initial)
+      scf.condition(%more) %i, %x
+    } do {
+      %next = arith.addi %i, %one
+      scf.yield %next, %new
+    }
+
+The pass also drops what loops carry in vain: values that never change, that nothing reads, and
+further counters. MLIR has this rewrite as `upliftWhileToForLoop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, ConstantOp, IndexCastOp, MaxSIOp, MuliOp, SubiOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ...ir.attribute_access import constant_integer, integer
+from ...ir.host_programs import FUNCTIONS
+from ...ir.locations import builder_before, located_builder, made_by, rebuilt
+from ...ir.regions import walk
+
+SLT, SGT, ULT = 2, 4, 6
+"""The predicates of `arith.cmpi` that counting loops compare with."""
+
+
+@dataclass(frozen=True)
+class ScfUpliftWhileToForPass(ModulePass):
+    """Turn `scf.while` loops that count into `scf.for`, and drop what loops carry in vain."""
+
+    name = "scf-uplift-while-to-for"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if function.name in FUNCTIONS:
+                uplift(function)
+
+
+def uplift(function: Operation) -> None:
+    """Turn the counting loops of a function into `scf.for`."""
+    loops = [each for each in walk(function) if each.name in ("scf.while", "scf.for")]
+    # Inner loops first: they may leave a carried value unread.
+    for loop in reversed(loops):
+        counted: Operation | None = loop
+        if loop.name == "scf.while":
+            counting = _counting(_without_constants(loop))
+            counted = None if counting is None else counting.replace()
+        if counted is not None and len(counted.regions[0].blocks) == 1:
+            _drop_unneeded(counted)
+    if loops:
+        region_dce(function.regions[0])
+
+
+# Counting loops -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """An `scf.while` that counts from `low` to `high` by `step`.
+
+    - `counter`: the position of the counter among the carried values;
+    - `passed`: for each value that the condition passes on, its position among the carried values.
+    """
+
+    loop: Operation
+    counter: int
+    passed: Sequence[int]
+    high: SSAValue
+    step: int
+
+    def replace(self) -> Operation:
+        """Replace the loop by an `scf.for`; return it."""
+        loop, counter = self.loop, self.counter
+        builder = builder_before(loop)
+        low = loop.operands[counter]
+        initial = [each for i, each in enumerate(loop.operands) if i != counter]
+        block = Block(arg_types=[IndexType(), *(each.type for each in initial)])
+        inner = located_builder(InsertPoint.at_end(block), loop)
+        index, *arguments = block.args
+        carried: list[SSAValue] = [*arguments]
+        carried.insert(counter, _cast(inner, index, low.type))
+        old = loop.regions[1].block
+        values = [carried[position] for position in self.passed]
+        for argument, value in zip(old.args, values, strict=True):
+            if value.name_hint is None:
+                value.name_hint = argument.name_hint
+            argument.replace_all_uses_with(value)
+        last = old.last_op
+        assert last is not None
+        _drop_operand(last, counter)
+        for operation in tuple(old.ops):
+            operation.detach()
+            block.add_op(operation)
+        first, end = (_cast(builder, each, IndexType()) for each in (low, self.high))
+        step = _constant(builder, self.step, IndexType())
+        made = ForOp(first, end, step, initial, Region(block))
+        builder.insert(made)
+        results = list[SSAValue](made.results)
+        is_read = any(
+            position == counter and result.uses
+            for position, result in zip(self.passed, loop.results, strict=True)
+        )
+        results.insert(counter, self._end(builder) if is_read else low)
+        Rewriter.replace_op(loop, [], [results[position] for position in self.passed])
+        return made
+
+    def _end(self, builder: Builder) -> SSAValue:
+        """Return the counter after the loop."""
+        low = self.loop.operands[self.counter]
+        first, last = constant_integer(low), constant_integer(self.high)
+        if first is None or last is None:
+            return builder.insert(MaxSIOp(low, self.high)).result
+        turns = max(0, -(-(last - first) // self.step))
+        return _constant(builder, first + turns * self.step, low.type)
+
+
+def _without_constants(loop: Operation) -> Operation:
+    """Move the constants of a loop's condition in front of it."""
+    for operation in tuple(loop.regions[0].blocks[0].ops):
+        if operation.name == "arith.constant":
+            operation.detach()
+            Rewriter.insert_op(operation, InsertPoint.before(loop))
+    return loop
+
+
+def _counting(loop: Operation) -> _Counting | None:
+    """Return what a loop counts, `None` if it does not count."""
+    if any(len(region.blocks) != 1 for region in loop.regions):
+        return None
+    loop = _without_invariants(loop)
+    before, after = (region.block for region in loop.regions)
+    condition, end = before.last_op, after.last_op
+    compare = before.first_op
+    if condition is None or end is None or compare is None or compare.next_op is not condition:
+        return None
+    if compare.name != "arith.cmpi" or condition.operands[0] is not compare.results[0]:
+        return None
+    counter, high, predicate = *compare.operands, integer(compare, "predicate")
+    if predicate == SGT:
+        counter, high, predicate = high, counter, SLT
+    passed = _positions(before, condition.operands[1:])
+    if passed is None or not isinstance(counter, BlockArgument) or counter.owner is not before:
+        return None
+    if isinstance(high, BlockArgument) and high.owner is before:
+        return None
+    step = _step(after, passed, counter.index, end.operands[counter.index])
+    known = [constant_integer(loop.operands[counter.index]), constant_integer(high)]
+    if step is None or not _stays_in_range(counter.type, predicate, step, known):
+        return None
+    return _Counting(loop, counter.index, passed, high, step)
+
+
+def _positions(before: Block, values: Sequence[SSAValue]) -> list[int] | None:
+    """Return the positions of arguments of a block, `None` if some values are no arguments."""
+    found = [each for each in values if isinstance(each, BlockArgument) and each.owner is before]
+    return [each.index for each in found] if len(found) == len(values) else None
+
+
+def _step(after: Block, passed: Sequence[int], counter: int, following: SSAValue) -> int | None:
+    """Return the constant that a body adds to the counter."""
+    addition = made_by(following, "arith.addi")
+    if addition is None:
+        return None
+    for value, step in (addition.operands, reversed(addition.operands)):
+        if (
+            isinstance(value, BlockArgument)
+            and value.owner is after
+            and passed[value.index] == counter
+        ):
+            return constant_integer(step)
+    return None
+
+
+def _stays_in_range(
+    kind: Attribute, predicate: int, step: int, known: Sequence[int | None]
+) -> bool:
+    """Return whether the counter is compared as a signed number, and does not overflow."""
+    low, high = known
+    if step <= 0 or not isinstance(kind, IntegerType | IndexType):
+        return False
+    if predicate == ULT:
+        if low is None or high is None or min(low, high) < 0:
+            return False
+    elif predicate != SLT:
+        return False
+    if step == 1:
+        return True
+    most = 1 << (_width(cast(Attribute, kind)) - 1)
+    return low is not None and high is not None and high - 1 + step < most
+
+
+def _width(kind: Attribute) -> int:
+    if isinstance(kind, IntegerType):
+        return cast("IntegerType[Any, Any]", kind).width.data
+    return 64
+
+
+def _without_invariants(loop: Operation) -> Operation:
+    """Return a loop that does not carry what its body passes on unchanged."""
+    before, after = (region.block for region in loop.regions)
+    condition, end = before.last_op, after.last_op
+    assert condition is not None and end is not None
+    passed = [
+        each.index if isinstance(each, BlockArgument) and each.owner is before else None
+        for each in condition.operands[1:]
+    ]
+    kept = [
+        position
+        for position, value in enumerate(end.operands)
+        if not (
+            isinstance(value, BlockArgument)
+            and value.owner is after
+            and passed[value.index] == position
+        )
+    ]
+    if len(kept) == len(end.operands):
+        return loop
+    initial = loop.operands
+    handed = [i for i, position in enumerate(passed) if position is None or position in kept]
+    for i, position in enumerate(passed):
+        if i not in handed and position is not None:
+            after.args[i].replace_all_uses_with(initial[position])
+            loop.results[i].replace_all_uses_with(initial[position])
+    for argument in before.args:
+        if argument.index not in kept:
+            argument.replace_all_uses_with(initial[argument.index])
+    end.operands = [end.operands[position] for position in kept]
+    condition.operands = [condition.operands[0], *(condition.operands[1 + i] for i in handed)]
+    for block, stay in ((before, kept), (after, handed)):
+        for argument in tuple(reversed(block.args)):
+            if argument.index not in stay:
+                block.erase_arg(argument)
+    regions = [loop.detach_region(0) for _ in tuple(loop.regions)]
+    types = [loop.results[i].type for i in handed]
+    made = rebuilt(loop, [initial[position] for position in kept], types, regions=regions)
+    builder_before(loop).insert(made)
+    replacements: list[SSAValue] = list(loop.operands[:1]) * len(loop.results)
+    for i, result in zip(handed, made.results, strict=True):
+        replacements[i] = result
+        result.name_hint = loop.results[i].name_hint
+    Rewriter.replace_op(loop, [], replacements)
+    return made
+
+
+# What loops carry -----------------------------------------------------------------------------
+
+
+def _drop_unneeded(loop: Operation) -> None:
+    """Drop values that an `scf.for` carries although they are unread, unchanged or counted."""
+    while True:
+        block = loop.regions[0].block
+        end = block.last_op
+        assert end is not None
+        for position, argument in enumerate(block.args[1:]):
+            new, initial = end.operands[position], loop.operands[3 + position]
+            result = loop.results[position]
+            if new is argument or not (argument.uses or result.uses):
+                inside = after = initial
+            else:
+                found = _counted(loop, position)
+                if found is None:
+                    continue
+                inside, after = found
+            argument.replace_all_uses_with(inside)
+            result.replace_all_uses_with(after)
+            loop = _without(loop, position)
+            break
+        else:
+            return
+
+
+def _counted(loop: Operation, position: int) -> tuple[SSAValue, SSAValue] | None:
+    """Return a carried counter in the body and after the loop, computed from the loop's index."""
+    block = loop.regions[0].block
+    end = block.last_op
+    assert end is not None
+    argument, result = block.args[1 + position], loop.results[position]
+    addition = made_by(end.operands[position], "arith.addi")
+    bounds = [constant_integer(each) for each in loop.operands[:3]]
+    if addition is None or argument not in addition.operands or bounds[2] != 1:
+        return None
+    first, second = addition.operands
+    step = constant_integer(second if first is argument else first)
+    low, high = bounds[:2]
+    if step is None or low is None or (result.uses and high is None):
+        return None
+    initial = loop.operands[3 + position]
+    after = initial
+    if result.uses and high is not None:
+        turns = max(0, high - low)
+        builder = builder_before(loop)
+        after = _moved(builder, initial, _constant(builder, turns * step, argument.type))
+    inner = located_builder(InsertPoint.at_start(block), loop)
+    index: SSAValue = block.args[0]
+    if low != 0:
+        index = inner.insert(SubiOp(index, _constant(inner, low, IndexType()))).result
+    distance = _cast(inner, index, argument.type)
+    if step != 1:
+        distance = inner.insert(MuliOp(distance, _constant(inner, step, argument.type))).result
+    return _moved(inner, initial, distance), after
+
+
+def _moved(builder: Builder, start: SSAValue, distance: SSAValue) -> SSAValue:
+    """Return `start + distance`."""
+    if constant_integer(start) == 0:
+        return distance
+    return builder.insert(AddiOp(start, distance)).result
+
+
+def _without(loop: Operation, position: int) -> Operation:
+    """Return a loop that does not carry a value; nothing reads its argument or result."""
+    block = loop.regions[0].block
+    end = block.last_op
+    assert end is not None
+    _drop_operand(end, position)
+    block.erase_arg(block.args[1 + position])
+    operands = [each for i, each in enumerate(loop.operands) if i != 3 + position]
+    types = [each.type for i, each in enumerate(loop.results) if i != position]
+    made = rebuilt(loop, operands, types, regions=[loop.detach_region(0)])
+    builder_before(loop).insert(made)
+    results = list[SSAValue](made.results)
+    results.insert(position, operands[0])
+    Rewriter.replace_op(loop, [], results)
+    return made
+
+
+def _drop_operand(end: Operation, position: int) -> None:
+    """Remove an operand of a terminator."""
+    end.operands = [each for i, each in enumerate(end.operands) if i != position]
+
+
+def _cast(builder: Builder, value: SSAValue, kind: Attribute) -> SSAValue:
+    """Return an integer or index as another integer type."""
+    number = constant_integer(value)
+    if value.type == kind:
+        return value
+    if number is not None:
+        return _constant(builder, number, kind)
+    between = IndexType()
+    if between not in (value.type, kind):
+        value = builder.insert(IndexCastOp(value, between)).result
+    return builder.insert(IndexCastOp(value, kind)).result
+
+
+def _constant(builder: Builder, number: int, kind: Attribute) -> SSAValue:
+    """Return a constant, wrapped to its type."""
+    half = 1 << (_width(kind) - 1)
+    number = (number + half) % (2 * half) - half
+    attribute = IntegerAttr(number, cast("IntegerType[Any, Any] | IndexType", kind))
+    return builder.insert(ConstantOp(attribute)).result

@@ -1,0 +1,148 @@
+"""Cholesky factorizations and triangular solves of small matrices: kernels, as LAPACK does them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from mesh_opt.codegen.kernels import loop_nests
+from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, LARGEST, write_factorization
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the operations that became kernels."""
+    names: list[str] = []
+
+    def record(writer, operation):
+        names.append(operation.name)
+        return write_factorization(writer, operation)
+
+    for name in FACTORIZATIONS:
+        monkeypatch.setitem(loop_nests.KERNELS, name, record)
+    return names
+
+
+def positive(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
+    """Matrices that are positive definite."""
+    some = np.random.default_rng(seed).standard_normal(shape)
+    size = shape[-1]
+    return (some @ some.swapaxes(-1, -2) + size * np.eye(size)).astype(dtype)
+
+
+def kind(array: np.ndarray) -> str:
+    sizes = "".join(f"{each}x" for each in array.shape)
+    return f"tensor<{sizes}{'i' if array.dtype.kind == 'i' else 'f'}{array.dtype.itemsize * 8}>"
+
+
+def same_as_the_interpreter(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
+    """The results of native code, which are close to those of the interpreter."""
+    main = api.compile(text)["main"]
+    found, expected = (main.run(list(inputs), backend=each) for each in ("native", "interpreter"))
+    for got, want in zip(found, expected, strict=True):
+        tolerance = 1e-4 if want.dtype == np.float32 else 1e-11
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    return list(found)
+
+
+@pytest.mark.parametrize("lower", ["true", "false"])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (3, 33, 33), (2, 3, 8, 8), (0, 4, 4), (2, 0, 0)])
+def test_cholesky(shape: tuple[int, ...], dtype: str, lower: str, written: list[str]) -> None:
+    """Only one triangle is read; the other triangle of the factor is zero."""
+    a = positive(shape, dtype)
+    unread = np.triu(np.ones(shape, bool), 1)
+    a[unread if lower == "true" else unread.swapaxes(-1, -2)] = np.nan
+    text = f"""
+func.func @main(%a: {kind(a)}) -> {kind(a)} {{
+  %0 = stablehlo.cholesky %a, lower = {lower} : {kind(a)}
+  return %0 : {kind(a)}
+}}"""
+    same_as_the_interpreter(text, a)
+    assert written
+
+
+def test_matrices_without_a_factor(written: list[str]) -> None:
+    """They are NaN as a whole; NaN in one goes on. LAPACK's status is the first bad pivot."""
+    a = positive((4, 5, 5), "f4")
+    a[1, 3, 3] = -1
+    a[2, 0, 0] = np.nan
+    text = f"""
+func.func @main(%a: {kind(a)}) -> {kind(a)} {{
+  %0 = stablehlo.cholesky %a, lower = true : {kind(a)}
+  return %0 : {kind(a)}
+}}"""
+    (found,) = same_as_the_interpreter(text, a)
+    np.testing.assert_array_equal(np.isnan(found).all((1, 2)), [False, True, False, False])
+    np.testing.assert_array_equal(np.isnan(found[2]), np.tri(5, dtype=bool))
+    options = "mhlo.backend_config = {uplo = 76 : ui8}"
+    text = f"""
+func.func @main(%a: {kind(a)}) -> ({kind(a)}, tensor<4xi32>) {{
+  %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {{{options}}} : ({kind(a)}) -> ({kind(a)}, tensor<4xi32>)
+  return %0#0, %0#1 : {kind(a)}, tensor<4xi32>
+}}"""  # noqa: E501
+    a[1:3] = a[0]
+    a[3, 3, 3] = -1
+    main = api.compile(text)["main"]
+    for backend in ("native", "interpreter"):
+        factors, status = main.run([a], backend=backend)
+        np.testing.assert_array_equal(status, [0, 0, 0, 4])
+        # The other triangle is as it was.
+        np.testing.assert_array_equal(np.triu(factors[:3], 1), np.triu(a[:3], 1))
+        np.testing.assert_allclose(np.tril(factors[:3]), np.linalg.cholesky(a[:3]), rtol=1e-4)
+    assert len(written) == 2
+
+
+@pytest.mark.parametrize("columns", [1, 9])
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("left", ["true", "false"])
+def test_solves(left: str, batch: tuple[int, ...], columns: int, written: list[str]) -> None:
+    """All forms of the triangle, of which the other half is not read."""
+    dtype = "f4" if batch else "f8"
+    rng = np.random.default_rng(1)
+    shape = (7, columns) if left == "true" else (columns, 7)
+    b = rng.standard_normal((*batch, *shape)).astype(dtype)
+    forms = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+    for lower, unit, form in product(("true", "false"), ("true", "false"), forms):
+        a = positive((*batch, 7, 7), dtype) / 10
+        unread = np.triu(np.ones(a.shape, bool), 0 if unit == "true" else 1)
+        a[unread if lower == "true" else unread.swapaxes(-1, -2)] = np.nan
+        options = f"left_side = {left}, lower = {lower}, unit_diagonal = {unit}"
+        text = f"""
+func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> {kind(b)} {{
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{{{options},
+    transpose_a = #stablehlo<transpose {form}>}}> : ({kind(a)}, {kind(b)}) -> {kind(b)}
+  return %0 : {kind(b)}
+}}"""
+        same_as_the_interpreter(text, a, b)
+    assert written
+
+
+def test_a_computed_triangle(written: list[str]) -> None:
+    """The matrix and the right side are computed in the same program."""
+    a, b = positive((6, 6), "f4"), np.ones((6, 4), np.float32)
+    text = f"""
+func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> {kind(b)} {{
+  %s = stablehlo.add %a, %a : {kind(a)}
+  %l = stablehlo.cholesky %s, lower = true : {kind(a)}
+  %c = stablehlo.negate %b : {kind(b)}
+  %0 = "stablehlo.triangular_solve"(%l, %c) <{{left_side = true, lower = true,
+    unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}}>
+    : ({kind(a)}, {kind(b)}) -> {kind(b)}
+  return %0 : {kind(b)}
+}}"""
+    same_as_the_interpreter(text, a, b)
+    assert len(written) == 2
+
+
+def test_large_matrices(written: list[str]) -> None:
+    a = positive((LARGEST + 1, LARGEST + 1), "f4")
+    text = f"""
+func.func @main(%a: {kind(a)}) -> {kind(a)} {{
+  %0 = stablehlo.cholesky %a, lower = true : {kind(a)}
+  return %0 : {kind(a)}
+}}"""
+    same_as_the_interpreter(text, a)
+    assert not written

@@ -1,0 +1,113 @@
+// RUN: mesh-opt %s --linalg-detensorize | filecheck %s
+// RUN: mesh-run %s --function=sums --input=f32=1.5 --input=8xf32=2 -p linalg-detensorize --check
+// RUN: mesh-run %s --function=sums --input=f32=1.5 --input=8xf32=2 -p linalg-detensorize --backend=interpreter --check
+// RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --check
+// RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --backend=interpreter --check
+// RUN: mesh-run %s --function=loss --input=8xf32=2 -p linalg-detensorize --check
+
+#none = affine_map<() -> ()>
+#id = affine_map<(i) -> (i)>
+#to = affine_map<(i) -> ()>
+
+// Scalars in an inner and an outer loop; the vector is carried as it was, and reads the scalar
+// as a tensor.
+// CHECK-LABEL: func.func @sums
+// CHECK:         %[[S:.*]] = tensor.extract %s[] : tensor<f32>
+// CHECK:         scf.for {{.*}} iter_args(%a = %[[S]], %v = %x) -> (f32, tensor<8xf32>)
+// CHECK-NEXT:      %[[T:.*]] = tensor.from_elements %a : tensor<f32>
+// CHECK-NEXT:      %[[IN:.*]] = scf.for {{.*}} iter_args(%b = %a) -> (f32)
+// CHECK-NEXT:        %[[N:.*]] = arith.addf %b, %[[S]] : f32
+// CHECK-NEXT:        scf.yield %[[N]] : f32
+// CHECK:           linalg.generic {{.*}} ins(%v, %[[T]] : tensor<8xf32>, tensor<f32>)
+// CHECK:           scf.yield %[[IN]], %{{.*}} : f32, tensor<8xf32>
+func.func @sums(%s: tensor<f32>, %x: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %s, %v = %x) -> (tensor<f32>, tensor<8xf32>) {
+    %in = scf.for %j = %c0 to %c3 step %c1 iter_args(%b = %a) -> (tensor<f32>) {
+      %n = arith.addf %b, %s : tensor<f32>
+      scf.yield %n : tensor<f32>
+    }
+    %e = tensor.empty() : tensor<8xf32>
+    %w = linalg.generic {indexing_maps = [#id, #to, #id], iterator_types = ["parallel"]} ins(%v, %a : tensor<8xf32>, tensor<f32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %m = arith.mulf %p, %q : f32
+      linalg.yield %m : f32
+    } -> tensor<8xf32>
+    scf.yield %in, %w : tensor<f32>, tensor<8xf32>
+  }
+  func.return %r#0, %r#1 : tensor<f32>, tensor<8xf32>
+}
+
+// The condition and a branch depend on the data.
+// CHECK-LABEL: func.func @collatz
+// CHECK:         scf.while (%n = %{{.*}}, %steps = %{{.*}}) : (i64, i64) -> (i64, i64)
+// CHECK-NOT:     linalg
+// CHECK:         tensor.from_elements %{{.*}} : tensor<i64>
+// CHECK-NEXT:    func.return
+func.func @collatz(%start: tensor<i64>) -> tensor<i64> {
+  %zero = arith.constant dense<0> : tensor<i64>
+  %one = arith.constant dense<1> : tensor<i64>
+  %two = arith.constant dense<2> : tensor<i64>
+  %three = arith.constant dense<3> : tensor<i64>
+  %r:2 = scf.while (%n = %start, %steps = %zero) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>) {
+    %c = arith.cmpi ne, %n, %one : tensor<i64>
+    %more = tensor.extract %c[] : tensor<i1>
+    scf.condition(%more) %n, %steps : tensor<i64>, tensor<i64>
+  } do {
+  ^bb0(%n: tensor<i64>, %steps: tensor<i64>):
+    %rest = arith.remui %n, %two : tensor<i64>
+    %is = arith.cmpi eq, %rest, %zero : tensor<i64>
+    %even = tensor.extract %is[] : tensor<i1>
+    %next = scf.if %even -> (tensor<i64>) {
+      %half = arith.divui %n, %two : tensor<i64>
+      scf.yield %half : tensor<i64>
+    } else {
+      %e = tensor.empty() : tensor<i64>
+      %more = linalg.generic {indexing_maps = [#none, #none, #none], iterator_types = []} ins(%n, %three : tensor<i64>, tensor<i64>) outs(%e : tensor<i64>) {
+      ^bb0(%p: i64, %q: i64, %o: i64):
+        %m = arith.muli %p, %q : i64
+        linalg.yield %m : i64
+      } -> tensor<i64>
+      %sum = arith.addi %more, %one : tensor<i64>
+      scf.yield %sum : tensor<i64>
+    }
+    %count = arith.addi %steps, %one : tensor<i64>
+    scf.yield %next, %count : tensor<i64>, tensor<i64>
+  }
+  func.return %r#1 : tensor<i64>
+}
+
+// A kernel computes the sum, so it stays in memory; the condition reads it and is a scalar.
+// CHECK-LABEL: func.func @loss
+// CHECK:         scf.while (%a = %{{.*}}) : (tensor<f32>) -> tensor<f32>
+// CHECK-NEXT:      %[[A:.*]] = tensor.extract %a[] : tensor<f32>
+// CHECK-NEXT:      %[[C:.*]] = arith.cmpf olt, %[[A]], %{{.*}} : f32
+// CHECK-NEXT:      scf.condition(%[[C]]) %a : tensor<f32>
+func.func @loss(%x: tensor<8xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %most = arith.constant dense<100.0> : tensor<f32>
+  %r = scf.while (%a = %zero) : (tensor<f32>) -> tensor<f32> {
+    %c = arith.cmpf olt, %a, %most : tensor<f32>
+    %more = tensor.extract %c[] : tensor<i1>
+    scf.condition(%more) %a : tensor<f32>
+  } do {
+  ^bb0(%a: tensor<f32>):
+    %s = linalg.generic {indexing_maps = [#id, #to], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%a : tensor<f32>) {
+    ^bb0(%p: f32, %o: f32):
+      %m = arith.addf %p, %o : f32
+      linalg.yield %m : f32
+    } -> tensor<f32>
+    scf.yield %s : tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// Without loops and reads nothing changes.
+// CHECK-LABEL: func.func @plain
+// CHECK:         arith.addf %x, %x : tensor<f32>
+func.func @plain(%x: tensor<f32>) -> tensor<f32> {
+  %y = arith.addf %x, %x : tensor<f32>
+  func.return %y : tensor<f32>
+}
