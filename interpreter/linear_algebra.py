@@ -11,9 +11,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.stablehlo.lapack_calls import CallOptions, lapack_name
 from ..ir.attribute_access import attribute, flag, integers
 from ..ir.diagnostics import OperationError
 from ..ir.rules import Rules
@@ -154,26 +155,12 @@ def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
 # Custom calls ------------------------------------------------------------------------------------
 
 
-class Options:
-    """The options of a custom call (`mhlo.backend_config`).
-
-    Letters are stored as character codes.
-    """
+class Options(CallOptions):
+    """The options of a custom call, and results that nobody reads."""
 
     def __init__(self, op: Operation) -> None:
+        super().__init__(op)
         self.operation = op
-        found = op.attributes.get("mhlo.backend_config")
-        self.values: dict[str, Any] = dict(found.data) if isinstance(found, DictionaryAttr) else {}
-
-    def letter(self, name: str, default: str) -> str:
-        """Return an option that is a letter, such as `L`."""
-        found = self.values.get(name)
-        return chr(found.value.data & 0xFF) if isinstance(found, IntegerAttr) else default
-
-    def truth(self, name: str) -> bool:
-        """Return an option that is a boolean."""
-        found = self.values.get(name)
-        return isinstance(found, IntegerAttr) and bool(found.value.data)
 
     def unread(self, place: int, size: int, like: Any) -> Any:
         """Return a zero matrix for a result that nobody reads. `size` replaces dynamic extents."""
@@ -187,24 +174,13 @@ call = Rules[Compute]()
 RANKS = {"ormqr": (2, 1, 2), "orgqr": (2, 1), "trsm": (2, 2), "geqp3": (2, 1), "gtsv": (1, 1, 1, 2)}
 """Operand ranks of functions that do not take exactly one matrix."""
 
-_COMPLEX_NAMES = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
-
-
-def lapack_function(target: str) -> str | None:
-    """Return the LAPACK function of a call target, `potrf` for `lapack_spotrf_ffi`, or `None`."""
-    if not target.startswith("lapack_") or not target.endswith("_ffi"):
-        return None
-    name = target.removeprefix("lapack_").removesuffix("_ffi")[1:]
-    name = _COMPLEX_NAMES.get(name, name)
-    return name if name in call else None
-
 
 @impl("stablehlo.custom_call")
 def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target = attribute(op, "call_target_name")
     text = target.data if isinstance(target, StringAttr) else ""
-    name = lapack_function(text)
-    if name is None:
+    name = lapack_name(text)
+    if name is None or name not in call:
         raise OperationError(op, f"calls '{text}', which cannot be executed")
     options = Options(op)
     ranks = RANKS.get(name, (2,))

@@ -66,7 +66,7 @@ def attribute(operation: Operation, name: str) -> Attribute | None:
 def block_of(operation: Operation) -> Block:
     """Return the block that contains an operation. Raises ValueError if it is in none."""
     if operation.parent is None:
-        raise ValueError(f"'{operation.name}' is in no block")
+        raise ValueError(f"'{operation.name}' is not in a block")
     return operation.parent
 
 

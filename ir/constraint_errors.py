@@ -150,7 +150,7 @@ def _allowed(constraint: RangeConstraint[Any], found: Attribute) -> bool:
 def _expected(constraint: AnyConstraint, failure: VerifyException) -> str:
     fixed = _FROM_VARIABLE.fullmatch(str(failure))
     if fixed is not None:
-        return f"{fixed[1]} as those before it"
+        return f"{fixed[1]} like the types before it"
     expected = description(constraint)
     if _ANY in expected:
         raise _NotDescribedError

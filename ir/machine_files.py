@@ -22,8 +22,8 @@ def read_machine(name: str) -> Machine:
         return preset
     if not name.endswith(".toml"):
         raise UsageError(
-            f"there is no machine '{name}'; there are {', '.join(PRESETS)}, and files that end in"
-            " .toml"
+            f"there is no machine '{name}', expected {', '.join(PRESETS)} or a file that ends in "
+            ".toml"
         )
     return parse_machine(read_source(name))
 

@@ -185,7 +185,7 @@ def _verify_place(operation: Operation) -> None:
     parent = region.parent if region is not None else None
     if block is None or region is None or parent is None:
         if operation.successors:
-            raise OperationError(operation, "has successors but is in no block")
+            raise OperationError(operation, "has successors but is not in a block")
         return
     is_last = block.last_op is operation
     if operation.successors and not is_last:

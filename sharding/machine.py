@@ -53,7 +53,9 @@ class Device:
 
     def __post_init__(self) -> None:
         if "f32" not in dict(self.flops):
-            raise MachineError(("device", "flops"), "has no f32, which stands for other types")
+            raise MachineError(
+                ("device", "flops"), "has no f32, the speed of element types that are not listed"
+            )
         for element, speed in self.flops:
             _check_positive(("device", "flops", element), speed)
         _check_positive(("device", "memory"), self.memory)
@@ -87,7 +89,7 @@ class Network:
         if self.size is None:
             if position:
                 raise MachineError(
-                    ("network", position), "has no size, which only the first network may leave out"
+                    ("network", position), "has no size; only the first network may omit it"
                 )
         elif self.size < 2:
             raise MachineError(
@@ -140,7 +142,9 @@ class Machine:
         count, wanted = self.device_count, prod(extents)
         if count is not None and wanted > count:
             written = "x".join(map(str, extents))
-            raise MachineError((), f"has {count} devices, and a grid of {written} needs {wanted}")
+            raise MachineError(
+                (), f"has {count} devices, but a grid of shape {written} needs {wanted}"
+            )
 
     def hops(self, extents: Sequence[int], axes: Sequence[int]) -> tuple[Hop, ...]:
         """Return the networks that a group along `axes` of a grid crosses, the innermost first.
@@ -209,7 +213,7 @@ def machine_from_table(table: Mapping[str, object]) -> Machine:
 def _network(table: object, position: int) -> Network:
     here = ("network", position)
     if not isinstance(table, dict):
-        raise MachineError(here, "is no table, expected [[network]]")
+        raise MachineError(here, "is not a list of tables, expected [[network]]")
     known = cast("dict[str, object]", table)
     _check_keys(known, here, ("bandwidth", "latency", "topology", "size"))
     topology, size = known.get("topology", "all-to-all"), known.get("size")
@@ -264,7 +268,9 @@ def _quoted(text: str) -> str:
 def _check_keys(table: Mapping[str, object], path: tuple[str | int, ...], known: tuple[str, ...]):
     for key in table:
         if key not in known:
-            raise MachineError((*path, key), f"is unknown here, where {', '.join(known)} are known")
+            raise MachineError(
+                (*path, key), f"is an unknown key, expected one of {', '.join(known)}"
+            )
 
 
 def _table(
@@ -279,7 +285,7 @@ def _table(
 def _text(table: Mapping[str, object], key: str) -> str:
     found = table.get(key, "")
     if not isinstance(found, str):
-        raise MachineError((key,), f"is {found!r}, expected a text")
+        raise MachineError((key,), f"is {found!r}, expected a string")
     return found
 
 
@@ -297,9 +303,9 @@ def _number(table: Mapping[str, object], path: tuple[str | int, ...], key: str) 
 
 def _check_positive(path: tuple[str | int, ...], number: float) -> None:
     if not (math.isfinite(number) and number > 0):
-        raise MachineError(path, f"is {number}, expected a number above 0")
+        raise MachineError(path, f"is {number}, expected a positive number")
 
 
 def _check_not_negative(path: tuple[str | int, ...], number: float) -> None:
     if not (math.isfinite(number) and number >= 0):
-        raise MachineError(path, f"is {number}, expected a number not below 0")
+        raise MachineError(path, f"is {number}, expected a number that is not negative")

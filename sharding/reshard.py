@@ -76,7 +76,7 @@ def plan_reshard(shape: Sequence[int | None], source: Sharding, target: Sharding
     if not source.rank == target.rank == len(shape):
         raise ValueError(f"{source}, {target} and shape {tuple(shape)} differ in rank")
     if not set(_pending(target)) <= set(_pending(source)):
-        raise ValueError(f"{target} awaits a reduction that {source} does not")
+        raise ValueError(f"{target} is partial along axes along which {source} is not")
     return _plan(tuple(shape), source, target)
 
 
@@ -212,7 +212,7 @@ def _search(
             found = _dijkstra(moves, start, goal, most)
             if found is not None:
                 return found
-    raise ValueError(f"no way from {source} to {target}")
+    raise ValueError(f"cannot reshard from {source} to {target}")
 
 
 def _dijkstra(

@@ -67,7 +67,7 @@ class Partial:
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(sorted(self.axes)))
         if not self.axes:
-            raise ValueError("a partial result is partial along at least one axis")
+            raise ValueError("a partial sharding needs at least one axis")
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def element_type(name: str) -> ElementType:
     if name.startswith("complex<") and name.endswith(">"):
         part = element_type(name[len("complex<") : -1])
         return ElementType(name, ElementKind.COMPLEX, 2 * part.bits, part)
-    raise ValueError(f"no element type is called '{name}'")
+    raise ValueError(f"unknown element type '{name}'")
 
 
 def next_power_of_two(value: int) -> int:

@@ -51,7 +51,10 @@ def unpack(packed: Array, layout: PackedLayout, shape: Sequence[int]) -> Array:
         packed = packed.transpose([*range(rank), *(rank + int(i) for i in inverse)])
     order = [*outer_axes, *tile_axes]
     if packed.size != prod(split):
-        raise ValueError(f"{packed.size} elements are packed, but {tuple(shape)} has {prod(split)}")
+        raise ValueError(
+            f"the packed array has {packed.size} elements, but shape {tuple(shape)} "
+            f"needs {prod(split)}"
+        )
     tiles = packed.reshape([split[axis] for axis in order])
     whole = tiles.transpose([int(axis) for axis in np.argsort(order)]).reshape(full)
     return whole[tuple(slice(extent) for extent in shape)]
@@ -88,7 +91,7 @@ def _split_shape(
         split += [count, tile]
     missing = [p for p in layout.inner_positions if p not in tile_positions]
     if missing:
-        raise ValueError(f"the layout tiles dimension {missing[0]} of a shape of {len(shape)}")
+        raise ValueError(f"the layout tiles dimension {missing[0]} of a shape of rank {len(shape)}")
     outer = [positions[dimension] for dimension in layout.outer_permutation or range(len(shape))]
     return full, split, outer, [tile_positions[position] for position in layout.inner_positions]
 

@@ -201,7 +201,7 @@ def _write_turn(
         carried = block.args[1 + each.index]
         is_tensor = isinstance(carried.type, TensorType)
         code.remember((carried, each.indices) if is_tensor else carried, each.name)
-    writer.steps(block, (turn,))
+    writer.body(block, (turn,), yielded=())
     for each in variables:
         new = block.last_op.operands[each.index]
         each.following = code.copy(writer.element(new, each.indices))

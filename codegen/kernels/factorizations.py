@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import Float32Type, Float64Type, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.linear_algebra import Options, lapack_function
+from ...dialects.stablehlo.lapack_calls import CallOptions, lapack_name
 from ...ir.attribute_access import attribute, flag
 from ...runtime.abi.values import element_type
 from .ast_builder import Term
@@ -53,7 +53,7 @@ def _is_solve(op: Operation) -> bool:
 def _called(op: Operation) -> str | None:
     """Return the name of the LAPACK function that an operation calls, `None` for none."""
     target = attribute(op, "call_target_name")
-    return lapack_function(target.data) if isinstance(target, StringAttr) else None
+    return lapack_name(target.data) if isinstance(target, StringAttr) else None
 
 
 def write_factorization(writer: KernelWriter, op: Operation) -> TileCount:
@@ -95,7 +95,7 @@ def _write_cholesky(writer: KernelWriter, op: Operation, batch: Indices) -> None
     """Write the factorization of a matrix in its upper triangle, whose rows lie in memory."""
     code = writer.code
     is_call = op.name == "stablehlo.custom_call"
-    lower = Options(op).letter("uplo", "L") == "L" if is_call else flag(op, "lower")
+    lower = CallOptions(op).letter("uplo", "L") == "L" if is_call else flag(op, "lower")
     source, result = op.operands[0], op.results[0]
     size = shape_of(result)[-1]
     made = _Matrix(writer, result, batch)
@@ -163,7 +163,7 @@ class _Triangle:
         self._writer, self._batch = writer, batch
         self._source = op.operands[0]
         if op.name == "stablehlo.custom_call":
-            options = Options(op)
+            options = CallOptions(op)
             self.is_left = options.letter("side", "L") == "L"
             self._is_unit = options.letter("diag", "N") == "U"
             self._transposed = options.letter("trans_x", "N") != "N"

@@ -227,33 +227,23 @@ class KernelWriter:
         arguments: Sequence[Term],
         loops: Indices = (),
         reduction_forms: dict[Operation, str] | None = None,
+        yielded: Sequence[SSAValue] | None = None,
     ) -> tuple[Term, ...]:
         """Write the code of a block of scalar operations; return the terms that it yields.
 
         `loops` are the indices that `linalg.index` returns. `reduction_forms` renames the
-        primitives of operations whose order is free. Raises OperationError for an operation that
-        kernels do not support.
+        primitives of operations whose order is free. `yielded` replaces what the terminator yields.
+        Raises OperationError for an operation that kernels do not support.
         """
-        self.steps(block, arguments, loops, reduction_forms)
-        assert block.last_op is not None
-        return tuple(self.scalar(operand) for operand in block.last_op.operands)
-
-    def steps(
-        self,
-        block: Block,
-        arguments: Sequence[Term],
-        loops: Indices = (),
-        reduction_forms: dict[Operation, str] | None = None,
-    ) -> None:
-        """Write the code of a block as `body` does, without what it yields."""
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
-        *operations, _ = block.ops
+        *operations, last = block.ops
         for operation in operations:
             form = reduction_forms.get(operation) if reduction_forms else None
             results = self._body_operation(operation, loops, form)
             for result, term in zip(operation.results, results, strict=True):
                 self.code.remember(result, term)
+        return tuple(map(self.scalar, last.operands if yielded is None else yielded))
 
     def _body_operation(
         self, operation: Operation, loops: Indices, form: str | None

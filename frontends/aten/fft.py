@@ -1,4 +1,4 @@
-"""Decompose Fourier transforms of static sizes, one dimension at a time."""
+"""Decompose Fourier transforms of static sizes, one dimension at a time, and `istft`."""
 
 from __future__ import annotations
 
@@ -71,3 +71,56 @@ def complex_to_real(
     scale = _scale([last_dim_size], normalization)
     x = x.narrow(dim[-1], 0, last_dim_size // 2 + 1)
     return _transform(torch, x, "IRFFT", dim[-1], last_dim_size, x.dtype.to_real(), scale)
+
+
+@decomposition("istft.default")
+def inverse_short_time(
+    torch: Any,
+    x: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Any:
+    """Add up the windowed inverse transforms of frames, and divide by the squares of the windows.
+
+    Adding up is a transposed convolution with one channel for each element of a frame.
+    """
+    require(is_static(x.shape) and x.is_complex())
+    hop, size = hop_length or n_fft // 4, win_length or n_fft
+    frames = x.mT
+    onesided = x.shape[-2] != n_fft if onesided is None else onesided
+    norm = "ortho" if normalized else "backward"
+    if return_complex:
+        parts: Any = torch.fft.ifft(frames, n=n_fft, norm=norm)
+    elif onesided:
+        parts = torch.fft.irfft(frames, n=n_fft, norm=norm)
+    else:
+        parts = torch.fft.ifft(frames, n=n_fft, norm=norm).real
+    weights = torch.ones(size, dtype=x.dtype.to_real()) if window is None else window
+    before = (n_fft - size) // 2
+    weights = torch.nn.functional.pad(weights, (before, n_fft - size - before))
+    start = n_fft // 2 if center else 0
+    whole = n_fft + hop * (x.shape[-1] - 1)
+    end = whole - start if length is None else start + length
+
+    def added(rows: Any) -> Any:
+        """Return the sum of frames `[batch, frames, n_fft]`, each at its place in the signal."""
+        one = torch.eye(n_fft, dtype=rows.dtype)[:, None]
+        found = torch.nn.functional.conv_transpose1d(rows.mT, one, stride=hop).squeeze(1)
+        found = found[:, start : min(end, whole)]
+        return torch.nn.functional.pad(found, (0, max(end - whole, 0)))
+
+    squares = added((weights * weights).expand(1, x.shape[-1], n_fft))
+    squares = torch.where(squares > 1e-11, squares, 1.0)
+    batched = (parts * weights).reshape(-1, x.shape[-1], n_fft)
+    if parts.is_complex():
+        sums = torch.complex(added(batched.real), added(batched.imag))
+    else:
+        sums = added(batched)
+    return (sums / squares).reshape(*x.shape[:-2], -1)

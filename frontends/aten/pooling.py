@@ -1,4 +1,4 @@
-"""Decompose adaptive max pooling, and max pooling with `ceil_mode` and on integers."""
+"""Decompose adaptive max pooling, max pooling with `ceil_mode` and on integers, and averages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from .operands import is_static
-from .rules import decomposition, require
+from .rules import Declined, decomposition, require
 
 
 def _pool(name: str, rank: int) -> None:
@@ -86,6 +86,32 @@ _pool("max_pool1d", 1)
 for _rank in (2, 3):
     _pool(f"max_pool{_rank}d", _rank)
     _pool(f"max_pool{_rank}d_with_indices", _rank)
+
+
+@decomposition("avg_pool3d.default")
+def average(
+    torch: Any,
+    x: Any,
+    window: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor: int | None = None,
+) -> Any:
+    """Divide sums by `divisor`, which torch-mlir ignores."""
+    if divisor is None:
+        raise Declined
+    window = list(window) * (3 // len(window))
+    # Windows that reach beyond the padding count what they reach over, so pad before.
+    stride, padding = (list(each) * (3 // len(each)) for each in (stride or window, padding))
+    sizes = tuple(x.shape[-3:])
+    require(is_static(sizes))
+    ends = _ends(sizes, window, stride, padding, [1] * 3) if ceil_mode else padding
+    pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
+    padded = torch.nn.functional.pad(x, pads)
+    found: Any = torch.ops.aten.avg_pool3d.default(padded, window, stride)
+    return found * (prod(window) / divisor)
 
 
 def _adaptive_windows(torch: Any, size: int, count: int) -> tuple[Any, Any]:

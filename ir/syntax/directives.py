@@ -142,7 +142,7 @@ def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
     types = {value.type for name in names for value in values(operation, name)}
     if len(types) > 1:
         found = " and ".join(sorted(map(str, types)))
-        raise VerifyException(f"expected {', '.join(names)} of one type, found {found}")
+        raise VerifyException(f"expected {', '.join(names)} to have the same type, found {found}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,9 @@ class Types:
 
     def verify(self, operation: Operation) -> None:
         if not same_types(operation, self.name, self.also):
-            raise VerifyException(f"expected {self.name}, {', '.join(self.also)} of the same types")
+            raise VerifyException(
+                f"expected {self.name}, {', '.join(self.also)} to have the same types"
+            )
 
 
 @directive("functional-type")

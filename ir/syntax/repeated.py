@@ -87,7 +87,8 @@ class Repeated:
             found = len(cast("ArrayAttr[Attribute]", operation.get_attr_or_prop(name)))
             if found != self._length(operation):
                 raise VerifyException(
-                    f"{self._length(operation)} {self.columns[0]}, but {found} {name}"
+                    f"expected {self._length(operation)} {name}, one for each of "
+                    f"{self.columns[0]}, found {found}"
                 )
 
     def _shared(self, entry: Parsed) -> dict[str, list[tuple[str, int]] | list[Attribute]]:

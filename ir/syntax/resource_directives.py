@@ -413,10 +413,14 @@ def verify_ties(operation: Operation, operands: int, results: int) -> None:
     """Raise VerifyException unless each result has a valid tie."""
     ties = ties_of(operation, results)
     if len(ties) != results:
-        raise VerifyException(f"{results} results, but ties of {len(ties)}")
+        raise VerifyException(
+            f"expected {results} tied operands, one for each result, found {len(ties)}"
+        )
     for tie in ties:
         if not UNTIED <= tie < operands:
-            raise VerifyException(f"a result is tied to operand {tie} of {operands}")
+            raise VerifyException(
+                f"a result is tied to operand #{tie}, but there are only {operands} operands"
+            )
 
 
 def ties_fit(operation: Operation, results: int) -> bool:

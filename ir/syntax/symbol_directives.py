@@ -101,7 +101,7 @@ class EntryPoints:
             wanted = given if block is None else list(block.arg_types).count(INDEX)
             if wanted != given:
                 raise VerifyException(
-                    f"{point} takes a workload of {wanted}, but {given} are given"
+                    f"{point} takes a workload of {wanted} values, but is given {given}"
                 )
 
 

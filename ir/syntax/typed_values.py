@@ -29,7 +29,9 @@ class ConstantValue:
         value = parser.parse_attribute()
         type_ = type_carried_by(value)
         if type_ is None:
-            parser.raise_error("expected a value that has a type", position)
+            parser.raise_error(
+                "expected an attribute with a type, such as dense<1.0> : tensor<4xf32>", position
+            )
         parsed.attributes["value"] = value
         parsed.types["result"] = [type_]
 

@@ -237,7 +237,7 @@ class LiteralParser(ResourceParser):
             self.raise_error(f"a constant has type '{found}', expected a static shape")
         if math.prod(literal_type.get_shape()) > MAXIMUM_CONSTANT_ELEMENTS:
             self.raise_error(
-                f"a constant has at most {MAXIMUM_CONSTANT_ELEMENTS} elements", position
+                f"a constant may have at most {MAXIMUM_CONSTANT_ELEMENTS} elements", position
             )
         self._require_known_bits(literal_type.element_type, position)
         return literal_type
@@ -376,15 +376,15 @@ class LiteralParser(ResourceParser):
             depth += 1
             if depth > MAXIMUM_AFFINE_DEPTH:
                 message = (
-                    f"an affine expression has at most {MAXIMUM_AFFINE_DEPTH} operators in a row;"
-                    " compute a part of it before"
+                    f"an affine expression may have at most {MAXIMUM_AFFINE_DEPTH} operators in "
+                    "a row; compute a part of it with an op of its own"
                 )
                 self.raise_error(message, start, self.pos)
         for inner in chain.from_iterable(expression.dfs() for expression in expressions):
             if not isinstance(inner, AffineBinaryOpExpr) or inner.kind not in DIVISIONS.values():
                 continue
             if isinstance(inner.rhs, AffineConstantExpr) and inner.rhs.value <= 0:
-                message = f"divides by {inner.rhs.value}; divisors are greater than 0"
+                message = f"divides by {inner.rhs.value}; divisors must be greater than 0"
                 self.raise_error(message, start, self.pos)
 
     def parse_affine_map_of_ssa_ids(self) -> tuple[AffineMap, Sequence[SSAValue[IndexType]]]:

@@ -93,7 +93,7 @@ class _Aliases(dict[str, Attribute]):
     def __setitem__(self, name: str, attribute: Attribute) -> None:
         if self._sizes.size(attribute) > MAXIMUM_ALIAS_SIZE:
             self._parser.raise_error(
-                f"alias '{name}' stands for more than {MAXIMUM_ALIAS_SIZE} attributes"
+                f"alias '{name}' expands to more than {MAXIMUM_ALIAS_SIZE} attributes"
             )
         super().__setitem__(name, attribute)
 
@@ -354,7 +354,9 @@ class SourceParser(ScopeParser):
             region = Region()
             if arguments is not None:
                 if self._current_token.kind is MLIRTokenKind.CARET_IDENT:
-                    self.raise_error("a region with named arguments has no label at its start")
+                    self.raise_error(
+                        "a region with named arguments must not begin with a block label"
+                    )
                 region.add_block(self._parse_entry_block(list(arguments)))
             elif self._current_token.kind not in _CLOSERS:
                 block = Block()
@@ -441,7 +443,7 @@ class SourceParser(ScopeParser):
         if match is not None and (
             len(match.group(1)) > 8 or int(match.group(1)) > MAXIMUM_INTEGER_WIDTH
         ):
-            self.raise_error(f"an integer has at most {MAXIMUM_INTEGER_WIDTH} bits")
+            self.raise_error(f"an integer type may have at most {MAXIMUM_INTEGER_WIDTH} bits")
 
     # Errors
 

@@ -61,7 +61,7 @@ def read_source(path: str, stdin: TextIO | None = None) -> Source:
             is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             data = file.read(-1 if is_regular else MAXIMUM_STREAM + 1)
         if not is_regular and len(data) > MAXIMUM_STREAM:
-            raise UsageError(f"cannot read '{path}': more than {MAXIMUM_STREAM} bytes come from it")
+            raise UsageError(f"cannot read '{path}': it has more than {MAXIMUM_STREAM} bytes")
         return decoded_source(data, path)
     except OSError as problem:
         raise UsageError(f"cannot read '{path}': {problem.strerror}") from problem

@@ -12,9 +12,9 @@ def unknown_operation(context: Context, name: str) -> str:
     dialect = name.partition(".")[0]
     if "." in name and context.get_optional_dialect(dialect) is None:
         return (
-            f"unknown operation '{name}': {_no_dialect(context, dialect)} "
-            "(operations of unknown dialects are read in the generic form alone, "
-            "and with --allow-unregistered-dialect)"
+            f"unknown operation '{name}': {_no_dialect(context, dialect)} (with "
+            "--allow-unregistered-dialect, operations of unknown dialects are accepted in the "
+            "generic form)"
         )
     names = (operation.name for operation in context.loaded_ops)
     return f"unknown operation '{name}'{did_you_mean(name, names)}"
@@ -27,7 +27,7 @@ def unknown_attribute(context: Context, name: str, is_type: bool) -> str:
     if context.get_optional_dialect(dialect) is None:
         return (
             f"unknown {what} '{mark}{name}': {_no_dialect(context, dialect)} "
-            "(--allow-unregistered-dialect reads those of unknown dialects)"
+            "(--allow-unregistered-dialect accepts those of unknown dialects)"
         )
     known = context.loaded_types if is_type else context.loaded_attrs
     names = [each.name for each in known if each.name.startswith(f"{dialect}.")]

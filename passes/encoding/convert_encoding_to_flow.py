@@ -17,7 +17,7 @@ from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operation
 from ...ir.locations import replace_by
 from ...ir.regions import enclosing
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagate_encodings import SET, UNSET
+from .propagation.encoded_operations import SET, UNSET
 
 
 @dataclass(frozen=True)

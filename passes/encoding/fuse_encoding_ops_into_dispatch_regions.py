@@ -34,7 +34,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.syntax.resource_directives import dynamic_dimensions
 from .analysis.padded_operands import dispatch_region_of, result_dims_of
-from .propagate_encodings import SET, UNSET
+from .propagation.encoded_operations import SET, UNSET
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 ENCODABLE = RESHAPES | {

@@ -11,43 +11,23 @@ layout of its own: the kernel that makes the tensor leaves room for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    AffineMapAttr,
-    ArrayAttr,
-    ModuleOp,
-    NoneAttr,
-    TensorType,
-)
-from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.iree_encoding.attributes import EncodingAttr
-from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
+from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...dialects.iree_encoding.layouts import PaddingAttr
-from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.host_programs import CONSTANTS, DISPATCH_REGION, host_operations
-from ...ir.locations import builder_before, erase_if_unused, made_by, rebuilt
-from ...ir.tensor_types import element_of, ranked
+from ...ir.locations import builder_before, erase_if_unused, made_by
+from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagate_encodings import (
-    SET,
-    TRAPPING,
-    UNSET,
-    elementwise_view,
-    on_encoded,
-    only_read_by,
-    only_widens,
-)
+from .propagation.encoded_operations import SET
+from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
 
 HOISTED_PRODUCERS = CONSTANTS | {"tensor.extract_slice"}
 """Producers that move out of a region together with the encoding of their result."""
@@ -72,204 +52,6 @@ class HoistEncodingOpsPass(ModulePass):
                 for operation in tuple(block.ops):
                     if operation.name == SET:
                         _hoist_out_of_region(cast(SetEncodingOp, operation), region)
-
-
-def _elementwise_view(operation: Operation) -> StructuredView | None:
-    """Return the view of an operation that reads one element per input for each result element."""
-    view = elementwise_view(operation)
-    if view is None or operation.results[0].type.name != "tensor":
-        return None
-    if _inverse(view.output_maps[0]) is None:
-        return None
-    dimensions = (result for map_ in view.input_maps for result in map_.results)
-    return view if all(isinstance(result, AffineDimExpr) for result in dimensions) else None
-
-
-def _inverse(map_: AffineMap) -> AffineMap | None:
-    """Return the inverse of a permutation; `None` if the map is no permutation."""
-    return map_.inverse_permutation() if map_.is_projected_permutation() else None
-
-
-def _input_encoding(
-    encoding: EncodingAttr, view: StructuredView, map_: AffineMap
-) -> EncodingAttr | None:
-    """Return the encoding for an input read by `map_` if the operation's result has `encoding`.
-
-    The operand's entry in the indexing maps gets one more map: from the encoded tensor to the
-    input.
-    """
-    inverse = _inverse(view.output_maps[0])
-    return None if inverse is None else _with_maps(encoding, (map_.compose(inverse),))
-
-
-def _with_maps(encoding: EncodingAttr, added: Sequence[AffineMap]) -> EncodingAttr | None:
-    """The encoding of what is read by some maps, one after the other, of an encoded tensor."""
-    maps = encoding.user_indexing_maps
-    if isinstance(maps, NoneAttr) or encoding.spelling == "2024":
-        return None
-    index = encoding.operand_index.value.data
-    slots = list(maps)
-    before = slots[index]
-    parts = (
-        cast("ArrayAttr[Attribute]", before).data if isinstance(before, ArrayAttr) else (before,)
-    )
-    slots[index] = ArrayAttr[Attribute]((*parts, *map(AffineMapAttr, added)))
-    fields = list(encoding.parameters)
-    fields[encoding.parameters.index(maps)] = ArrayAttr(slots)
-    return EncodingAttr.new(fields)
-
-
-def _set_encoding(
-    value: SSAValue, encoding: EncodingAttr, dims: Sequence[SSAValue], before: Operation
-) -> SSAValue:
-    type_ = with_encoding(cast(Tensor, value.type), encoding)
-    encode = SetEncodingOp.build(operands=[value, list(dims)], result_types=[type_])
-    return builder_before(before).insert(encode).result
-
-
-def sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """Rewrite `f(unset(x), y)` to `unset(f(x, set(y)))`, with `y` encoded as `f` reads it.
-
-    An `unset(x)` with other readers stays, so that nothing is decoded twice. The last of several
-    decoded operands determines the encoding.
-    """
-    view = _parallel_view(operation)
-    last_unset = None if view is None else _last_unset(view, operation)
-    if view is None or last_unset is None:
-        return
-    unset, unset_map = last_unset
-    encodings = _operand_encodings(unset, unset_map, view)
-    if encodings is None:
-        return
-    operands: list[SSAValue] = []
-    tensors = zip((*view.inputs, *view.outputs), view.maps, encodings, strict=True)
-    for value, map_, encoding in tensors:
-        if value is unset.result and map_ == unset_map:
-            operands.append(unset.source)
-        elif ranked(value) is None:
-            operands.append(value)
-        elif made_by(value, "tensor.empty") is not None:
-            tensor = with_encoding(cast(Tensor, value.type), encoding)
-            empty = EmptyOp(sizes.dynamic_sizes(value), tensor)
-            operands.append(builder_before(operation).insert(empty).results[0])
-        else:
-            operands.append(_set_encoding(value, encoding, unset.encoding_dims, operation))
-    types = [output.type for output in operands[len(view.inputs) :]]
-    encoded = builder_before(operation).insert(rebuilt(operation, operands, types))
-    loop_sizes = _dynamic_loop_sizes(unset, unset_map)
-    results: list[SSAValue] = []
-    for old, new, map_ in zip(operation.results, encoded.results, view.output_maps, strict=True):
-        dims = [loop_sizes[loop] for loop in map_.results if loop in loop_sizes]
-        decode = UnsetEncodingOp.build(
-            operands=[new, dims, list(unset.encoding_dims)], result_types=[old.type]
-        )
-        results.append(builder_before(operation).insert(decode).results[0])
-    Rewriter.replace_op(operation, [], results)
-    empties = (made_by(value, UNSET, "tensor.empty") for value in view.outputs)
-    erase_if_unused(*dict.fromkeys([unset, *(empty for empty in empties if empty is not None)]))
-
-
-def _parallel_view(operation: Operation) -> StructuredView | None:
-    """Return the view of an operation that may run on padding, with parallel loops only."""
-    view = structured_view(operation)
-    if view is None or not all(isinstance(value.type, TensorType) for value in view.outputs):
-        return None
-    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
-        return None
-    if any(inner.name in TRAPPING for inner in view.body.ops):
-        return None
-    dimensions = (result for map_ in view.maps for result in map_.results)
-    return view if all(isinstance(result, AffineDimExpr) for result in dimensions) else None
-
-
-def _last_unset(
-    view: StructuredView, operation: Operation
-) -> tuple[UnsetEncodingOp, AffineMap] | None:
-    """Return the last decode of an input that only this operation reads, and reads whole.
-
-    The map by which the input is read is returned with it.
-    """
-    for value, map_ in reversed(tuple(zip(view.inputs, view.input_maps, strict=True))):
-        unset = made_by(value, UNSET)
-        if unset is None or not only_read_by(unset, operation) or _inverse(map_) is None:
-            continue
-        if isinstance(tensor_encoding(unset.operands[0].type), EncodingAttr):
-            return cast(UnsetEncodingOp, unset), map_
-    return None
-
-
-def _operand_encodings(
-    unset: UnsetEncodingOp, unset_map: AffineMap, view: StructuredView
-) -> list[EncodingAttr] | None:
-    """Return the encodings of all operands of an operation, given that of one which it decodes.
-
-    Two maps lead to an operand: from the decoded tensor, read by `unset_map`, to the loops, and
-    from the loops to the operand. Return `None` if the encoding does not take such maps.
-    """
-    encoding = cast(EncodingAttr, tensor_encoding(unset.source.type))
-    inverse = cast(AffineMap, _inverse(unset_map))
-    encodings: list[EncodingAttr] = []
-    for map_ in view.maps:
-        added = [step for step in (inverse, map_) if step != AffineMap.identity(step.num_dims)]
-        extended = _with_maps(encoding, added) if added else encoding
-        if extended is None:
-            return None
-        encodings.append(extended)
-    return encodings
-
-
-def _dynamic_loop_sizes(unset: UnsetEncodingOp, unset_map: AffineMap) -> dict[AffineExpr, SSAValue]:
-    """Return the sizes of the loops along dynamic dimensions of a decoded tensor."""
-    shape = unset.result.type.get_shape()
-    loops = (
-        loop for loop, size in zip(unset_map.results, shape, strict=True) if size == DYNAMIC_INDEX
-    )
-    return dict(zip(loops, unset.result_dims, strict=False))
-
-
-def hoist_through_producer(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
-    """Rewrite `set(f(x, y))` to `f(set(x), set(y))` if `f` widens, scales or broadcasts `x`."""
-    encoding = tensor_encoding(operation.result.type)
-    if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
-        return
-    source = operation.source.op
-    view = _elementwise_view(source) if source.parent is operation.parent else None
-    if view is None or not operation.source.has_one_use():
-        return
-    if not only_widens(view) and not _scales(view):
-        return
-    encodings = [_input_encoding(encoding, view, map_) for map_ in view.input_maps]
-    encodes = [
-        _set_encoding(value, input_encoding, operation.encoding_dims, operation)
-        for value, input_encoding in zip(view.inputs, encodings, strict=True)
-        if input_encoding is not None
-    ]
-    if len(encodes) < len(encodings):
-        return
-    result = on_encoded(source, view, encodes, encoding, operation, sizes)
-    Rewriter.replace_op(operation, [], [result])
-    Rewriter.erase_op(source)
-    erase_if_unused(cast(Operation, view.outputs[0].owner))
-    for encode in encodes:
-        hoist_through_producer(cast(SetEncodingOp, encode.owner), sizes)
-
-
-def _scales(view: StructuredView) -> bool:
-    """Return whether an operation computes wide elements from one narrow tensor and others.
-
-    The other tensors have lower rank: they are scales, zero points and the like.
-    """
-    tensors = [ranked(value) for value in view.inputs]
-    result = ranked(view.outputs[0])
-    result_map = view.output_maps[0]
-    inputs = zip(tensors, view.input_maps, strict=True)
-    narrow = [tensor for tensor, map_ in inputs if map_ == result_map]
-    if result is None or None in tensors or len(narrow) != 1 or narrow[0] is None:
-        return False
-    others = (map_ for map_ in view.input_maps if map_ != result_map)
-    if not all(len(map_.results) < len(result_map.results) for map_ in others):
-        return False
-    return element_of(narrow[0]).bits < element_of(result).bits
 
 
 def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:

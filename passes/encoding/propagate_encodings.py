@@ -13,46 +13,29 @@ padding; operations that may trap on it, such as integer divisions, are left alo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
-from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...dialects.linalg.structured_view import StructuredView
 from ...ir.host_programs import host_operations
-from ...ir.locations import (
-    builder_before,
-    erase_if_unused,
-    located_builder,
-    made_by,
-    rebuilt,
-    replace_by,
-)
+from ...ir.locations import builder_before, erase_if_unused, made_by, rebuilt, replace_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .analysis.contraction_matching import WIDENING
-
-SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
-
-TRAPPING = frozenset(
-    {
-        "arith.ceildivsi",
-        "arith.ceildivui",
-        "arith.divsi",
-        "arith.divui",
-        "arith.floordivsi",
-        "arith.remsi",
-        "arith.remui",
-    }
+from .propagation.encoded_operations import (
+    SET,
+    UNSET,
+    elementwise_view,
+    on_encoded,
+    only_read_by,
+    only_widens,
 )
-"""Operations that may trap, and so must not be run on padding."""
 
 
 @dataclass(frozen=True)
@@ -81,24 +64,6 @@ def _cancel(operation: Operation) -> None:
         return
     Rewriter.replace_op(operation, [], [inverse.operands[0]])
     erase_if_unused(inverse)
-
-
-def elementwise_view(operation: Operation) -> StructuredView | None:
-    """Return the view of an elementwise operation that may run on padding, or `None`.
-
-    All loops are parallel, the output's contents are not read, and the body has neither trapping
-    operations nor `linalg.index`.
-    """
-    view = structured_view(operation)
-    if view is None or len(operation.results) != 1:
-        return None
-    if any(iterator is not IteratorType.PARALLEL for iterator in view.iterators):
-        return None
-    if made_by(view.outputs[0], "tensor.empty") is None or view.body.args[-1].uses:
-        return None
-    if any(inner.name in TRAPPING or inner.name == "linalg.index" for inner in view.body.ops):
-        return None
-    return view
 
 
 def _pointwise_view(operation: Operation) -> StructuredView | None:
@@ -138,11 +103,6 @@ def _sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     erase_if_unused(*unsets)
 
 
-def only_read_by(unset: Operation, operation: Operation) -> bool:
-    """Return whether an operation is the only reader of a decoded tensor."""
-    return all(use.operation is operation for use in unset.results[0].uses)
-
-
 def _hoist_set_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `set(widen(x))` to `widen(set(x))`."""
     widening = operation.operands[0].owner
@@ -161,28 +121,3 @@ def _hoist_set_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     result = on_encoded(widening, view, [encode.results[0]], encoding, operation, sizes)
     Rewriter.replace_op(operation, [], [result])
     Rewriter.erase_op(widening)
-
-
-def only_widens(view: StructuredView) -> bool:
-    """Return whether an operation widens or broadcasts one tensor, and does nothing else."""
-    computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
-    return (
-        len(view.inputs) == 1
-        and ranked(view.inputs[0]) is not None
-        and all(name in WIDENING for name in computed)
-    )
-
-
-def on_encoded(
-    operation: Operation,
-    view: StructuredView,
-    inputs: Sequence[SSAValue],
-    encoding: Attribute | None,
-    before: Operation,
-    sizes: DimensionSizes,
-) -> SSAValue:
-    """Emit an operation on encoded inputs in front of `before`, and return its encoded result."""
-    type_ = with_encoding(cast(Tensor, operation.results[0].type), encoding)
-    builder = located_builder(InsertPoint.before(before), operation)
-    empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
-    return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]

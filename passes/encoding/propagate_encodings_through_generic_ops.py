@@ -3,7 +3,8 @@
     f(unset(x), y) -> unset(f(x, set(y)))
     set(f(x)) -> f(set(x)), where f widens, scales or broadcasts x
 
-A tensor of another shape is encoded with the map by which it is read (`hoist_encoding_ops.py`).
+A tensor of another shape is encoded with the map by which it is read
+(`propagation/through_operations.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.padded_operands import dispatch_region_of
-from .hoist_encoding_ops import hoist_through_producer, sink_unset_encoding
-from .propagate_encodings import SET
+from .propagation.encoded_operations import SET
+from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
 
 
 @dataclass(frozen=True)

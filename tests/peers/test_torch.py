@@ -149,9 +149,9 @@ class Sampled(nn.Module):
     def forward(self, a, grid):
         return nn.functional.grid_sample(a, grid, align_corners=False)
 
-class Gammas(nn.Module):
+class Airy(nn.Module):
     def forward(self, a):
-        return torch.special.gammainc(a, a)
+        return torch.special.airy_ai(a)
 
 def refused(kind, message, *arguments, **keywords):
     try:
@@ -175,8 +175,8 @@ refused(ValueError, "conversion of aten.index.Tensor of a mask among other indic
 refused(ValueError, "conversion of higher_order.while_loop to stablehlo or linalg", Loop(), x)
 
 mesh = (2, 2)
-refused(ValueError, "no conversion of aten.igamma to stablehlo or linalg-on-tensors",
-        Gammas(), x)
+refused(ValueError, "no conversion of aten.special_airy_ai to stablehlo or linalg-on-tensors",
+        Airy(), x)
 refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(TypeError, "expected a torch.nn.Module or an ExportedProgram, got int", 3, x)

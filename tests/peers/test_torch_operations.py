@@ -89,6 +89,21 @@ same(lambda x: torch.fft.fft2(x).real, images)
 same(lambda x: torch.fft.irfft2(torch.fft.rfft2(x) * 2, s=(7, 9)), images)
 same(lambda x: torch.stft(x, 8, window=torch.hann_window(8), return_complex=True).abs(),
      torch.randn(2, 32))
+def inverted(half, whole, window):
+    options = {"window": window, "onesided": False}
+    return (torch.istft(whole, 8, **options), torch.istft(half, 8, window=window, length=30),
+            torch.istft(whole, 8, **options, return_complex=True).abs())
+whole = torch.fft.fft(torch.randn(2, 17, 8)).mT
+same(inverted, whole[:, :5], whole, torch.hann_window(8) + 0.1)
+
+def incomplete(a, x):
+    return torch.igamma(a, x), torch.special.gammaincc(a, x)
+a, values = torch.meshgrid(torch.logspace(-3, 3, 7), torch.logspace(-3, 3, 7), indexing="ij")
+same(incomplete, a.contiguous(), values.contiguous())
+edges = tensor([0.0, 1.0, -1.0, inf, nan])
+same(incomplete, edges[:, None], edges)
+same(lambda x: (functional.avg_pool3d(x, 2, divisor_override=3, ceil_mode=True),
+                functional.avg_pool3d(x, 3, 2, 1, divisor_override=5)), torch.randn(1, 2, 6, 6, 5))
 z = torch.complex(x, x.flip(0))
 same(lambda z: (z * z.conj() + 1, z / 2, z - z.real, z.abs(), z.angle(), (z @ z.T).abs()), z)
 square = torch.randn(2, 4, 4)

@@ -26,14 +26,14 @@ def parse_function(parser: Parser) -> Operation:
     )
     arguments = [argument for argument, _, _ in inputs if argument is not None]
     if arguments and len(arguments) != len(inputs):
-        parser.raise_error("either all arguments have names or none has", position)
+        parser.raise_error("expected names for all arguments or for none", position)
     outputs = _parse_outputs(parser)
     extra = parser.parse_optional_attr_dict_with_keyword(
         ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
     )
     body = parser.parse_optional_region(arguments or None)
     if body is not None and not body.blocks:
-        parser.raise_error("a function's body has at least one block", position)
+        parser.raise_error("expected a non-empty function body", position)
     function = FuncOp(
         name,
         ([kind for _, kind, _ in inputs], [kind for kind, _ in outputs]),

@@ -57,7 +57,7 @@ def parse_for(parser: Parser) -> Operation:
     """Read a `scf.for` after its name."""
     position = parser.pos
     if parser.parse_optional_keyword("unsigned"):
-        parser.raise_error("loops that compare bounds without sign are not supported", position)
+        parser.raise_error("loops with unsigned comparison of bounds are not supported", position)
     induction = parser.parse_argument(expect_type=False)
     parser.parse_punctuation("=")
     bounds = [parser.parse_unresolved_operand()]

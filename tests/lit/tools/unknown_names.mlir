@@ -12,7 +12,7 @@ func.func @dialect(%a: !shad.sharding) { return }
 
 // -----
 
-// expected-error @+1 {{unknown type '!foo.bar': there is no dialect 'foo' (--allow-unregistered-dialect reads those of unknown dialects)}}
+// expected-error @+1 {{unknown type '!foo.bar': there is no dialect 'foo' (--allow-unregistered-dialect accepts those of unknown dialects)}}
 func.func @opaque(%a: !foo<bar>) { return }
 
 // -----

@@ -29,12 +29,12 @@ REFUSED = {
     "tie without its operand": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], tied_operands = [3 : index], '
         f"operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
-        "a result is tied to operand 3 of 0",
+        "a result is tied to operand #3, but there are only 0 operands",
     ),
     "negative tie": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], tied_operands = [-7 : index],'
         f" operandSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0, 1>}}> : (index) -> {R}",
-        "a result is tied to operand -7 of 0",
+        "a result is tied to operand #-7, but there are only 0 operands",
     ),
     "sizes that stand elsewhere": (
         '%0 = "stream.async.dispatch"(%s) <{entry_points = [@ex::@f], '
@@ -78,7 +78,7 @@ REFUSED = {
     ),
     "a result without the type of its operand": (
         '%0 = "util.optimization_barrier"(%s) : (index) -> i32',
-        "expected sources, results_ of the same types",
+        "expected sources, results_ to have the same types",
     ),
     "a nested symbol": (
         '%0 = "util.global.address"() <{global = @a::@b}> : () -> !util.ptr<index>',

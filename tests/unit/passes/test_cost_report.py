@@ -294,12 +294,13 @@ def test_wrong_options(arguments: list[str], message: str) -> None:
 
 def test_a_machine_may_be_too_small() -> None:
     text = PROGRAM.replace("2x4", "4x4")
-    with pytest.raises(MachineError, match="has 8 devices, and a grid of 4x4 needs 16"):
+    with pytest.raises(MachineError, match="has 8 devices, but a grid of shape 4x4 needs 16"):
         compile(text, stages=False)["main"].cost(MACHINE)
     output, errors = io.StringIO(), io.StringIO()
     arguments = ["--cost-report", "--machine=gpu-host"]
     assert main(arguments, io.StringIO(text), output, errors) == 1
-    assert "error: machine gpu-host has 8 devices, and a grid of 4x4 needs 16" in errors.getvalue()
+    message = "error: machine gpu-host has 8 devices, but a grid of shape 4x4 needs 16"
+    assert message in errors.getvalue()
 
 
 def test_complex_numbers_take_several_operations() -> None:

@@ -136,7 +136,7 @@ def test_the_longest_shards_stand_for_all_where_they_differ() -> None:
         (
             ["--simulate", "--machine=gpu-host"],
             PROGRAM.replace("2x4", "4x4"),
-            "--machine=gpu-host: the machine has 8 devices, and a grid of 4x4 needs 16",
+            "--machine=gpu-host: the machine has 8 devices, but a grid of shape 4x4 needs 16",
         ),
         (
             ["--simulate", "--machine=gpu-host"],

@@ -28,7 +28,7 @@ def test_odd_names_are_read_again() -> None:
 
 def test_presets_are_known_by_name_and_others_are_not() -> None:
     assert read_machine("gpu-host") is PRESETS["gpu-host"]
-    with pytest.raises(UsageError, match="no machine 'gpu'; there are gpu-host, tpu-torus"):
+    with pytest.raises(UsageError, match="no machine 'gpu', expected gpu-host, tpu-torus"):
         read_machine("gpu")
 
 
@@ -36,15 +36,15 @@ def test_presets_are_known_by_name_and_others_are_not() -> None:
     ("before", "after", "place", "message"),
     [
         ('"f32" = 1000000000000.0', '"f32" = 0', "9:1", "'device.flops.f32' is 0.0, expected a"),
-        ('"f32"', '"f16"', "8:1", r"'device.flops' has no f32, which stands for other types"),
+        ('"f32"', '"f16"', "8:1", r"'device.flops' has no f32, the speed of element"),
         ("memory = 1000000000.0", "memory = true", "4:1", "'device.memory' is True, expected a n"),
         ("memory = 1000000000.0", "memory = nan", "4:1", "'device.memory' is nan, expected a"),
-        ("memory = ", "Memory = ", "4:1", "'device.Memory' is unknown here, where flops, memory"),
+        ("memory = ", "Memory = ", "4:1", "'device.Memory' is an unknown key, expected one"),
         ("latency = 1e-06", "latency = -1", "20:1", "'network.1.latency' is -1.0, expected a"),
         ("size = 8", "size = 1", "18:1", "'network.1.size' is 1, expected 2 devices or more"),
         ("size = 8", "", "17:1", "'network.1' has no size, which only the first network may"),
         ('"shared"', '"star"', "21:1", "'network.1.topology' is 'star', expected one of "),
-        ("[device.flops]", "[device.flop]", "8:1", "'device.flop' is unknown here"),
+        ("[device.flops]", "[device.flop]", "8:1", "'device.flop' is an unknown key"),
         ("bandwidth = 1000000000.0", "bandwidth = ", "13:15", "Invalid value"),
         ("launch = 0.0", "launch = " + "9" * 5000, "1:1", "Exceeds the limit"),
         ("launch = 0.0", "launch = " + "[" * 5000, "1:1", "nested too deeply"),
@@ -86,7 +86,7 @@ def test_axes_run_over_the_networks_between_their_strides() -> None:
 def test_grids_may_not_have_more_devices_than_the_machine() -> None:
     PRESETS["gpu-host"].check_grid((2, 4))
     HOSTS.check_grid((1024, 1024))
-    with pytest.raises(MachineError, match="has 8 devices, and a grid of 4x4 needs 16"):
+    with pytest.raises(MachineError, match="has 8 devices, but a grid of shape 4x4 needs 16"):
         PRESETS["gpu-host"].check_grid((4, 4))
 
 

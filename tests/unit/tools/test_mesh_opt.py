@@ -108,7 +108,7 @@ def test_a_device_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "MAXIMUM_STREAM", 1 << 16)
     code, output, errors = run("/dev/zero")
     assert (code, output) == (1, "")
-    assert errors == "mesh-opt: cannot read '/dev/zero': more than 65536 bytes come from it\n"
+    assert errors == "mesh-opt: cannot read '/dev/zero': it has more than 65536 bytes\n"
 
 
 def test_a_pipe_is_a_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ func.func @floats(%a: i32) {
 // -----
 
 func.func @results(%a: f32) {
-  // expected-error @+1 {{'arith.addf' op result #0 must be f32 as those before it, but got 'f64'}}
+  // expected-error @+1 {{'arith.addf' op result #0 must be f32 like the types before it, but got 'f64'}}
   %0 = "arith.addf"(%a, %a) : (f32, f32) -> f64
   return
 }

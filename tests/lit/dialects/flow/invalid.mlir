@@ -9,7 +9,7 @@ util.func private @f(%t: tensor<4x?xf32>, %n: index) {
 // -----
 
 util.func private @f(%t: tensor<4xf32>, %channel: !flow.channel) {
-  // expected-error @+1 {{expected target, result of one type, found tensor<4xf32> and tensor<8xf32>}}
+  // expected-error @+1 {{expected target, result to have the same type, found tensor<4xf32> and tensor<8xf32>}}
   %0 = "flow.collective.all_gather"(%t, %t, %channel) <{element_type = 9 : i32, tied_operands = [0 : index]}> : (tensor<4xf32>, tensor<4xf32>, !flow.channel) -> tensor<8xf32>
   util.return
 }

@@ -215,7 +215,7 @@ func.func @position_of_another_type(%t: tensor<4xf32>) {
 // -----
 
 func.func @division_by_nothing(%t: tensor<4xf32>) {
-  // expected-error @+1 {{divides by 0; divisors are greater than 0}}
+  // expected-error @+1 {{divides by 0; divisors must be greater than 0}}
   %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 mod 0)>], iterator_types = ["parallel"]} outs(%t : tensor<4xf32>) {
   ^bb0(%x: f32):
     linalg.yield %x : f32
@@ -225,5 +225,5 @@ func.func @division_by_nothing(%t: tensor<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{divides by -2; divisors are greater than 0}}
+// expected-error @+1 {{divides by -2; divisors must be greater than 0}}
 "test.op"() {set = affine_set<(d0) : (d0 floordiv -2 == 0)>} : () -> ()

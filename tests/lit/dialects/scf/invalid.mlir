@@ -65,7 +65,7 @@ func.func @bounds(%i: index) {
 // -----
 
 func.func @unsigned(%i: index) {
-  // expected-error @+1 {{loops that compare bounds without sign are not supported}}
+  // expected-error @+1 {{loops with unsigned comparison of bounds are not supported}}
   scf.for unsigned %j = %i to %i step %i { }
   return
 }

@@ -169,7 +169,7 @@ stream.executable private @ex {
 }
 
 util.func private @f(%r: !stream.resource<transient>, %n: index) {
-  // expected-error @+1 {{@ex::@k takes a workload of 1, but 2 are given}}
+  // expected-error @+1 {{@ex::@k takes a workload of 1 values, but is given 2}}
   %0 = stream.async.dispatch @ex::@k[%n, %n](%r[%n to %n for %n]) : (!stream.resource<transient>{%n}) -> %r{%n}
   util.return
 }

@@ -34,7 +34,7 @@ func.func @f(%x: tensor<3x7xf32>, %c: tensor<3xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x7xf32>, %c: tensor<3xi32>) {
-  // expected-error @+1 {{expected the elements of operand #0 and #2 to be of one type, found f32 and i32}}
+  // expected-error @+1 {{expected the elements of operand #0 and #2 to be to have the same type, found f32 and i32}}
   %0:2 = tm_tensor.scan dimension(1) inclusive(true) ins(%x : tensor<3x7xf32>) outs(%x, %c : tensor<3x7xf32>, tensor<3xi32>) {
   ^bb0(%a: f32, %b: f32):
     tm_tensor.yield %a : f32

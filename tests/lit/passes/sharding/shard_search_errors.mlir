@@ -14,8 +14,8 @@
 // NONE: needs the option 'grid': the program has none
 // MEMORY: option 'memory' is 'lots', expected bytes, as 16GB or 512MiB
 // FULL: shard_search_errors.mlir:26:1: error: 'func.func' op has no sharding that fits into 100 bytes of each device; the least that was found takes 128
-// LARGE: machine 'gpu-host' has 8 devices, and a grid of 4x4 needs 16
-// MACHINE: there is no machine 'gpu'; there are gpu-host, tpu-torus, cpu-cluster, and files that end in .toml
+// LARGE: machine 'gpu-host' has 8 devices, but a grid of shape 4x4 needs 16
+// MACHINE: there is no machine 'gpu', expected gpu-host, tpu-torus, cpu-cluster or a file that ends in .toml
 // TIME: option 'time-limit' is 0.0, expected seconds above 0
 // OTHER: 'shard.shard' op places a tensor on @grid, and shardings are searched on @grid_0; use grid=@grid
 // REMARKS: remark: 'func.func' op [sharding] on a grid of 4x4 costs 0 bytes sent, 16 bytes held

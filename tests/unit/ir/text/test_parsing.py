@@ -389,5 +389,5 @@ class TestMendedForms:
 )
 def test_aliases_that_stand_for_too_much(first: str, step: str) -> None:
     lines = [first, *(step.format(this=number, next=number + 1) for number in range(60))]
-    with pytest.raises(ParseError, match="stands for more than 262144 attributes"):
+    with pytest.raises(ParseError, match="expands to more than 262144 attributes"):
         parse_module(new_context(), Source("\n".join(lines), "x"))

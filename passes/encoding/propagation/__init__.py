@@ -1,0 +1,1 @@
+"""Move encodings through operations, shared by the passes that do so."""
