@@ -33,7 +33,7 @@ from ...tiling.packed_layouts import PackedLayout
 from ..kernels.packing import write_relayout
 from ..kernels.schedule import Step
 from .function_lowering import FunctionLowering
-from .kernel_steps import run_kernel
+from .kernel_dispatch import run_kernel
 from .size_rules import bytes_of, inside_whole
 from .values import (
     BoundTensor,

@@ -6,7 +6,7 @@ A region borrows the values it captures, without a reference, because it may run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -20,16 +20,7 @@ from .liveness import BlockLiveness, region_liveness
 from .program_lowering import ProgramLowering
 from .rules import ExitRule, lowers, lowers_branch
 from .value_lowering import ValueLowering
-from .values import (
-    AlwaysFails,
-    HostTensor,
-    HostValue,
-    NotLowered,
-    flatten,
-    received,
-    register_count,
-    unflatten,
-)
+from .values import AlwaysFails, HostValue, NotLowered, flatten, received, register_count, unflatten
 
 
 class FunctionLowering(ValueLowering):
@@ -37,8 +28,6 @@ class FunctionLowering(ValueLowering):
 
     def __init__(self, program: ProgramLowering, function: HostFunction) -> None:
         super().__init__(program, function)
-        self.result_binding: Callable[..., HostTensor | None] = lambda *_: None
-        """Returns the memory that a kernel's result will be stored to, `None` if unknown."""
         self.fresh: frozenset[SSAValue] = frozenset()
         """Arguments of an executable's function that are new buffers, not accessed elsewhere."""
         self.tied: frozenset[SSAValue] = frozenset()

@@ -16,7 +16,6 @@ from ...runtime.host.entry import EntryPoint, PassedResult
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction
 from ...sharding.grid import Grid
-from . import bound_tensors
 from .function_lowering import FunctionLowering
 from .program_lowering import ProgramLowering
 from .rules import load_rules
@@ -66,7 +65,6 @@ class HostEntry(EntryPoint):
 def _lower(program: ProgramLowering, target: Operation, function: HostFunction) -> None:
     arguments, results = argument_types(target), result_types(target)
     lowering = FunctionLowering(program, function)
-    lowering.result_binding = bound_tensors.result_binding
     lowering.lower_function(target, arguments, results)
 
 

@@ -14,7 +14,7 @@ from ..kernels.loop_nests import write_scalar_kernel
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .elements import load_element
 from .function_lowering import FunctionLowering
-from .kernel_steps import Memory, dispatch
+from .kernel_dispatch import Memory, dispatch
 from .rules import lowers
 from .scalars import has_instructions, write_instructions
 from .values import element_dtype

@@ -30,7 +30,7 @@ from ..kernels.packing import write_fill
 from .bound_tensors import has_spare_bits
 from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
-from .kernel_steps import run_kernel
+from .kernel_dispatch import run_kernel
 from .rules import lowers
 from .size_rules import PART_OF_BYTES, same_sizes
 from .values import HostResource, NotLowered, dynamic_words, element_dtype, filled_words

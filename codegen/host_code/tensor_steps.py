@@ -17,7 +17,7 @@ from ..kernels.loop_nests import write_slice, write_slice_update
 from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
 from .elements import load_element, store_element
 from .function_lowering import FunctionLowering
-from .kernel_steps import dispatch
+from .kernel_dispatch import dispatch
 from .rules import lowers
 from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
 
