@@ -13,11 +13,13 @@ from functools import partial
 from itertools import product
 from math import prod
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import CACHE_LINE, square_of
+from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
-from .concatenations import read_at_result_indices
 from .kernel_text import TileCount
 from .permuted_operands import Permutation, permuted_source
 from .tiled_loops import Span, loops_over, tile_spans
@@ -211,7 +213,7 @@ def _permuted_operands(
         operation = pending.pop().owner
         if not isinstance(operation, Operation):
             continue
-        for operand in read_at_result_indices(operation):
+        for operand in _read_at_result_indices(operation):
             if operand in seen or not writer.is_fused(operand):
                 continue
             seen.add(operand)
@@ -221,6 +223,17 @@ def _permuted_operands(
             else:
                 found[operand] = origin
     return found
+
+
+def _read_at_result_indices(operation: Operation) -> list[SSAValue]:
+    """Return the tensors that an elementwise operation reads at the result's indices."""
+    if is_scalar_operation(operation.name):
+        return [each for each in operation.operands if isinstance(each.type, TensorType)]
+    view = structured_view(operation)
+    if view is None or len(set(view.output_maps)) != 1:
+        return []
+    pairs = zip(view.inputs, view.input_maps, strict=True)
+    return [operand for operand, affine_map in pairs if affine_map == view.output_maps[0]]
 
 
 At = Callable[[Term, Term], Indices]
