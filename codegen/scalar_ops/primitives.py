@@ -19,7 +19,7 @@ from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.amx import emit_matrix_tile
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
-from ..microkernels.transposes import emit_transpose
+from ..microkernels.transposes import emit_transpose, emit_unzip, emit_zip
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -106,13 +106,23 @@ def _mmt4d_microkernel(parts: Sequence[str]) -> Primitive:
 
 
 def _transpose(parts: Sequence[str]) -> Primitive:
-    """Return `transpose_bytes[_columns]`, which transposes a square in registers."""
+    """Return `transpose_bytes[_side[_height]]`, which transposes a square in registers."""
     return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts)))
 
 
 def _stream_transpose(parts: Sequence[str]) -> Primitive:
     """Return `streamtranspose_bytes`, the same with streaming stores."""
     return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts), is_streamed=True))
+
+
+def _zip(parts: Sequence[str]) -> Primitive:
+    """Return `zip_bytes_width`, which interleaves rows."""
+    return Primitive((_WORD,) * 5, emit_zip(*map(int, parts)))
+
+
+def _unzip(parts: Sequence[str]) -> Primitive:
+    """Return `unzip_bytes_width`, the reverse."""
+    return Primitive((_WORD,) * 5, emit_unzip(*map(int, parts)))
 
 
 def _scratch(parts: Sequence[str]) -> Primitive:
@@ -348,6 +358,8 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "scratch": _scratch,
     "store": partial(_memory, "store"),
     "streamtranspose": _stream_transpose,
+    "unzip": _unzip,
+    "zip": _zip,
     "tile": _mmt4d_microkernel,
     "transpose": _transpose,
     "vadd": _vector_add,
