@@ -116,6 +116,15 @@ class AstBuilder(FoldingIndices[str]):
         )
 
     @contextmanager
+    def loop_unless_one(self, size: int) -> Generator[Term]:
+        """Write a loop over `range(size)`, or no loop for size 1; yield its index."""
+        if size == 1:
+            yield 0
+            return
+        with self.loop(0, size) as index:
+            yield index
+
+    @contextmanager
     def loops(self, sizes: Sequence[Term]) -> Generator[tuple[Term, ...]]:
         """Write nested loops over `range(size)`; yield their indices."""
         with ExitStack() as stack:

@@ -23,6 +23,7 @@ from .ast_builder import Term
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
+from .fourier import FOURIER, write_fourier
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -267,6 +268,7 @@ KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
     **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
     "linalg.pack": write_pack,
     "linalg.softmax": _write_softmax,
+    FOURIER: write_fourier,
     "linalg.unpack": write_unpack,
     "scf.for": write_element_loop,
 }
