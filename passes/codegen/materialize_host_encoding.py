@@ -39,9 +39,9 @@ class MaterializeHostEncodingPass(ModulePass):
             if len(targets) > 1:
                 raise OperationError(
                     function,
-                    f"runs on {len(targets)} targets, and its tensors can have the layout of one "
-                    "only: data-tile lays tensors out for each device",
-                    [Note(f"one is {target}") for target in targets],
+                    f"runs on {len(targets)} targets, but its tensors can have the layout of only "
+                    "one: use data-tile, which chooses layouts for each device",
+                    [Note(f"one target is {target}") for target in targets],
                 )
             if targets:
                 solvers = tuple(target.solver for target in targets.values())

@@ -157,7 +157,7 @@ def test_fault_of_ours_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     option = f"--mlir-pass-pipeline-crash-reproducer={tmp_path / 'again.mlir'}"
     code, _, errors = run("--strip-annotations", option)
     assert code == 1
-    assert "pass 'strip-annotations' broke down: this is a fault of mesh-opt, not of the " in errors
+    assert "pass 'strip-annotations' crashed: this is a bug in mesh-opt, not in the " in errors
     assert "(TypeError: 'NoneType' object is not callable)" in errors
 
 

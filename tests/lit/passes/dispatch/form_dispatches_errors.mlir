@@ -19,7 +19,7 @@ func.func @sizes(%a: tensor<4xf32>) -> tensor<?xf32> {
 // -----
 
 func.func @inside(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>, %n: index) -> tensor<4xf32> {
-  // expected-error @+1 {{which no dispatch can pass: kernels are given tensors and numbers}}
+  // expected-error @+1 {{which a dispatch cannot pass: kernels take tensors and numbers}}
   %r = iree_tensor_ext.dispatch.tensor.load %a, offsets = [0, 0], sizes = [1, 4], strides = [1, 1] : !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>{%n} -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -27,7 +27,7 @@ func.func @inside(%a: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?x4xf32>>
 // -----
 
 func.func @nested(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{is one dispatch and holds another}}
+  // expected-error @+1 {{is a dispatch and contains another one}}
   %r = flow.dispatch.region -> (tensor<4xf32>) {
     %s = flow.dispatch.region -> (tensor<4xf32>) {
       flow.return %a : tensor<4xf32>

@@ -51,7 +51,7 @@ util.func public @fences(%f: !hal.fence) -> !stream.timepoint {
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 hal.executable private @ex {
   hal.executable.variant public @v target(<"llvm-cpu", "embedded-elf-x86_64">) {
-    // expected-error @+1 {{falls back to @ex::@v::@f, which falls back to it}}
+    // expected-error @+1 {{falls back to @ex::@v::@f, which falls back to it in turn}}
     hal.executable.export public @f ordinal(0) layout(#layout) condition(%device: !hal.device, %x: index) -> i1 {
       %0 = arith.cmpi ult, %x, %x : index
       hal.return %0 : i1
