@@ -41,7 +41,7 @@ class MaterializeHostEncodingPass(ModulePass):
                     function,
                     f"runs on {len(targets)} targets, but its tensors can have the layout of only "
                     "one: use data-tile, which chooses layouts for each device",
-                    [Note(f"one target is {target}") for target in targets],
+                    [Note(f"one is {target}") for target in targets],
                 )
             if targets:
                 solvers = tuple(target.solver for target in targets.values())

@@ -86,7 +86,7 @@ def test_whole_tensors(execute: Any, execute_error: Any) -> None:
     assert error.message.startswith("takes 2 elements from 1")
     error = execute_error(FLOW, v, t, u, np.int64(0), np.int64(1))
     assert error.operation.name == "flow.tensor.tie_shape"
-    assert error.message == "says that 2x4 has shape 1x4"
+    assert error.message == "expects shape 1x4, found 2x4"
 
 
 def test_parameters_have_no_contents(execute_error: Any) -> None:

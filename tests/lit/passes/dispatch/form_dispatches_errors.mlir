@@ -3,7 +3,7 @@
 #e = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [4, 6, 5]>
 
 func.func @encoded(%a: tensor<4x5xf32, #e>) -> tensor<20xf32> {
-  // expected-error @+1 {{decode the tensor first}}
+  // expected-error @+1 {{decode it first}}
   %r = tensor.collapse_shape %a [[0, 1]] : tensor<4x5xf32, #e> into tensor<20xf32>
   return %r : tensor<20xf32>
 }
@@ -11,7 +11,7 @@ func.func @encoded(%a: tensor<4x5xf32, #e>) -> tensor<20xf32> {
 // -----
 
 func.func @sizes(%a: tensor<4xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{whose sizes are not known before it has run}}
+  // expected-error @+1 {{whose sizes are unknown before it has run}}
   %r = "test.where"(%a) : (tensor<4xf32>) -> tensor<?xf32>
   return %r : tensor<?xf32>
 }

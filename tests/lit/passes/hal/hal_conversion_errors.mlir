@@ -19,7 +19,7 @@ util.func public @unknown(%n: index) -> !stream.resource<*> {
 util.global private @a : !hal.device
 util.global private @b : !hal.device
 util.func public @several(%r: !stream.resource<transient>, %n: index, %o: index) -> !stream.timepoint {
-  // expected-error @+1 {{which is not one device}}
+  // expected-error @+1 {{expected a single device}}
   %0 = stream.cmd.execute on(#hal.device.optimal<[#hal.device.affinity<@a>, #hal.device.affinity<@b>]>) with(%r as %c: !stream.resource<transient>{%n}) {
     stream.cmd.copy %c[%o], %c[%n], %n : !stream.resource<transient>{%n} -> !stream.resource<transient>{%n}
   } => !stream.timepoint
@@ -30,7 +30,7 @@ util.func public @several(%r: !stream.resource<transient>, %n: index, %o: index)
 
 util.func public @nowhere(%r: !stream.resource<transient>, %n: index) -> !stream.timepoint {
   %0 = stream.cmd.execute with(%r as %c: !stream.resource<transient>{%n}) {
-    // expected-error @+1 {{which exports nothing}}
+    // expected-error @+1 {{which is not an export}}
     stream.cmd.dispatch @ex::@f[%n] {
       rw %c[%n for %n] : !stream.resource<transient>{%n}
     }

@@ -88,7 +88,7 @@ util.func public @begins_inside_of_a_byte(%r: !stream.resource<*>, %s: index) {
 
 util.func public @begins_anywhere(%r: !stream.resource<*>, %s: index, %i: index) {
   %c4 = arith.constant 4 : index
-  // expected-error @+1 {{that is not known to begin with a whole byte: 4 elements share one}}
+  // expected-error @+1 {{that may not begin at a byte boundary: 4 elements share a byte}}
   %0 = stream.tensor.slice %r[%i for %c4] : tensor<9xi2> in !stream.resource<*>{%s} -> tensor<4xi2> in !stream.resource<*>{%s}
   util.return
 }
@@ -98,7 +98,7 @@ util.func public @begins_anywhere(%r: !stream.resource<*>, %s: index, %i: index)
 util.func public @ends_inside_of_a_byte(%r: !stream.resource<*>, %s: index, %v: i4) {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
-  // expected-error @+1 {{is about a part of tensor<4xi4> that is not known to end with a whole byte}}
+  // expected-error @+1 {{accesses a slice of tensor<4xi4> that may not end at a byte boundary}}
   %0 = stream.tensor.fill %v, %r[%c0 for %c3] : i4 -> tensor<4xi4> in %r as !stream.resource<*>{%s}
   util.return
 }
@@ -107,7 +107,7 @@ util.func public @ends_inside_of_a_byte(%r: !stream.resource<*>, %s: index, %v: 
 
 util.func public @update_ends_anywhere(%r: !stream.resource<*>, %u: !stream.resource<*>, %s: index, %n: index) {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{that is not known to end with a whole byte}}
+  // expected-error @+1 {{that may not end at a byte boundary}}
   %0 = stream.tensor.update %u, %r[%c0] : tensor<?xi4>{%n} in !stream.resource<*>{%s} -> tensor<9xi4> in %r as !stream.resource<*>{%s}
   util.return
 }

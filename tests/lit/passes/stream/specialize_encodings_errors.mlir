@@ -238,7 +238,7 @@ util.func public @either(%s: index, %p: i1) {
     %1 = stream.tensor.empty on(#hal.device.affinity<@b>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
     scf.yield %1 : !stream.resource<*>
   }
-  // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from}}
+  // expected-error @+1 {{reads encoded tensor<16xf32>, which several devices lay out differently}}
   %2 = stream.tensor.encode on(#hal.device.affinity<@a>) %0 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
   util.return
 }
