@@ -21,7 +21,7 @@
 // FOUR: 4xf32=9 9 9 9
 // FIVE: 4xf32=11 11 11 11
 // SIX: 4xf32=13 13 13 13
-// PAST: mesh-run: the checkpoint is after step 6, and 1 are wanted
+// PAST: mesh-run: the checkpoint is after step 6, but 1 are requested
 // OTHER: mesh-run: the checkpoint after step 6 has tensor<4xf32> as array 0, expected i32
 // STEPS: mesh-run: --checkpoint and --every need --steps
 // EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where

@@ -438,7 +438,9 @@ def test_endless_recursion(
     )
     code, _, err = run("--input=1", f"--backend={backend}", file=path)
     assert code == 1
-    assert err.startswith(f"{path}:2:8: error: 'func.call' op is a call 50 deep: does @f recurse")
+    assert err.startswith(
+        f"{path}:2:8: error: 'func.call' op exceeds the depth of 50 nested calls: does @f recurse"
+    )
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
