@@ -92,7 +92,7 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
         (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
-        (["--run-reproducer"], "stores no pipeline"),
+        (["--run-reproducer"], "does not contain a pipeline"),
         (["--shell-completion=tcsh"], "bash, zsh or fish"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),
         (["--mlir-print-ir-before=cze"], "there is no pass 'cze'; did you mean"),
