@@ -321,7 +321,7 @@ def _apply_scale(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         raise OperationError(op, "has a negative multiplier")
     bound = np.int64(1) << (amount - 1)
     if ((value < -bound) | (value >= bound)).any():
-        raise OperationError(op, "has a value of more bits than are shifted out")
+        raise OperationError(op, "has a value that does not fit in the bits that are shifted out")
     return (wrapped(_scaled(op, value, factor, amount), op.results[0].type),)
 
 
