@@ -196,22 +196,29 @@ def wrap_import(
         properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
     )
     builder.insert(call)
-    returned: list[SSAValue] = []
-    for value, output in zip(call.results, type_.outputs, strict=True):
-        if isinstance(output, TensorType):
-            tensor = cast(Tensor, output)
-            operation = TensorImportOp.build(
-                operands=[value, _view_sizes(value, tensor, builder), fences[1:], ()],
-                result_types=[tensor],
-                properties={"target_encoding": tensor},
-            )
-            returned.append(builder.insert(operation).target)
-        else:
-            returned.append(value)
+    returned = [
+        _import(value, output, fences[1:], builder)
+        for value, output in zip(call.results, type_.outputs, strict=True)
+    ]
     builder.insert(ReturnOp.build(operands=[returned]))
     function.properties["function_type"] = outer
     function.attributes.pop("iree.abi.model", None)
     function.attributes[STUB] = UnitAttr()
+
+
+def _import(
+    value: SSAValue, type_: Attribute, fence: Sequence[SSAValue], builder: Builder
+) -> SSAValue:
+    """Import a buffer view as a tensor once the fence, if any, is reached; keep other values."""
+    if not isinstance(type_, TensorType):
+        return value
+    tensor = cast(Tensor, type_)
+    operation = TensorImportOp.build(
+        operands=[value, _view_sizes(value, tensor, builder), fence, ()],
+        result_types=[tensor],
+        properties={"target_encoding": tensor},
+    )
+    return builder.insert(operation).target
 
 
 def _signal_when_ready(values: list[SSAValue], fence: SSAValue, hal: HalBuilder) -> list[SSAValue]:

@@ -245,25 +245,7 @@ class _ScatterLowering:
         The slice that is rewritten has the size of the window but is moved inside the tensor;
         elements of the slice that the window does not cover keep their values.
         """
-        starts = self._starts(e, batch, self._vector(e, batch))
-        offsets: list[IndexOrInt] = []
-        sizes: list[IndexOrInt] = []
-        shifts: dict[int, SSAValue] = {}
-        hit = e.constant(1, BOOL)
-        for dimension, start in enumerate(starts):
-            extent, width = e.size(carried[0], dimension), self._width(e, dimension)
-            size = e.minimum(width, extent)
-            sizes.append(size)
-            if start == 0:
-                # The window starts at the tensor's first element and cannot be larger than it.
-                offsets.append(0)
-                continue
-            offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
-            offsets.append(offset)
-            if dimension in self.window:
-                shifts[dimension] = e.index(e.subtract(offset, start))
-            else:
-                hit = e.both(hit, e.compare_integers("eq", e.index(offset), e.index(start)))
+        offsets, sizes, shifts, hit = self._slice_to_rewrite(e, batch, carried[0])
         strides = [1] * len(sizes)
         parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
         combined, given = self.combined, self.kinds[self.count + 1 :]
@@ -293,6 +275,36 @@ class _ScatterLowering:
             e.insert_slice(new, old, offsets, strides, sizes)
             for new, old in zip(made, carried, strict=True)
         ]
+
+    def _slice_to_rewrite(
+        self, e: Emitter, batch: Sequence[IndexOrInt], tensor: SSAValue
+    ) -> tuple[list[IndexOrInt], list[IndexOrInt], dict[int, SSAValue], SSAValue]:
+        """Return the slice that a window updates: offsets, sizes, shifts, and whether it is hit.
+
+        A shift is the distance from the start of the window to that of the slice, by dimension of
+        the window. The slice is not hit if the start is out of bounds in a dimension without a
+        window.
+        """
+        starts = self._starts(e, batch, self._vector(e, batch))
+        offsets: list[IndexOrInt] = []
+        sizes: list[IndexOrInt] = []
+        shifts: dict[int, SSAValue] = {}
+        hit = e.constant(1, BOOL)
+        for dimension, start in enumerate(starts):
+            extent, width = e.size(tensor, dimension), self._width(e, dimension)
+            size = e.minimum(width, extent)
+            sizes.append(size)
+            if start == 0:
+                # The window starts at the tensor's first element and cannot be larger than it.
+                offsets.append(0)
+                continue
+            offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
+            offsets.append(offset)
+            if dimension in self.window:
+                shifts[dimension] = e.index(e.subtract(offset, start))
+            else:
+                hit = e.both(hit, e.compare_integers("eq", e.index(offset), e.index(start)))
+        return offsets, sizes, shifts, hit
 
     def _width(self, e: Emitter, dimension: int) -> IndexOrInt:
         """Return the size of a window along a dimension of the tensor."""
