@@ -238,7 +238,7 @@ class _Writer:
     def _exchanges(self, program: HostProgram, grid: Grid | None) -> list[Any]:
         """Return what each process does at each exchange.
 
-        Raises _NeedsPython for a call that is no exchange, and for an exchange whose shapes or
+        Raises _NeedsPython for a call that is not an exchange, and for an exchange whose shapes or
         peers depend on values at run time.
         """
         rows: list[Any] = []

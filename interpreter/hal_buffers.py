@@ -39,7 +39,7 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def imported_array(op: Operation, view: Value, tensor: Attribute, dims: Sequence[Value]) -> Array:
     """Return the array of a buffer view that is imported as a tensor of a type.
 
-    Raises OperationError if it is no buffer view, or has another shape.
+    Raises OperationError if it is not a buffer view, or has another shape.
     """
     if not isinstance(view, BufferView):
         raise OperationError(op, "imports a value that is not a buffer view")

@@ -137,7 +137,7 @@ def transposed_shape(
 ) -> tuple[int, ...]:
     """Return the shape of a `tosa.transpose`.
 
-    Raises OperationError if `order` is no permutation.
+    Raises OperationError if `order` is not a permutation.
     """
     if sorted(order) != list(range(len(shape))):
         raise OperationError(op, f"cannot permute {len(shape)} dimensions by {list(order)}")

@@ -69,7 +69,7 @@ class PluginContext(Context):
 
 
 def load_dialects(context: Context, names: Sequence[str]) -> None:
-    """Load the dialects named `module:NAME`. Raises UsageError for a name that is no dialect."""
+    """Load the dialects named `module:NAME`. Raises UsageError for a name that is not a dialect."""
     for name in names:
         dialect = _named(name, "--load-dialect-plugin")
         if not isinstance(dialect, Dialect):
@@ -83,7 +83,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     """Return the passes that the arguments load, by name.
 
     Pass names must be known before the other arguments are parsed. Raises UsageError for a name
-    that is no pass.
+    that is not a pass.
     """
     option = "--load-pass-plugin"
     given = [word for word in arguments if word.startswith(f"{option}=")]

@@ -107,7 +107,7 @@ def byte_range(
 def writable_resource(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
     """Return a writable copy of an operand, in place if nothing else reads the operand.
 
-    Raises NotLowered if it is no resource.
+    Raises NotLowered if it is not a resource.
     """
     builder = lowering.builder
     value, operand = resource_of(lowering, op, position), op.operands[position]

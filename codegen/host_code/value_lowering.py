@@ -84,7 +84,7 @@ class ValueLowering:
         return HostTensor(self.builder.constant(address), None, array.shape, dtype)
 
     def number(self, value: SSAValue) -> IndexOrInt:
-        """Return a number. Raises NotLowered if the value is no number."""
+        """Return a number. Raises NotLowered if the value is not a number."""
         found = self.value(value)
         if isinstance(found, int | Register):
             return found

@@ -71,7 +71,7 @@ def _number(value: SSAValue) -> int:
 def loop_positions(output_map: AffineMap) -> tuple[int, ...] | None:
     """Return, for each loop, the position of the map's result that is this loop.
 
-    Returns `None` if some loop is no result.
+    Returns `None` if some loop is not a result.
     """
     positions: dict[int, int] = {}
     for position, expression in enumerate(output_map.results):

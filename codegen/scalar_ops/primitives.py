@@ -361,4 +361,4 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "vwords": _vector_words,
     "words": _words_microkernel,
 }
-"""The primitives that are no operations on elements, by the first part of their names."""
+"""The primitives that are not operations on elements, by the first part of their names."""

@@ -282,7 +282,7 @@ class Wrapper:
         """Replace the function by one on buffer views.
 
         Raises OperationError if an argument or result is encoded, or a result is stored in an
-        argument that is no buffer.
+        argument that is not a buffer.
         """
         function = self._function
         region = function.regions[0]

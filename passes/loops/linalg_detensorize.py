@@ -320,7 +320,7 @@ class _Computation:
         Rewriter.replace_op(operation, [], tensors)
 
     def _scalar(self, tensor: SSAValue, reader: Operation) -> SSAValue:
-        """Return the element of a tensor; what is not known is read where the tensor is made."""
+        """Return the element of a tensor; an unknown one is read where the tensor is defined."""
         if tensor not in self._known:
             constant = _scalar_constant(tensor)
             owner = tensor.owner

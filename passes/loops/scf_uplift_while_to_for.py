@@ -164,7 +164,7 @@ def _counting(loop: Operation) -> _Counting | None:
 
 
 def _positions(before: Block, values: Sequence[SSAValue]) -> list[int] | None:
-    """Return the positions of arguments of a block, `None` if some values are no arguments."""
+    """Return the positions of arguments of a block, `None` if some values are not arguments."""
     found = [each for each in values if isinstance(each, BlockArgument) and each.owner is before]
     return [each.index for each in found] if len(found) == len(values) else None
 

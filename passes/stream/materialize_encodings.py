@@ -167,7 +167,7 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    # Both are of one shape: what is told by the same values needs no room of its own.
+    # Both have one shape: sizes that the same values give need no operands of their own.
     sizes = sizes[: counts[0]]
     bound = [
         builder.insert(

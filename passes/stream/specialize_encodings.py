@@ -143,7 +143,7 @@ class Planner:
                 )
 
     def _refuse_tensors(self, operation: Operation) -> None:
-        """Refuse encoded tensors that are no resources: their encodings would never be resolved."""
+        """Refuse encoded tensors outside of resources: their encodings would never be resolved."""
         for value in (*operation.operands, *operation.results):
             if self._types.needs_resolving(value.type):
                 raise OperationError(

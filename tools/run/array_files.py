@@ -227,7 +227,7 @@ def _parse_shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def _element_type(name: str) -> tuple[np.dtype[Any] | None, int]:
-    """Return the dtype and the size of an element type. Raises FileProblem if it is no number."""
+    """Return the dtype and size of an element type. Raises FileProblem if it is not a number."""
     match = _ELEMENT.fullmatch(name)
     if match is not None and (match[2] == "V" or name == "<f1"):
         return None, int(match[3])

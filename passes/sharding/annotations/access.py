@@ -114,7 +114,7 @@ class GridTable:
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
     """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
-    Raises OperationError at the defining operation if it is no `shard.sharding` (or
+    Raises OperationError at the defining operation if it is not a `shard.sharding` (or
     `shard.get_sharding` of an annotated value), or does not fit the tensor: lists beyond the rank,
     axes beyond the grid or used twice, halos or offsets that are unknown at compile time or do not
     fit.

@@ -192,7 +192,7 @@ class Emitter(ProcessArithmetic):
     def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
         """Return the size of a dimension of a tensor of the emitted program.
 
-        Raises ValueError if the value is no ranked tensor.
+        Raises ValueError if the value is not a ranked tensor.
         """
         value_type = value.type
         if not isinstance(value_type, TensorType):

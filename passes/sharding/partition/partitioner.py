@@ -94,7 +94,7 @@ class Partitioner:
         self._tensors[original] = source
 
     def set_scalar(self, original: SSAValue, value: SSAValue) -> None:
-        """Record the value of a scalar, or of any other value that is no ranked tensor."""
+        """Record the value of a scalar, or of any other value that is not a ranked tensor."""
         self._scalars[original] = value
         if value.name_hint is None:
             value.name_hint = original.name_hint

@@ -145,7 +145,7 @@ def _constant(number: float, element: Attribute) -> Operation:
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     """Return a tensor of the shape of `value` filled with one number.
 
-    Raises ValueError if `value` is no ranked tensor.
+    Raises ValueError if `value` is not a ranked tensor.
     """
     tensor_type = ranked(value)
     if tensor_type is None:
