@@ -167,7 +167,7 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    # Both have one shape: sizes that the same values give need no operands of their own.
+    # Source and result have the same shape, so the sizes of the source serve both.
     sizes = sizes[: counts[0]]
     bound = [
         builder.insert(
