@@ -113,7 +113,7 @@ def agree_on_steps(steps: int, done: int) -> None:
     Raises InputError if they differ: a rank would wait for calls that others do not make.
     """
     communicator = join_ranks()
-    with _asked_by_all("as many steps", "--steps"):
+    with _asked_by_all("the same number of steps", "--steps"):
         communicator.begin()
         found = communicator.exchange(communicator.world, ENDED, (steps, done))
     for rank, (wanted, begun) in enumerate(found):
@@ -236,7 +236,7 @@ def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Gener
             said = text.strip().removeprefix("mesh-run: ")
             raise InputError(f"rank {rank} failed: {said}") from problem
         raise InputError(
-            f"not all ranks ask for {what}: give {options} to all or to none"
+            f"not all ranks request {what}: give {options} to all or to none"
         ) from problem
 
 

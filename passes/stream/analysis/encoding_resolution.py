@@ -151,7 +151,7 @@ class ResolvedTypes:
                 return ResolvedType(type_, f"a target of {affinity} offers no solver")
             differ = len(found.layouts()) > 1 and storage_key(type_) == type_
             if differ and not encoding.keeps_layouts():
-                reason = f"the targets of {affinity} want different layouts"
+                reason = f"the targets of {affinity} choose different layouts"
                 return ResolvedType(with_encoding(tensor, self._cancelled()), reason)
             if found.is_identity(tensor):
                 return ResolvedType(

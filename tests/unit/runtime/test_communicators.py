@@ -350,7 +350,7 @@ def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) ->
     ranks[rank] = [*own, option.format(tmp_path / "t.json")]
     done = launch(*ranks[0], ":", *ranks[1])
     assert done.returncode == 1
-    assert done.stderr.startswith("mesh-run: not all ranks ask for "), done.stderr
+    assert done.stderr.startswith("mesh-run: not all ranks request "), done.stderr
     assert done.stderr.count("\n") == 1
 
 

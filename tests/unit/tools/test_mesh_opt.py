@@ -91,7 +91,7 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
-        (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
+        (["-p", "cse,cost-report"], "--cost-report is an option, not a pass"),
         (["--run-reproducer"], "does not contain a pipeline"),
         (["--shell-completion=tcsh"], "bash, zsh or fish"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),

@@ -139,7 +139,7 @@ module attributes {stream.affinity.default = #hal.device.affinity<@b>} {
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf32, #encoding1>
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf64, #encoding>
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@optional>) tensor<17x40xf32, #encoding>
-// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf32> dropped: the targets of #hal.device.affinity<@differ> want different layouts
+// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf32> dropped: the targets of #hal.device.affinity<@differ> choose different layouts
 // REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf64> dropped: #hal.device.affinity<@agree> has no solver, or the solver chooses no tiles for it
 #f32 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [17, 33, 40]>
 #f64 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f64, f64, f64], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [17, 33, 40]>
