@@ -187,7 +187,9 @@ def test_what_does_not_fit_is_refused_in_words(
         other.f.run_steps([np.ones(4, np.float32)], 3, folder)
     with pytest.raises(CheckpointError, match="has tensor<8x4xf32> as array 0, expected f32"):
         other.g.run_steps([1.0, 1], 3, folder)
-    with pytest.raises(api.InputError, match="its first argument is f32, its first result i32"):
+    with pytest.raises(
+        api.InputError, match="a first argument of type f32 and a first result of type i32"
+    ):
         other.h.run_steps([1.0], 3)
     manifest = folder / "step-000000000002" / "manifest.json"
     data = json.loads(manifest.read_text())

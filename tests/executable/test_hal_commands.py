@@ -147,5 +147,5 @@ def test_commands_fill_what_the_table_says() -> None:
 def test_what_is_given_back_is_not_looked_at(use: str) -> None:
     entry, frame = find_entry(use), Frame(Process(Program(ModuleOp([]))))
     assert entry is not None and entry.execute is not None
-    with pytest.raises(OperationError, match="has been given back to its queue"):
+    with pytest.raises(OperationError, match="has been returned to its queue"):
         entry.execute(test.TestOp(), (Buffer(None), None, np.int64(4)), frame)

@@ -222,7 +222,7 @@ def test_bytes(name: str) -> None:
 def test_another_devices_bytes_need_a_transfer() -> None:
     body = f"%y = stream.async.clone on(#on_b) %x : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     program = CompiledProgram(api.compile(host(body), stages=False).module)
-    with pytest.raises(OperationError, match="it has to be transferred first"):
+    with pytest.raises(OperationError, match="transfer it first"):
         program.run("f", [X])
 
 

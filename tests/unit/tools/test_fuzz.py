@@ -214,7 +214,7 @@ def test_mutated_programs_through_passes(start: int, passes: str) -> None:
         with limits(text):
             code = main([passes, "--verify-each"], io.StringIO(text), stdout, stderr)
         errors = stderr.getvalue()
-        assert "fault of mesh-opt" not in errors, f"{errors}\n{text}"
+        assert "bug in mesh-opt" not in errors, f"{errors}\n{text}"
         assert "produced this" not in errors, f"{errors}\n{text}"
         if code == 0:
             parse_module(new_context(), Source(stdout.getvalue(), "result"))

@@ -300,7 +300,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
             ("--simulate", "--machine=gpu-host", "--expected_output=2xf32"),
             "--simulate runs nothing: --expected-output cannot be used with it",
         ),
-        (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics has no meaning"),
+        (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics cannot be used"),
         (("--tolerance=1",), "--tolerance is for --check or --expected_output, which are missing"),
     ],
 )

@@ -389,7 +389,7 @@ def test_faults_of_passes() -> None:
     message = "error: in pass zeta_package.universe.CrashPass: ZeroDivisionError: no zeros"
     code, _, errors = opt(PLAIN, "--zeta-crash", "--mlir-pass-pipeline-crash-reproducer=/dev/null")
     assert code == 1 and errors.startswith(f"<stdin>:1:1: {message}")
-    assert "fault of mesh-opt" not in errors
+    assert "bug in mesh-opt" not in errors
     code, _, errors = run(PLAIN, "-p", "zeta-crash", "--random-inputs=0")
     assert code == 1 and errors.startswith(f"<stdin>:1:1: {message}")
 
@@ -418,4 +418,4 @@ def test_faults_of_solvers(fails: str, message: str) -> None:
     """
     code, _, errors = opt(text, "--specialize-encodings")
     assert code == 1
-    assert message in errors and "<stdin>:" in errors and "fault of mesh-opt" not in errors
+    assert message in errors and "<stdin>:" in errors and "bug in mesh-opt" not in errors
