@@ -290,7 +290,7 @@ def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:
     dim = "%o = arith.constant 1 : index\n  %c = tensor.dim %x, %o : tensor<?x?xf32, #e2>\n  return"
     start = text.index("func.func @unpack")
     text = text[:start] + text[start:].replace("return", dim)
-    with pytest.raises(CompilationError, match="needs a size of an argument"):
+    with pytest.raises(CompilationError, match="needs a size of the packed argument"):
         compile(text, "materialize-encodings", stages=False)
 
 
