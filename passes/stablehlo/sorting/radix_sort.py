@@ -19,8 +19,6 @@ from .sort_keys import LOW_BITS, Keys
 DIGIT_BITS = 11
 """The most bits of a digit: its counters fit the first-level cache."""
 
-"""Emits an iteration, given its index and the carried values; returns the new values."""
-
 
 def sorted_by_digits(e: Emitter, keys: Keys, packed: SSAValue) -> SSAValue:
     """Return packed numbers (`Keys.packed`) sorted; all dimensions but one have size 1.
