@@ -242,7 +242,7 @@ def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None
 def _region_runner(step: Step) -> RegionRunner:
     if step.run_regions is None:
         raise OperationError(
-            step.operation, "is unknown: the interpreter does not know what it means"
+            step.operation, "is an unknown operation, which the interpreter does not support"
         )
     return step.run_regions
 

@@ -286,7 +286,7 @@ class Wrapper:
         self._import_arguments(region.blocks[0])
         for block in region.blocks:
             if block.last_op is None:
-                raise OperationError(function, "has a block without an end")
+                raise OperationError(function, "has a block without a terminator")
             if block.last_op.name.endswith(".return"):
                 self._export_results(block.last_op)
         properties: dict[str, Attribute] = {
@@ -332,8 +332,8 @@ class Wrapper:
                 if not isinstance(argument.type, BufferType | BufferViewType):
                     raise OperationError(
                         self._function,
-                        f"stores result #{output.value.data} in argument #{index}, which is no"
-                        f" !hal.buffer, but of type {argument.type}",
+                        f"stores result #{output.value.data} in argument #{index}, expected type "
+                        f"!hal.buffer, found {argument.type}",
                     )
                 self._outputs[output.value.data] = argument
 

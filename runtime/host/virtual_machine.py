@@ -352,8 +352,8 @@ class VirtualMachine:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
                     instruction.source,
-                    f"is a call {words[machine_state.MAX_CALLS]} deep: does @{name}"
-                    " recurse without end?",
+                    f"exceeds the depth of {words[machine_state.MAX_CALLS]} nested calls: does "
+                    f"@{name} recurse without end?",
                 )
             case machine_state.MEMORY | machine_state.OVERFLOW:
                 size = self._bytes(at) if reason == machine_state.MEMORY else "too many"
@@ -480,7 +480,7 @@ class VirtualMachine:
         if size <= self._stack_bytes:
             return
         if size > 8 * MAX_STACK_WORDS:
-            problem = "needs more memory for the frames of calls than there is"
+            problem = "is out of memory for the frames of calls"
             raise VirtualMachineError(source, problem)
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)

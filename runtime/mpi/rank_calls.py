@@ -119,7 +119,7 @@ def agree_on_steps(steps: int, done: int) -> None:
     for rank, (wanted, begun) in enumerate(found):
         if wanted != found[0][0]:
             raise InputError(
-                f"rank {rank} wants {wanted} steps, rank 0 wants {found[0][0]}: give all ranks the"
+                f"rank {rank} runs {wanted} steps, rank 0 runs {found[0][0]}: give all ranks the"
                 " same --steps"
             )
         if begun != found[0][1]:
@@ -148,9 +148,9 @@ def _compare_inputs(
         for position in range(0 if inputs_per_rank else len(inputs)):
             if theirs[start + position] != first[start + position]:
                 raise InputError(
-                    f"input {position} holds something else on rank {rank} than on rank 0: all"
-                    " ranks must be given the same inputs, unless each is to take its part of its"
-                    " own (--inputs-per-rank)"
+                    f"input {position} differs between rank {rank} and rank 0: all ranks must be "
+                    "given the same inputs, unless each takes its part of its own "
+                    "(--inputs-per-rank)"
                 )
 
 

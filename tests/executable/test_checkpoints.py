@@ -176,7 +176,7 @@ def test_what_does_not_fit_is_refused_in_words(
     loaded = mesh_opt.load(saved[0])
     folder = tmp_path / "c"
     loaded.step.run_steps(inputs(), 2, folder, every=2)
-    with pytest.raises(CheckpointError, match="is after step 2, and 1 are wanted"):
+    with pytest.raises(CheckpointError, match="is after step 2, but 1 are requested"):
         loaded.step.run_steps(inputs(), 1, folder)
     other = api.compile(
         "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
@@ -193,7 +193,7 @@ def test_what_does_not_fit_is_refused_in_words(
     data = json.loads(manifest.read_text())
     for change in ("[", '{"version": 2}', json.dumps({**data, "state": [[1]]})):
         manifest.write_text(change)
-        with pytest.raises(CheckpointError, match="has no whole checkpoint: the last has"):
+        with pytest.raises(CheckpointError, match="has no complete checkpoint: the last has"):
             Checkpoints(folder).last()
     shutil.rmtree(folder)
     assert Checkpoints(folder).last() is None

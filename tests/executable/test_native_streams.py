@@ -231,7 +231,7 @@ def test_a_range_beyond_a_resource() -> None:
         f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     )
     program = CompiledProgram(api.compile(host(body), stages=False).module)
-    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32"):
+    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32 bytes"):
         program.run("f", [X])
 
 

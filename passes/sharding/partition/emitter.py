@@ -123,7 +123,7 @@ class Emitter(ProcessArithmetic):
         for scope in self._scopes():
             if scope._define_grid is not None:
                 return Grid(scope._define_grid(coarse.name, fine), fine.shape)
-        raise ValueError(f"no one to define a finer grid than @{coarse.name}")
+        raise ValueError(f"no definition of a finer grid than @{coarse.name}")
 
     def extent(self, grid: Grid, axis: int) -> IndexOrInt:
         """Return the number of processes along an axis; an unknown extent is queried once."""

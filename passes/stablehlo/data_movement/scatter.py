@@ -43,7 +43,7 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
-        raise OperationError(op, f"needs #stablehlo.scatter<...>, found {numbers}")
+        raise OperationError(op, f"expects #stablehlo.scatter<...>, found {numbers}")
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
     kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]

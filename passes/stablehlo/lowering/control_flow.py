@@ -43,7 +43,7 @@ def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Seque
     lowering.values.update(zip(block.args, arguments, strict=True))
     *operations, last = block.ops
     if last.name != "stablehlo.return":
-        raise OperationError(last, "ends a region, expected 'stablehlo.return'")
+        raise OperationError(last, "terminates a region, expected 'stablehlo.return'")
     for operation in operations:
         lowering.with_origin(operation).operation(operation, {})
     return [lowering.value(value) for value in last.operands]
@@ -109,7 +109,9 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     inputs, inits = operands[:count], operands[count:]
     extent = e.size(inputs[0], dimension) if inputs else op.extent
     if isinstance(extent, int) and extent < 0:
-        raise OperationError(op, "does not say how many slices its outputs have")
+        raise OperationError(
+            op, "has no inputs and no static extent: the number of slices is unknown"
+        )
     made = len(op.outputs)
     empties = [_empty_output(e, each.type, dimension, extent, op) for each in op.outputs]
 
@@ -136,7 +138,7 @@ def _empty_output(
     sizes: list[IndexOrInt] = list(cast("TensorType[Any]", type_).get_shape())
     sizes[dimension] = extent
     if any(isinstance(each, int) and each < 0 for each in sizes):
-        raise OperationError(op, f"has an output of type {type_} with slices of open sizes")
+        raise OperationError(op, f"has an output of type {type_} with slices of dynamic sizes")
     return e.empty(sizes, element_type(converted(type_)))
 
 
@@ -187,7 +189,7 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("stablehlo.tuple")
 def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if any(use.operation.name not in _OF_TUPLES for use in op.results[0].uses):
-        raise OperationError(op, "makes a tuple that is more than taken apart")
+        raise OperationError(op, "has a result with users other than tuple operations")
     # `stablehlo.get_tuple_element` reads the operands of the tuple op itself.
     return operands[:1] or _token(lowering, op, ())
 
@@ -203,7 +205,7 @@ def _part(op: Operation) -> SSAValue:
     if isinstance(source, Operation) and source.name == "stablehlo.get_tuple_element":
         source = _part(source).owner
     if not isinstance(source, Operation) or source.name != "stablehlo.tuple":
-        raise OperationError(op, "takes a tuple that 'stablehlo.tuple' does not make here")
+        raise OperationError(op, "takes a tuple that is not a result of 'stablehlo.tuple'")
     return source.operands[integer(op, "index")]
 
 

@@ -321,8 +321,8 @@ def _shape(text: str) -> tuple[int, ...]:
 FAULTS = {
     "bad_rule": "in rule zeta_package.rules.bad_rule: ZeroDivisionError: integer division",
     "bad_ranks": "in rule zeta_package.rules.bad_ranks: ValueError: the rule gives operand #0 1",
-    "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule makes dimension 0"
-    " of result #0, which has the extent 4, of f1 (6)",
+    "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule gives dimension 0"
+    " of result #0 of extent 4 the factors f1 (6)",
     "bad_kinds": "in rule zeta_package.rules.bad_kinds: ValueError: factor f0 is a reduction with",
     "bad_handler": "in partition handler zeta_package.rules.bad_handler: KeyError: 'lost'",
 }

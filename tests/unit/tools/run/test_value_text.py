@@ -128,7 +128,7 @@ def test_reading(text: str, kind: Any, expected: Any) -> None:
         ("4xf32=1 2 3", TensorType(f32, [4]), "has 3 elements, expected 4"),
         ("4xi32=1", TensorType(f32, [4]), "is of type i32, expected 4xf32"),
         ("3xf32=1", TensorType(f32, [4]), "has shape 3, expected 4xf32"),
-        ("4xf32=1 2 x 4", TensorType(f32, [4]), "'x' is no f32"),
+        ("4xf32=1 2 x 4", TensorType(f32, [4]), "'x' is not a valid f32"),
         ("2xi8=300", TensorType(i8, [2]), "300 does not fit i8"),
         ("2xi8=1.5", TensorType(i8, [2]), "'1.5' is no i8"),
         ("4yf32=1", TensorType(f32, [4]), "is of type '4yf32'"),
