@@ -59,7 +59,13 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
 
 @impl("arith.constant", "flow.tensor.constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (constant_array(op, attribute(op, "value")),)
+    constants = frame.process.program.constants
+    found = constants.get(op)
+    if found is None:
+        found = constant_array(op, attribute(op, "value"))
+        if found.ndim == 0:
+            constants[op] = found
+    return (found,)
 
 
 # --------------------------------------------------------------------------------------------

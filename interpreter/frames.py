@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import UnsupportedType, Value, shape_fits, shape_text
+from ..runtime.abi.arrays import Array, UnsupportedType, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape
 from ..sharding.grid import Grid
 from .registry import (
@@ -84,10 +84,14 @@ class Exit:
 
 
 class Program:
-    """A module that is run: its symbol tables and the plans of its blocks. All devices share it."""
+    """A module that is run: its symbol tables and the plans of its blocks. All devices share it.
+
+    `constants` holds the values of scalar constants that ran: loops ask for them at each iteration.
+    """
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
+        self.constants: dict[Operation, Array] = {}
         self._plans: dict[Block, Plan] = {}
         self._symbols: dict[Operation, dict[str, Operation]] = {}
 

@@ -227,6 +227,8 @@ def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...
         raise OperationError(op, f"has {len(indices)} indices for shape {shape_text(shape)}")
     for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
         array = np.asarray(index)
+        if array.ndim == 0 and 0 <= int(array) < extent:
+            continue
         wrong = (array < 0) | (array >= extent)
         if wrong.any():
             raise OperationError(op, index_message(int(array[wrong].flat[0]), axis, extent))

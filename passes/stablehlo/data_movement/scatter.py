@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from functools import reduce
 from math import prod
 
-from xdsl.dialects import scf
 from xdsl.dialects.tensor import InsertOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import ScatterAttr
 from ....ir.attribute_access import attribute
@@ -21,7 +20,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
-from ..lowering.emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.combiners import Combiner, combiner
@@ -220,17 +219,16 @@ class _ScatterLowering:
         inputs = self._promoted()
         sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
         total = reduce(e.multiply, sizes, 1)
-        block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
-        inner = e.inside(block)
-        position, *carried = block.args
-        batch: list[IndexOrInt] = []
-        rest: IndexOrInt = position
-        for size in reversed(sizes):
-            batch.insert(0, inner.remainder(rest, size))
-            rest = inner.divide(rest, size)
-        inner.add_op(scf.YieldOp(*update(inner, batch, carried)))
-        loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
-        return list(e.add_op(loop).results)
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+            batch: list[IndexOrInt] = []
+            rest: IndexOrInt = args[0]
+            for size in reversed(sizes):
+                batch.insert(0, inner.remainder(rest, size))
+                rest = inner.divide(rest, size)
+            return update(inner, batch, args[1:])
+
+        return e.sequential_loop(total, inputs, body)
 
     def _updated(
         self,

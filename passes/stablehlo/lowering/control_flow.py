@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import scf
@@ -113,22 +114,22 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         )
     made = len(op.outputs)
     empties = [_empty_output(e, each.type, dimension, extent, op) for each in op.outputs]
-    block = Block(arg_types=[INDEX, *(each.type for each in (*empties, *inits))])
-    position, *carried = block.args
-    inside = lowering.inside(block, op)
-    inner = inside.emit
-    at = inner.subtract(inner.subtract(extent, 1), position) if flag(op, "is_reverse") else position
-    slices = [_slice_at(inner, value, dimension, at) for value in inputs]
-    results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
-    written = [
-        _with_slice(inner, part, whole, dimension, at)
-        for part, whole in zip(results[:made], carried, strict=False)
-    ]
-    pairs = zip(results[made:], inits, strict=True)
-    last = [inner.cast(value, init.type) for value, init in pairs]
-    inner.add_op(scf.YieldOp(*written, *last))
-    loop = scf.ForOp(e.index(0), e.index(extent), e.index(1), [*empties, *inits], Region(block))
-    return e.add_op(loop).results
+
+    def step(inner: Emitter, args: Tensors) -> Tensors:
+        position, *carried = args
+        is_reverse = flag(op, "is_reverse")
+        at = inner.subtract(inner.subtract(extent, 1), position) if is_reverse else position
+        slices = [_slice_at(inner, value, dimension, at) for value in inputs]
+        inside = replace(lowering, emit=inner)
+        results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
+        written = [
+            _with_slice(inner, part, whole, dimension, at)
+            for part, whole in zip(results[:made], carried, strict=False)
+        ]
+        pairs = zip(results[made:], inits, strict=True)
+        return [*written, *(inner.cast(value, init.type) for value, init in pairs)]
+
+    return e.sequential_loop(extent, [*empties, *inits], step)
 
 
 def _empty_output(
