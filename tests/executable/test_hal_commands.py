@@ -119,7 +119,11 @@ util.func public @main(%view: !hal.buffer_view, %slot: index) -> !hal.buffer_vie
 
 @pytest.mark.parametrize(
     ("slot", "message"),
-    [(0, "accesses bytes 4 to 12 of 8"), (1, "accesses bytes 8 to 32 of 24"), (2, "buffer 2 of 2")],
+    [
+        (0, "accesses bytes 4 to 12 of 8"),
+        (1, "accesses bytes 8 to 32 of 24"),
+        (2, "buffer #2, but"),
+    ],
 )
 def test_tables_are_given_when_commands_run(slot: int, message: str) -> None:
     text = RECORDED_ONCE if slot == 1 else RECORDED_ONCE.replace("%c8, %c24]", "%c8, %c8]")

@@ -131,7 +131,7 @@ def test_reading(text: str, kind: Any, expected: Any) -> None:
         ("4xf32=1 2 x 4", TensorType(f32, [4]), "'x' is not a valid f32"),
         ("2xi8=300", TensorType(i8, [2]), "300 does not fit i8"),
         ("2xi8=1.5", TensorType(i8, [2]), "'1.5' is not a valid i8"),
-        ("4yf32=1", TensorType(f32, [4]), "is of type '4yf32'"),
+        ("4yf32=1", TensorType(f32, [4]), "has type '4yf32'"),
         ("1", TensorType(f32, [4]), "has rank 0, expected 4xf32"),
         ("", f32, ""),
     ],
