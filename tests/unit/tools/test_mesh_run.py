@@ -291,7 +291,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--function=double", "--input=1xf32", "--per-device"), "runs on a single device"),
         (
             ("--per-device", "--steps=3"),
-            "--per-device runs once in the reference interpreter, and prints: --steps cannot be used",
+            "--per-device runs once in the reference interpreter, and prints: --steps cannot",
         ),
         (("--per-device", "--output=@x.npy"), "--output cannot be used with it"),
         (("--per-device", "--trace=t.json"), "--trace cannot be used with it"),
