@@ -318,5 +318,5 @@ def test_weights_are_mapped_and_cut_by_devices(tmp_path: Path) -> None:
     assert [(part[0].start, part[0].stop) for part in read] == [(0, 20), (20, 40)]
     np.testing.assert_array_equal(function(placed), 2 * WEIGHT)
     np.testing.assert_array_equal(function(function.put(weights, 0)), 2 * WEIGHT)
-    with pytest.raises(UsageError, match=r"is no \.irpa, \.npz, \.safetensors file"):
+    with pytest.raises(UsageError, match=r"expected one of \.irpa, \.npz, \.safetensors"):
         api.mapped_arrays(tmp_path / "w.bin")
