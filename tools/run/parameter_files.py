@@ -88,9 +88,8 @@ def stored_parameters(path: str) -> dict[str, StoredArray]:
     Raises UsageError.
     """
     if Path(path).suffix.lower() not in READERS:
-        raise UsageError(
-            f"'{path}' has an unknown suffix, expected one of {', '.join(sorted(READERS))}"
-        )
+        known = ", ".join(sorted(READERS))
+        raise UsageError(f"'{path}' has an unknown suffix, expected one of {known}")
     return {name: _stored(name, each) for name, each in _read_file(path).items()}
 
 

@@ -189,9 +189,9 @@ func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
         ("return", 0, [7], "'move' has result beyond the end of its function"),
         ("return", 0, [64], "'addi_i1' has result beyond the end of its function"),
         ("jump_unless", 2, [288], "'jump_unless' jumps by 288 bytes, where no instruction begins"),
-        ("jump_unless", 2, [281], "'jump_unless' leads 281 bytes on"),
-        ("position", 5, [-(1 << 40)], "'position' leads "),
-        ("loop", 4, [1 << 62], "'loop' leads "),
+        ("jump_unless", 2, [281], "'jump_unless' jumps by 281 bytes"),
+        ("position", 5, [-(1 << 40)], "'position' jumps by "),
+        ("loop", 4, [1 << 62], "'loop' jumps by "),
         ("fail", 1, [1], "'fail' names number 1"),
     ],
 )
