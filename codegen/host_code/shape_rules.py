@@ -92,7 +92,7 @@ class ShapeResolver:
             shapes = self.shapes(tensors) or [()]
             check_equal_shapes(operation, shapes)
             return [shapes[0]] * len(operation.results)
-        raise OperationError(operation, "has a result whose shape the native backend cannot tell")
+        raise OperationError(operation, "has a result whose shape the native backend cannot infer")
 
     def numbers(self, values: Sequence[SSAValue]) -> list[int]:
         """Return the values of indices."""

@@ -381,4 +381,4 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "words": _words_microkernel,
     "zip": _zip,
 }
-"""The primitives that are no operations on elements, by the first part of their names."""
+"""The primitives that are not operations on elements, by the first part of their names."""

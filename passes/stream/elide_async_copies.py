@@ -40,7 +40,7 @@ DISPATCH = "stream.async.dispatch"
 
 @dataclass(frozen=True)
 class ElideAsyncCopiesPass(ModulePass):
-    """Drop copies that cannot be told from what they copy."""
+    """Drop copies that cannot be distinguished from their sources."""
 
     name = "iree-stream-elide-async-copies"
 
