@@ -23,7 +23,7 @@ from ...ir.attribute_access import attribute, integers
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
 from .static_values import shape_of
-from .writer import KernelWriter
+from .writer import Indices, KernelWriter
 
 FOURIER = "stablehlo.fft"
 
@@ -135,21 +135,31 @@ class _Transform:
         self._whole = writer.element_of(self._result if is_from_real else self._source)
         self._part = self._whole.part.name
         self._numbers = Numbers(self._code, self._part)
+        self._batch: Indices = ()
         size = self._length
         self._memory = [self._code.load(f"scratch_{self._part}_{size}") for _ in SCOPES]
 
     def write_row(self, row: Term) -> None:
         """Write the code for a row."""
-        code, shapes = self._code, (shape_of(self._source), shape_of(self._result))
-        taken, stored = (code.multiply(row, shape[-1]) for shape in shapes)
+        code, (*batch, size) = self._code, shape_of(self._result)
+        self._batch = self._indices(row, batch)
+        stored = code.multiply(row, size)
         if self._kind == "RFFT":
-            self._write_passes(partial(self._read_pair, taken), None)
+            self._write_passes(self._read_pair, None)
             self._unfold(stored)
         elif self._kind == "IRFFT":
-            self._fold(taken)
+            self._fold()
             self._write_passes(None, partial(self._write_pair, stored))
         else:
-            self._write_passes(partial(self._read, taken), partial(self._write, stored))
+            self._write_passes(self._read, partial(self._write, stored))
+
+    def _indices(self, row: Term, batch: Sequence[int]) -> Indices:
+        """Return the indices of a row, of which there are many in each dimension of the batch."""
+        found: list[Term] = []
+        for size in reversed(batch[1:]):
+            found.append(self._code.modulo(row, size))
+            row = self._code.floor_divide(row, size)
+        return (*([row] if batch else []), *found[::-1])
 
     def _write_passes(self, read: Load | None, write: Store | None) -> None:
         """Write all passes; the first one reads scratch 0, and the last one writes scratch."""
@@ -185,8 +195,11 @@ class _Transform:
 
     # Rows of the operand and of the result.
 
-    def _parts(self, position: Term) -> Number:
-        found = self._writer.load(self._source, position)
+    def _load(self, at: Term) -> Term:
+        return self._writer.element(self._source, (*self._batch, at))
+
+    def _parts(self, at: Term) -> Number:
+        found = self._load(at)
         real, imaginary = (self._code.call(f"{each}_{self._whole.name}", found) for each in _PARTS)
         return real, imaginary
 
@@ -194,8 +207,8 @@ class _Transform:
         number = self._code.call(f"create_{self._whole.name}", *value)
         self._writer.store(self._result, position, number)
 
-    def _read(self, start: Term, at: Term) -> Number:
-        real, imaginary = self._parts(self._code.add(start, at))
+    def _read(self, at: Term) -> Number:
+        real, imaginary = self._parts(at)
         return (imaginary, real) if self._is_inverse else (real, imaginary)
 
     def _write(self, start: Term, at: Term, value: Number) -> None:
@@ -203,11 +216,9 @@ class _Transform:
             value = self._numbers.times((value[1], value[0]), 1 / self._length)
         self._store_parts(self._code.add(start, at), value)
 
-    def _read_pair(self, start: Term, at: Term) -> Number:
-        code = self._code
-        place = code.add(start, code.multiply(at, 2))
-        load = self._writer.load
-        return load(self._source, place), load(self._source, code.add(place, 1))
+    def _read_pair(self, at: Term) -> Number:
+        place = self._code.multiply(at, 2)
+        return self._load(place), self._load(self._code.add(place, 1))
 
     def _write_pair(self, start: Term, at: Term, value: Number) -> None:
         code = self._code
@@ -233,16 +244,16 @@ class _Transform:
             turned = numbers.product((odd[1], numbers.negative(odd[0])), self._turn(k))
             self._store_parts(code.add(start, k), numbers.add(even, turned))
 
-    def _fold(self, start: Term) -> None:
+    def _fold(self) -> None:
         """Fill scratch with the transform of pairs, from that of a real row, the parts swapped."""
         code, numbers, name = self._code, self._numbers, self._part
-        (first, _), (last, _) = self._parts(start), self._parts(code.add(start, self._length))
+        (first, _), (last, _) = self._parts(0), self._parts(self._length)
         ends = code.call(f"addf_{name}", first, last), code.call(f"subf_{name}", first, last)
         even, odd = numbers.times(ends, 0.5)
         self._set(0, 0, (odd, even))
         with code.loop(1, self._length) as k:
-            a = self._parts(code.add(start, k))
-            b = self._parts(code.add(start, code.subtract(self._length, k)))
+            a = self._parts(k)
+            b = self._parts(code.subtract(self._length, k))
             even, odd = self._halves(a, b)
             real, imaginary = self._turn(k)
             turned = numbers.product(odd, (real, numbers.negative(imaginary)))

@@ -408,8 +408,9 @@ class _Planner:
         if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
             return None
         if _is_data_movement(operation):
+            # A transform reads rows that lie in memory, too.
             slides = any(
-                access is Access.MANY and _slides_over(root, operation)
+                access is Access.MANY and (_slides_over(root, operation) or root.name == FOURIER)
                 for root, access in roots.items()
             )
             return None if slides else roots

@@ -24,7 +24,7 @@ def emit_roots(element: Element, length: int, radix: int) -> Any:
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         module, name = builder.module, f"roots_{element.name}_{length}_{radix}"
-        table = module.globals.get(name)
+        table: Any = module.globals.get(name)
         if table is None:
             table = ir.GlobalVariable(module, kind, name)
             table.linkage, table.global_constant, table.align = "internal", True, 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backend_checks import function
+from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.codegen.explain import explain_kernels
@@ -39,7 +39,9 @@ LENGTHS = [
 ]
 
 
-def transform(batch: tuple[int, ...], length: int, kind: str, element: str) -> str:
+def transform(batch: tuple[int, ...], lengths: int | list[int], kind: str, element: str) -> str:
+    lengths = [lengths] if isinstance(lengths, int) else lengths
+    *others, length = lengths
     whole, half = length, length // 2 + 1
     sizes = {"RFFT": (whole, half), "IRFFT": (half, whole)}.get(kind, (whole, whole))
     elements = [
@@ -47,10 +49,10 @@ def transform(batch: tuple[int, ...], length: int, kind: str, element: str) -> s
         for is_real in (kind == "RFFT", kind == "IRFFT")
     ]
     source, result = (
-        f"tensor<{'x'.join(map(str, (*batch, size)))}x{each}>"
+        f"tensor<{'x'.join(map(str, (*batch, *others, size)))}x{each}>"
         for size, each in zip(sizes, elements, strict=True)
     )
-    body = f"""  %0 = stablehlo.fft %a0, type = {kind}, length = [{length}] : ({source}) -> {result}
+    body = f"""  %0 = stablehlo.fft %a0, type = {kind}, length = {lengths} : ({source}) -> {result}
   return %0 : {result}"""
     return function([source], result, body)
 
@@ -107,3 +109,28 @@ def test_batches_of_doubles(batch: tuple[int, ...], kind: str) -> None:
 def test_other_lengths(length: int, kind: str) -> None:
     """SciPy computes them."""
     check_transform(transform((2,), length, kind, "f32"), is_kernel=False)
+
+
+@pytest.mark.parametrize("kind", ["FFT", "IFFT", "RFFT", "IRFFT"])
+@pytest.mark.parametrize(("batch", "lengths"), [((), [6, 8]), ((2,), [5, 1, 12]), ((3,), [4, 4])])
+def test_several_dimensions(batch: tuple[int, ...], lengths: list[int], kind: str) -> None:
+    check_transform(transform(batch, lengths, kind, "f32"), is_kernel=1 not in lengths)
+
+
+def test_empty_batches_of_planes() -> None:
+    check_transform(transform((0,), [4, 6], "RFFT", "f32"), is_kernel=False)
+
+
+def test_rows_that_are_moved() -> None:
+    """The operand is a slice, a transposed tensor or a constant; the result is read in parts."""
+    source, turned, part = (f"tensor<{each}xcomplex<f32>>" for each in ("12x6", "6x12", "6x5"))
+    body = f"""  %e = tensor.empty() : {turned}
+  %t = linalg.transpose ins(%a0 : {source}) outs(%e : {turned}) permutation = [1, 0]
+  %0 = stablehlo.fft %t, type = FFT, length = [12] : ({turned}) -> {turned}
+  %p = tensor.extract_slice %0[0, 3] [6, 5] [1, 2] : {turned} to {part}
+  %1 = stablehlo.fft %p, type = IFFT, length = [5] : ({part}) -> {part}
+  %c = complex.constant [1.0 : f32, -2.0 : f32] : complex<f32>
+  %s = tensor.splat %c : {part}
+  %2 = stablehlo.fft %s, type = FFT, length = [5] : ({part}) -> {part}
+  return %1, %2 : {part}, {part}"""
+    check(function([source], f"{part}, {part}", body))
