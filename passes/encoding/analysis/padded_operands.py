@@ -21,6 +21,9 @@ from ....ir.syntax.resource_directives import dynamic_dimensions
 from ....ir.tensor_types import ranked
 from .contraction_matching import TiledContraction
 
+COMPILATION_INFO = "compilation_info"
+"""An attribute of operations for which the program already says how they are compiled."""
+
 FEWEST_POINTS = 64
 """A result with fewer elements than this does not pay for padding."""
 
@@ -50,6 +53,13 @@ def dispatch_region_of(operation: Operation) -> Operation | None:
     """Return the `flow.dispatch.region` around an operation; `None` if there is none."""
     around = enclosing(operation.parent_op())
     return next((scope for scope in around if scope.name == DISPATCH_REGION), None)
+
+
+def is_compilation_chosen(operation: Operation) -> bool:
+    """Return whether the program says how to compile an operation, or its workgroup count."""
+    region = dispatch_region_of(operation)
+    is_counted = region is not None and len(region.regions) > 1 and bool(region.regions[1].blocks)
+    return COMPILATION_INFO in operation.attributes or is_counted
 
 
 def _is_passed_between_regions(value: SSAValue) -> bool:
