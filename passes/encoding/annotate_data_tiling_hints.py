@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from ...ir.host_programs import host_operations
 from ...ir.usage_error import UsageError
 from .analysis.contraction_matching import scaled_contraction
+from .analysis.dispatch_regions import is_compilation_chosen
 from .analysis.marked_operations import HINT, any_convolution, simple_contraction
-from .analysis.padded_operands import is_compilation_chosen
 
 MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
 

@@ -30,7 +30,7 @@ from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, LOOPS, host_operations
 from ...ir.locations import block_with, made_by
 from .analysis.contraction_encoder import encoder_of, marked_operations
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
-from .analysis.padded_operands import is_compilation_chosen
+from .analysis.dispatch_regions import is_compilation_chosen
 
 UNCHANGING = CONSTANTS | {GLOBAL_LOAD}
 """Producers of tensors that are the same in all runs: they are relaid out once, at module load."""
