@@ -124,3 +124,21 @@ def place_of(problem: BaseException) -> tuple[str, str]:
     if found is None or found.op != "call_function":
         return "", ""
     return str(found.target), found.stack_trace or ""
+
+
+_PLACE = re.compile(r'"([^"]+)"(?::|, line )(\d+)')
+
+
+def user_line(location: str) -> str:
+    """Return the innermost source line outside of this package and PyTorch, or an empty string.
+
+    `location` is a location of MLIR, or lines of a Python trace from the innermost on.
+    """
+    for file, line in _PLACE.findall(location):
+        path = Path(file)
+        # Code that PyTorch generates has no file.
+        if file.startswith("<eval_with_key>"):
+            continue
+        if "torch" not in path.parts and FRONT_ENDS not in path.parents:
+            return f"{file}:{line}"
+    return ""

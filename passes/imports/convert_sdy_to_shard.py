@@ -65,6 +65,7 @@ from ...sharding.sharding import Axes, ReductionKind
 from ..sharding.annotations.access import (
     DIMENSION_PRIORITIES_ATTRIBUTE,
     OPEN_DIMENSIONS_ATTRIBUTE,
+    REPLICATED_AXES_ATTRIBUTE,
     SDY_SHARDING,
     read_annotated,
     stated_lists,
@@ -249,25 +250,25 @@ class _Conversion:
             partial=(ReductionKind.SUM, unreduced) if unreduced else None,
         )
         annotation = ShardOp(value, made.result, for_users)
-        self._set_openness_and_priorities(annotation, sharding)
+        replicated = imported.axes(sharding.replicated)
+        self._set_openness_and_priorities(annotation, sharding, replicated)
         for operation in (made, annotation):
             if before is not None:
                 operation.location = before.location
             Rewriter.insert_op(operation, InsertPoint(block, before))
         return annotation
 
-    def _set_openness_and_priorities(self, annotation: ShardOp, sharding: TensorSharding) -> None:
-        """Store open dimensions and priorities in the annotation's attributes.
-
-        Explicitly replicated axes close all dimensions of the tensor.
-        """
+    def _set_openness_and_priorities(
+        self, annotation: ShardOp, sharding: TensorSharding, replicated: Axes
+    ) -> None:
+        """Store open dimensions, replicated axes and priorities in the annotation's attributes."""
         dimensions = sharding.dimensions
-        if not sharding.replicated:
-            listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
-            if listed:
-                annotation.attributes[OPEN_DIMENSIONS_ATTRIBUTE] = DenseArrayBase.from_list(
-                    i64, listed
-                )
+        listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
+        if listed:
+            attributes = annotation.attributes
+            attributes[OPEN_DIMENSIONS_ATTRIBUTE] = DenseArrayBase.from_list(i64, listed)
+            if replicated:
+                attributes[REPLICATED_AXES_ATTRIBUTE] = DenseArrayBase.from_list(i64, replicated)
         priorities = [dimension.priority or 0 for dimension in dimensions]
         if any(priorities):
             annotation.attributes[DIMENSION_PRIORITIES_ATTRIBUTE] = DenseArrayBase.from_list(

@@ -242,6 +242,8 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
+    if options.tolerance is not None and not options.tolerance >= 0:
+        raise UsageError(f"--tolerance must be at least 0, and is {options.tolerance}")
     _ = options.extents
     default = MPI if options.ranks is not None else default_backend()
     return dataclasses.replace(

@@ -182,6 +182,9 @@ def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:
 def _parse_element(word: str, scalar: ValueType) -> Any:
     width = scalar.integer_width
     try:
+        if "_" in word or not word.isascii():
+            # Numbers in Python, but not in MLIR or in C.
+            raise ValueError(word)
         if scalar.dtype.kind == "c":
             return complex(word)
         if width is None:

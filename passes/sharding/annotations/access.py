@@ -41,6 +41,7 @@ GET_SHARDING = "shard.get_sharding"
 PRIORITY_PROPERTY = "priority"
 """Optional extra property of `shard.shard`: lower numbers are propagated first."""
 OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
+REPLICATED_AXES_ATTRIBUTE = "shard.replicated_axes"
 """Extra discardable attribute of `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Extra discardable attribute of `shard.shard`: a priority for each dimension."""
@@ -261,6 +262,8 @@ class Annotation:
     priorities: tuple[int, ...]
     """One per dimension: lower numbers are propagated first."""
     open_dimensions: tuple[bool, ...]
+    replicated: Axes = ()
+    """Axes that split no dimension, open or not. Then propagation extends the annotation."""
 
     @property
     def source(self) -> SSAValue:
@@ -294,6 +297,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
         _priorities(operation, rank),
         tuple([dimension in listed for dimension in range(rank)]) if listed else (False,) * rank,
+        integers(operation, REPLICATED_AXES_ATTRIBUTE) if listed else (),
     )
 
 

@@ -32,6 +32,7 @@ _MODULES = {
     "bufferization": ("tensor",),
     "linalg": ("linalg",),
     "math": ("registry",),
+    "shard": ("shard",),
     "stablehlo": ("stablehlo",),
     "tensor": ("reshapes", "tensor"),
     "tosa": ("reshapes", "tosa", "tosa_windows"),

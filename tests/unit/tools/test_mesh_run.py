@@ -276,6 +276,8 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--random-input=1",), "did you mean '--random-inputs'?"),
         (("--random-inputs=x",), "option '--random-inputs' takes an integer, not 'x'"),
         (("--random-inputs=-1",), "--random-inputs must not be negative"),
+        (("--check", "--tolerance=-1"), "--tolerance must be at least 0, and is -1.0"),
+        (("--check", "--tolerance=nan"), "--tolerance must be at least 0, and is nan"),
         (("--function=double", f"--input={10**11}xf32=1"), "more than can be held"),
         (("--function=double", "--input=-2xf32=1"), "has type '-2xf32'"),
         (

@@ -131,6 +131,8 @@ def test_reading(text: str, kind: Any, expected: Any) -> None:
         ("4xf32=1 2 x 4", TensorType(f32, [4]), "'x' is not a valid f32"),
         ("2xi8=300", TensorType(i8, [2]), "300 does not fit i8"),
         ("2xi8=1.5", TensorType(i8, [2]), "'1.5' is not a valid i8"),
+        ("2xi8=1_0", TensorType(i8, [2]), "'1_0' is not a valid i8"),
+        ("2xf32=\uff11", TensorType(f32, [2]), "'\uff11' is not a valid f32"),
         ("4yf32=1", TensorType(f32, [4]), "has type '4yf32'"),
         ("1", TensorType(f32, [4]), "has rank 0, expected 4xf32"),
         ("", f32, ""),
