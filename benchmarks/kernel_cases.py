@@ -226,6 +226,14 @@ def transpose(shape: tuple[int, ...], permutation: tuple[int, ...]) -> Case:
     return Case(program([source], result, body), f32(shape), reference, is_memory_bound=True)
 
 
+def fourier(rows: int, length: int) -> Case:
+    """Return transforms of complex rows."""
+    kind = tensor((rows, length), "complex<f32>")
+    body = f"  %r = stablehlo.fft %a, type = FFT, length = [{length}] : ({kind}) -> {kind}"
+    inputs = (((rows, length), "complex64"),)
+    return Case(program([kind], kind, body), inputs, lambda np, jax, a: np.fft.fft(a))
+
+
 def model(name: str) -> Case:
     """Return a model of the tests with random inputs."""
     text = (MODELS / f"{name}.mlir").read_text(encoding="utf-8")
@@ -266,6 +274,11 @@ CASES: dict[str, Case] = {
     "transpose 2048": transpose((2048, 2048), (1, 0)),
     "permute 8x128x16x64 to 0213": transpose((8, 128, 16, 64), (0, 2, 1, 3)),
     "permute 8x128x16x64 to 0231": transpose((8, 128, 16, 64), (0, 2, 3, 1)),
+    "permute 64x128x64x8 to 2103": transpose((64, 128, 64, 8), (2, 1, 0, 3)),
+    "permute 64x128x64x8 to 3012": transpose((64, 128, 64, 8), (3, 0, 1, 2)),
+    "permute 512x512x3 to 201": transpose((512, 512, 3), (2, 0, 1)),
+    "fft of 256 rows of 256": fourier(256, 256),
+    "fft of 64 rows of 1000": fourier(64, 1000),
     "mlp": model("mlp"),
     "transformer block": model("transformer_block"),
     "row sums 1024": reduction(1024, 1024, 1),

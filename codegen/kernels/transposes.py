@@ -1,8 +1,9 @@
-"""Transpose tensors whose last dimension changes, in squares that fit in registers.
+"""Permute the dimensions of tensors, in squares that fit in registers where the last one changes.
 
 A row of the source is a column of the result. Squares are therefore loaded as vectors, transposed
 in registers and stored as vectors: one at a time if their rows fill cache lines, otherwise four.
-The remaining edges are copied element by element.
+Two or three rows are interleaved, or taken apart, instead. The remaining edges are copied element
+by element. If the last dimension stays, runs of elements are copied, in blocks of cache lines.
 """
 
 from __future__ import annotations
