@@ -28,7 +28,7 @@ def _view(lowering: FunctionLowering, op: Operation) -> HostView:
     found = lowering.value(op.operands[0])
     if isinstance(found, HostView):
         return found
-    raise NotLowered(op, "takes what is no buffer view")
+    raise NotLowered(op, "takes a value that is not a buffer view")
 
 
 @lowers("hal.buffer_view.dim")
@@ -36,7 +36,7 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
     index = getattr(getattr(attribute(op, "index"), "value", None), "data", 0)
     shape = _view(lowering, op).tensor.shape
     if index >= len(shape):
-        raise NotLowered(op, f"asks for dimension {index} of {len(shape)}")
+        raise NotLowered(op, f"queries dimension {index} of a buffer view of rank {len(shape)}")
     lowering.bind(op.results[0], shape[index])
 
 
@@ -73,8 +73,8 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
         if numbers[:rank] != numbers[rank:]:
             raise OperationError(
                 op,
-                f"imports {shape_text(tuple(numbers[:rank]))} as a tensor of"
-                f" {shape_text(tuple(numbers[rank:]))}",
+                f"imports a buffer view of shape {shape_text(tuple(numbers[:rank]))}, expected "
+                f"shape {shape_text(tuple(numbers[rank:]))}",
             )
 
     rules = same_sizes(len(shape)) if len(shape) == len(given.shape) else None
