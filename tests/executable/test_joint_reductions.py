@@ -95,3 +95,14 @@ def test_what_cannot_be_split_is_gathered(body: str) -> None:
     text = check(program(body, "[[], [0]]"))
     assert "linalg.reduce" not in text
     assert "shard.all_gather" in text
+
+
+@pytest.mark.parametrize("predicate", ["ogt", "ole", "ult", "uge"])
+@pytest.mark.parametrize("branches", ["%in, %out", "%out, %in"])
+def test_one_result_by_comparison(predicate: str, branches: str) -> None:
+    """Some keep the result at a NaN; others take the NaN, and the number after it."""
+    body = f"""
+    %a = arith.cmpf {predicate}, %in, %out : f32
+    %h = arith.select %a, {branches} : f32
+    %k = arith.addi %at, %place : i32"""
+    check(program(body, "[[], [0, 1]]"))

@@ -150,6 +150,16 @@ def _select_combiner(select: Operation) -> tuple[str, SSAValue, SSAValue] | None
     return None
 
 
+def _if_unordered(select: Operation) -> SSAValue | None:
+    """Return what a comparison of floats and a select give for a NaN; `None` if it has none."""
+    condition, chosen, other = select.operands
+    compare = made_by(condition, "arith.cmpf")
+    predicate = None if compare is None else attribute(compare, "predicate")
+    if not isinstance(predicate, IntegerAttr):
+        return None
+    return chosen if predicate.value.data >= 8 else other
+
+
 def _step(value: SSAValue) -> tuple[str, tuple[SSAValue, ...]] | None:
     """Return the combiner that makes a value, and operands through which a chain may continue."""
     owner = value.owner
@@ -241,6 +251,10 @@ def body_combiner(block: Block, accumulator: SSAValue, result: SSAValue) -> Comb
         if owner.name != "arith.select" and any(_depends_on(v, accumulator, block) for v in others):
             return None
         if len(continues) != 1:
+            return None
+        if owner.name == "arith.select" and _if_unordered(owner) not in (None, continues[0]):
+            # A NaN replaces the accumulator, and any number replaces the NaN: the result depends on
+            # what follows the last NaN.
             return None
         passed.append(value.type)
         value = _through_width_changes(continues[0], passed)

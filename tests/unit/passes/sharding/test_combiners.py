@@ -59,7 +59,7 @@ def test_one_operation(body: str, element: str, operation: str, kind: ReductionK
         ("ogt", "%a, %b", "maxnumf"),
         ("olt", "%a, %b", "minnumf"),
         ("ogt", "%b, %a", "minnumf"),
-        ("ule", "%b, %a", "maxnumf"),
+        ("ole", "%b, %a", "maxnumf"),
     ],
 )
 def test_compare_and_select(predicate: str, operands: str, expected: str) -> None:
@@ -77,6 +77,8 @@ def test_compare_and_select(predicate: str, operands: str, expected: str) -> Non
         "%q = arith.addf %b, %b : f32\n    %s = arith.addf %q, %a : f32",  # doubles
         "%s = arith.divf %b, %a : f32",
         "%c = arith.cmpf ogt, %a, %a : f32\n    %s = arith.select %c, %a, %b : f32",
+        "%c = arith.cmpf ule, %b, %a : f32\n    %s = arith.select %c, %a, %b : f32",  # takes NaNs
+        "%c = arith.cmpf ogt, %b, %a : f32\n    %s = arith.select %c, %b, %a : f32",
         "%q = arith.addf %b, %a : f32\n    %s = arith.maximumf %q, %a : f32",
     ],
 )
