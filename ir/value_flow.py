@@ -111,6 +111,12 @@ def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAV
 
 def returned_values(function: Operation) -> Iterator[Sequence[SSAValue]]:
     """Yield the operands of each return of a function."""
+    for end in returns_of(function):
+        yield end.operands
+
+
+def returns_of(function: Operation) -> Iterator[Operation]:
+    """Yield the returns of a function."""
     for block in function.regions[0].blocks:
         if block.last_op is not None and not block.last_op.successors:
-            yield block.last_op.operands
+            yield block.last_op

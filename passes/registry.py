@@ -38,7 +38,7 @@ _PASSES = {
     "iree-dispatch-creation-propagate-encodings-through-generic-ops": (
         "encoding.propagate_encodings_through_generic_ops"
     ),
-    "iree-dispatch-creation-set-encoding": "encoding.set_encoding",
+    "iree-dispatch-creation-set-encoding": "encoding.dispatch_creation_set_encoding",
     "iree-global-opt-materialize-homogeneous-encodings": (
         "codegen.materialize_homogeneous_encodings"
     ),
@@ -90,6 +90,7 @@ _PASSES = {
     "print-op-stats": "general.print_op_stats",
     "sccp": "general.sccp",
     "scf-uplift-while-to-for": "loops.scf_uplift_while_to_for",
+    "set-encoding": "encoding.set_encoding",
     "shard-annotate": "sharding.shard_annotate",
     "shard-complete": "sharding.shard_complete",
     "shard-lower-all-slice": "sharding.shard_lower_all_slice",
@@ -124,7 +125,6 @@ ALIASES = {
     "mesh-spmdization": "shard-partition",
     "pack-constants": "fold-constant-encodes",
     "propagate-encodings": "iree-dispatch-creation-propagate-encodings",
-    "set-encoding": "iree-dispatch-creation-set-encoding",
     "specialize-encodings": "iree-stream-specialize-encodings",
     "wrap-entry-points": "iree-abi-wrap-entry-points",
 }

@@ -35,8 +35,8 @@ def results_of_writes(taken_apart: Any) -> list[int]:
             raise EffectError(_effects(taken_apart.graph))
         elif spec.kind.name != "USER_OUTPUT":
             raise EffectError(
-                f"the module writes {spec.target} ({spec.kind.name}), which is none of its buffers:"
-                " register_buffer makes it one"
+                f"the module writes {spec.target} ({spec.kind.name}), which is not a buffer: "
+                "register it by register_buffer"
             )
     return written
 

@@ -64,7 +64,9 @@ def import_program(
     def called(loop: Any, function: str) -> str:
         found = import_program(torch, fx, loop, outputs, function, inner=True)
         if found.written:
-            raise EffectError("a loop writes in place what it is given: let it return that")
+            raise EffectError(
+                "a loop writes to its operands in place: return the new values instead"
+            )
         return found.text
 
     functions = call_loops(torch, exported.graph_module, called, name)

@@ -86,7 +86,7 @@ def located(torch: Any) -> Generator[None]:
         if package not in files[-1].parents or not lines:
             raise
         raise TracingError(
-            f"{lines[-1]}: torch.export cannot trace what is written here, {_phrase(problem)}"
+            f"{lines[-1]}: torch.export cannot trace this code, {_phrase(problem)}"
         ) from problem
 
 
@@ -98,8 +98,8 @@ def _phrase(problem: Exception) -> str:
         cause = re.search(r"^Caused by: \((.*)\)$", text, re.M)
         within = f" ({cause[1]})" if cause and "__torch_function__" not in cause[1] else ""
         return (
-            f"where Python decides by the elements of a tensor{within}: torch.cond and torch.where"
-            f" decide in the program, and what does not depend on elements can be an argument"
+            f"where Python branches on the elements of a tensor{within}: use torch.cond or"
+            " torch.where, or pass values that do not depend on elements as arguments"
             f" ({name})"
         )
     first = text.partition("\n")[0]

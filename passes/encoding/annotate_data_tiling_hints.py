@@ -1,4 +1,4 @@
-"""Mark the contractions that `set-encoding` encodes, unless a module has such marks already."""
+"""Mark the contractions that the passes after it encode, unless a module has such marks already."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xdsl.passes import ModulePass
 
 from ...ir.host_programs import host_operations
 from ...ir.usage_error import UsageError
-from ...tiling.contractions import LHS, Role, has_several
-from .analysis.contraction_matching import scaled_contraction, tiled_contraction, tiled_convolution
-from .set_encoding import HINT, is_compilation_chosen
+from .analysis.contraction_matching import scaled_contraction
+from .analysis.dispatch_regions import is_compilation_chosen
+from .analysis.marked_operations import HINT, any_convolution, simple_contraction
 
 MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
 
@@ -33,8 +33,8 @@ class AnnotateDataTilingHintsPass(ModulePass):
         kinds = {MATMUL, SCALED_MATMUL, CONVOLUTION}
         if unknown := set(self.data_tiling_op_types) - kinds:
             raise UsageError(
-                f"{self.name}: data-tiling-op-types are {', '.join(sorted(kinds))}; found "
-                + ", ".join(sorted(unknown))
+                f"{self.name}: expected data-tiling-op-types out of {', '.join(sorted(kinds))}; "
+                f"found " + ", ".join(sorted(unknown))
             )
         operations = tuple(host_operations(op))
         if any(HINT in operation.attributes for operation in operations):
@@ -46,17 +46,7 @@ class AnnotateDataTilingHintsPass(ModulePass):
     def _is_of_kind(self, operation: Operation) -> bool:
         kinds = self.data_tiling_op_types
         return (
-            (MATMUL in kinds and _is_simple_contraction(operation))
+            (MATMUL in kinds and simple_contraction(operation) is not None)
             or (SCALED_MATMUL in kinds and scaled_contraction(operation) is not None)
-            or (CONVOLUTION in kinds and tiled_convolution(operation) is not None)
+            or (CONVOLUTION in kinds and any_convolution(operation) is not None)
         )
-
-
-def _is_simple_contraction(operation: Operation) -> bool:
-    """Return whether an operation is a contraction with at most one loop of each role."""
-    contraction = tiled_contraction(operation)
-    if contraction is None:
-        return False
-    operand = contraction.encoding(LHS).contraction_operand()
-    roles = None if operand is None else operand.roles()
-    return roles is not None and not has_several(roles, Role)

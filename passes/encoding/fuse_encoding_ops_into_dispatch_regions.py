@@ -11,9 +11,9 @@ becomes
       flow.return %y
     }
 
-Reshapes of static shape between the two move along. A tensor that has other readers is encoded
-outside, unless `enable-aggressive-fusion` lets its region return both forms. An encoding whose
-sizes are not available in front of the region stays where it is.
+Reshapes between the two move along. A tensor that has other readers is encoded
+outside, unless `enable-aggressive-fusion` lets its region return both forms. An encoding
+whose sizes are not available in front of the region stays where it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -32,17 +32,22 @@ from ...dialects.flow.dispatches import DispatchRegionOp
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
-from ...ir.syntax.resource_directives import dynamic_dimensions
-from .analysis.padded_operands import dispatch_region_of, result_dims_of
+from .analysis.dispatch_regions import (
+    ATTENTION,
+    RESHAPES,
+    dispatch_region_of,
+    is_before,
+    region_with_result,
+    reshaped_dims,
+)
 from .propagation.encoded_operations import SET, UNSET
 
-RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
 ENCODABLE = RESHAPES | {
     SET,
     UNSET,
     "arith.constant",
     "flow.return",
-    "iree_linalg_ext.attention",
+    ATTENTION,
     "iree_linalg_ext.gather",
     "tensor.empty",
     "tensor.extract_slice",
@@ -73,15 +78,17 @@ class FuseEncodingOpsIntoDispatchRegionsPass(ModulePass):
         if not isinstance(value, OpResult) or not isinstance(value.op, DispatchRegionOp):
             return
         region = value.op
-        if not _can_encode(region) or any(dynamic_dimensions(r.results[0].type) for r in reshapes):
+        if not _can_encode(region):
             return
-        if not all(_is_before(size, region) for size in operation.encoding_dims):
+        if not all(is_before(size, region) for size in operation.encoding_dims):
             return
         chain = (value, *(reshape.results[0] for reshape in reshapes))
         is_shared = any(len(tuple(tensor.uses)) > 1 for tensor in chain)
         if is_shared and not self.enable_aggressive_fusion:
             return
-        _encode_inside(value, reshapes, operation, keep=is_shared)
+        dims = reshaped_dims(value, reshapes)
+        if dims is not None:
+            _encode_inside(value, reshapes, operation, dims, keep=is_shared)
 
 
 def _can_encode(region: DispatchRegionOp) -> bool:
@@ -92,21 +99,18 @@ def _can_encode(region: DispatchRegionOp) -> bool:
     )
 
 
-def _is_before(value: SSAValue, region: Operation) -> bool:
-    """Return whether a value is available in front of an operation."""
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    if block is not region.parent:
-        return isinstance(block, Block) and block.is_ancestor(region)
-    return isinstance(owner, Block) or owner.is_before_in_block(region)
-
-
 def _encode_inside(
-    value: OpResult, reshapes: Sequence[Operation], operation: SetEncodingOp, *, keep: bool
+    value: OpResult,
+    reshapes: Sequence[Operation],
+    operation: SetEncodingOp,
+    dims: Sequence[SSAValue],
+    *,
+    keep: bool,
 ) -> None:
     """Replace an encoding by a result of the region that makes its tensor.
 
-    The encoded tensor replaces the plain result, or with `keep` becomes an additional result.
+    The encoded tensor, whose dynamic sizes are `dims`, replaces the plain result, or with `keep`
+    becomes an additional result.
     """
     region = cast(DispatchRegionOp, value.op)
     returned = cast(Operation, region.body.block.last_op)
@@ -116,28 +120,10 @@ def _encode_inside(
         stored = inside.insert(reshape.clone({reshape.operands[0]: stored})).results[0]
     encode = operation.clone({operation.source: stored})
     encoded = inside.insert(encode).results[0]
-    old = list(region.results)
-    sizes = result_dims_of(value) if not reshapes else ()
-    types = [result.type for result in old]
-    values = list(returned.operands)
-    dims = [list(result_dims_of(result)) for result in old]
-    index = value.index
-    if keep:
-        index = len(types)
-        types.append(encoded.type)
-        values.append(encoded)
-        dims.append(list(sizes))
-    else:
-        types[index], values[index], dims[index] = encoded.type, encoded, list(sizes)
-    returned.operands = values
-    fused = DispatchRegionOp.build(
-        operands=[list(region.workload), [size for listed in dims for size in listed]],
-        result_types=[types],
-        regions=[region.detach_region(inner) for inner in tuple(region.regions)],
-        attributes=dict(region.attributes),
-    )
-    builder_before(region).insert(fused)
+    count = len(region.results)
+    index = count if keep else value.index
+    fused = region_with_result(region, index, encoded, dims)
     Rewriter.replace_op(operation, [], [fused.results[index]])
     if not keep:
         erase_if_unused(*reversed(reshapes))
-    Rewriter.replace_op(region, [], fused.results[: len(old)])
+    Rewriter.replace_op(region, [], fused.results[:count])

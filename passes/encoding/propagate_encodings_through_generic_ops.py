@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
 from ..sizes.dimension_sizes import DimensionSizes
-from .analysis.padded_operands import dispatch_region_of
+from .analysis.dispatch_regions import dispatch_region_of
 from .propagation.encoded_operations import SET
 from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
 

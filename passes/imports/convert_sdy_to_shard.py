@@ -195,20 +195,22 @@ class _Conversion:
             if not is_unused_by_manual_computations(self._operations, name):
                 raise OperationError(
                     origin,
-                    "numbers its devices out of order, which a grid cannot express where a manual"
-                    " computation names them",
+                    "has device ids that are not in order, which a grid cannot express for manual "
+                    "computations",
                 )
             remark(
                 "sharding",
                 origin,
-                "is numbered anew: where a part of a tensor lies changes nothing",
+                "is renumbered: results do not depend on the device that holds a shard",
             )
         # A mesh without axes, or of one device, becomes a grid of one process.
         grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
         try:
             refinement = Refinement.cut(grid, cuts or [()] * grid.rank)
         except ValueError as error:
-            raise OperationError(origin, f"is used in parts that do not nest: {error}") from error
+            raise OperationError(
+                origin, f"is used with sub-axes that do not nest: {error}"
+            ) from error
         made = GridOp(name, refinement.fine.shape)
         names = [name for name, _ in mesh.axes]
         names = sub_axis_names(names, grid.shape, refinement.fine.shape) if names else []
@@ -237,8 +239,8 @@ class _Conversion:
         if not imported.mesh.axes and imported.mesh.device_ids:
             raise OperationError(
                 before or self._module,
-                f"is on device {imported.mesh.device_ids[0]} alone, by mesh @{sharding.mesh}, which"
-                " a grid cannot express",
+                f"is only on device {imported.mesh.device_ids[0]} of mesh @{sharding.mesh}, which "
+                "a grid cannot express",
             )
         lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
         unreduced = imported.axes(sharding.unreduced)
@@ -362,7 +364,7 @@ class _Conversion:
 
     def _drop_barrier(self, operation: Operation) -> None:
         assert isinstance(operation, PropagationBarrierOp)
-        remark("sharding", operation, "is dropped: propagation goes through here both ways")
+        remark("sharding", operation, "is dropped: propagation passes here in both directions")
         Rewriter.replace_op(operation, [], [operation.input])
 
     def _drop_group(self, operation: Operation) -> None:

@@ -116,7 +116,8 @@ class _Inlining:
         if twice:
             raise OperationError(
                 operation,
-                f"is manual along {', '.join(sorted(twice))}, where the computation around it is",
+                f"is manual along {', '.join(sorted(twice))}, like the enclosing manual "
+                "computation",
             )
         body = operation.body.block
         terminator = body.last_op
@@ -169,8 +170,8 @@ class _Inlining:
             if any(axis.name not in self._manual for axis in major):
                 raise OperationError(
                     self._operation,
-                    f"splits dimension {index} along {dimension}, where a free axis comes before a"
-                    " manual one",
+                    f"splits dimension {index} along {dimension}, expected manual axes before "
+                    "free axes",
                 )
             if major:
                 parts.append((index, imported.axes(major)))
@@ -199,7 +200,7 @@ class _Inlining:
     def _divided(self, size: int, parts: int) -> int:
         if size < 0:
             raise OperationError(
-                self._operation, "takes a tensor of open size, which is not supported"
+                self._operation, "takes a tensor of dynamic size, which is not supported"
             )
         return size // parts
 
@@ -288,8 +289,8 @@ def _check_free(operation: Operation, sharding: TensorSharding, manual: frozense
     if named & manual:
         raise OperationError(
             operation,
-            f"splits along {', '.join(sorted(named & manual))}, where the computation around it is"
-            " manual",
+            f"splits along {', '.join(sorted(named & manual))}, along which the enclosing "
+            "computation is manual",
         )
 
 

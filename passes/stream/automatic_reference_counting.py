@@ -1,4 +1,4 @@
-"""Deallocate resources after their last use, if all uses are in one block.
+"""Deallocate resources after their last use, if all uses are in one block or in branches and loops.
 
     %r, %t = stream.resource.alloca uninitialized on(A) : !stream.resource<transient>{%n} => ...
     %u = stream.cmd.execute on(A) await(%t) => with(%r as %a: ...) { ... }
@@ -6,19 +6,22 @@
 
 is followed by
 
-    %w = stream.resource.dealloca on(A) await(%v) => %r : ...
+    %w = stream.resource.dealloca origin on(A) await(%v) => %r : ...
 
-Resources that are returned, exported, stored or carried by control flow are not deallocated, since
-there is no reference count at run time.
+Branches and loops in the block are waited for by the timepoints that they return. Resources that
+are returned, exported, stored or carried by control flow are not deallocated, since there is no
+reference count at run time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -26,13 +29,24 @@ from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
-from ...ir.locations import located_builder
+from ...ir.locations import located_builder, made_by
+from ...ir.value_flow import loop_inputs
 from .analysis.storage import VIEW_LIKE, views_of
 
 HOST_ACCESSES = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
 """Operations by which the host accesses a resource."""
 
-FOLLOWED = HOST_ACCESSES | VIEW_LIKE | {"stream.cmd.execute"}
+EXECUTE, AWAIT = "stream.cmd.execute", "stream.timepoint.await"
+
+FOLLOWED = HOST_ACCESSES | VIEW_LIKE | {EXECUTE}
+
+STRUCTURED = frozenset({"scf.for", "scf.if", "scf.index_switch"})
+"""Choices and loops in which uses are followed."""
+
+AFTER_OPERANDS = frozenset(
+    {EXECUTE, "stream.resource.alloca", "stream.resource.dealloca", "stream.timepoint.join"}
+)
+"""Operations whose timepoint is reached after those of their operands."""
 
 
 @dataclass(frozen=True)
@@ -49,36 +63,95 @@ class AutomaticReferenceCountingPass(ModulePass):
                     _deallocate(operation, users)
 
 
-def _users(alloca: ResourceAllocaOp) -> set[Operation] | None:
-    """Return all users of a resource; `None` if it is deallocated already or cannot be followed."""
+def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:
+    """Return what uses a resource in its block, each with the timepoints at which that is over.
+
+    Return `None` if the resource is deallocated already, or a use cannot be followed.
+    """
     views: list[SSAValue] = [alloca.result]
-    users: set[Operation] = set()
+    users: dict[Operation, list[SSAValue]] = {}
     for view in views:
         for use in view.uses:
             user = use.operation
-            if user.parent is not alloca.parent or user.name not in FOLLOWED:
+            found = _use_in(alloca.parent, user) if user.name in FOLLOWED else None
+            if found is None:
                 return None
-            users.add(user)
+            user, timepoints = found
+            users.setdefault(user, []).extend(timepoints)
         views += views_of(view)
     return users
 
 
-def _deallocate(alloca: ResourceAllocaOp, users: set[Operation]) -> None:
+def _use_in(block: Block | None, user: Operation) -> tuple[Operation, Sequence[SSAValue]] | None:
+    """Return the operation of a block that contains a user, and the timepoints of its results.
+
+    At these timepoints the use is over. Return `None` if none of the results tells.
+    """
+    timepoints = list(user.results[-1:]) if user.name == EXECUTE else []
+    while user.parent is not block:
+        outer = user.parent_op()
+        if outer is None or outer.name not in STRUCTURED:
+            return None
+        waiting = [each for each in timepoints if not _is_awaited(each, user.parent)]
+        leaving = [_result_after(outer, user.parent, each) for each in waiting]
+        timepoints = [each for each in leaving if each is not None]
+        if len(timepoints) < len(waiting):
+            return None
+        user = outer
+    return user, timepoints
+
+
+def _is_awaited(timepoint: SSAValue, block: Block | None) -> bool:
+    """Return whether the host waits for a timepoint in a block."""
+    users = (use.operation for use in timepoint.uses)
+    return any(user.name == AWAIT and user.parent is block for user in users)
+
+
+def _result_after(outer: Operation, block: Block | None, timepoint: SSAValue) -> SSAValue | None:
+    """Return the result of a choice or loop that is reached after a timepoint of its block.
+
+    A loop must wait for it in its next iteration, too.
+    """
+    end = None if block is None else block.last_op
+    carried = loop_inputs(outer)
+    for index, value in enumerate(() if end is None else end.operands):
+        is_carried = not carried or _is_after(timepoint, carried[index])
+        if is_carried and _is_after(value, timepoint):
+            return outer.results[index]
+    return None
+
+
+def _is_after(value: SSAValue, timepoint: SSAValue) -> bool:
+    """Return whether a timepoint is known to be reached after another one."""
+    pending, seen = [value], set[SSAValue]()
+    while pending:
+        value = pending.pop()
+        if value is timepoint:
+            return True
+        if value not in seen and made_by(value, *AFTER_OPERANDS) is not None:
+            seen.add(value)
+            operands = cast(Operation, value.owner).operands
+            pending += [each for each in operands if isinstance(each.type, TimepointType)]
+    return False
+
+
+def _deallocate(alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]]) -> None:
     last: Operation = alloca
     waits: dict[SSAValue, None] = {}
     following: Operation | None = alloca
     while following is not None:
         if following in users:
             last = following
-            if following.name == "stream.cmd.execute":
-                waits[following.results[-1]] = None
+            waits |= dict.fromkeys(users[following])
         following = following.next_op
+    if not any(_is_after(wait, alloca.result_timepoint) for wait in waits):
+        waits = {alloca.result_timepoint: None, **waits}
     builder = located_builder(InsertPoint.after(last), alloca)
     reached = joined(list(waits) or [alloca.result_timepoint], builder)
     builder.insert(
         ResourceDeallocaOp.build(
             operands=[alloca.result, alloca.storage_size, [reached]],
             result_types=[TimepointType()],
-            properties={"affinity": alloca.affinity},
+            properties={"affinity": alloca.affinity, "prefer_origin": UnitAttr()},
         )
     )

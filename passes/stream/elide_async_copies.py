@@ -2,14 +2,15 @@
 
     %1 = stream.async.clone %0 : !stream.resource<*>{%size} -> !stream.resource<*>{%size}
 
-is replaced by `%0` if `%0` has no later use, or if neither of them is written to. A transfer from a
+is replaced by `%0` if `%0` has no later use, or if neither of them is written to; a branch that is
+not taken has no use. A transfer from a
 device to itself is replaced by its source. A kernel that only reads a slice reads that range of the
 whole resource:
 
     %1 = stream.async.slice %0[%a to %b] : ...{%size} -> ...{%length}
     %2 = stream.async.dispatch @ex::@f(%1[%c0 to %length for %length]) : ...
 
-Uses of a resource are followed through loops, branches and calls of private functions.
+Uses of a resource are followed through loops, branches and calls of functions.
 """
 
 from __future__ import annotations
@@ -20,27 +21,31 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
+from ...dialects.stream.types import ResourceType
 from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
 from ...ir.index import BuilderIndices
 from ...ir.locations import block_with, builder_before
 from ...ir.symbols import root_symbol, visibility
-from ...ir.value_flow import BRANCHES, forwards
+from ...ir.value_flow import BRANCHES, forwards, returns_of
 from .analysis.encoded_globals import operand_index
 from .analysis.storage import FRESH, STREAMABLE, is_read, is_resource, storage_operand
 
 CLONE, SLICE = "stream.async.clone", "stream.async.slice"
 DISPATCH = "stream.async.dispatch"
 
+CHOICES = frozenset({"scf.if", "scf.index_switch"})
+"""Operations that run at most one of their regions, once."""
+
 
 @dataclass(frozen=True)
 class ElideAsyncCopiesPass(ModulePass):
-    """Drop copies that cannot be told from what they copy."""
+    """Drop copies that cannot be distinguished from their sources."""
 
     name = "iree-stream-elide-async-copies"
 
@@ -63,9 +68,11 @@ def _elide(operation: Operation, ownership: _Ownership) -> bool:
     here = affinity_of(operation)
     unchanged = _is_constant(source) and all(map(is_read, result.uses))
     if operation.name == CLONE:
+        if ownership.ends_with(source, operation, here):
+            return _replace(operation, source)
         is_elsewhere = isinstance(source, OpResult) and affinity_of(source.op) != here
-        ends = unchanged or ownership.ends_with(source, operation)
-        return ends and not is_elsewhere and _replace(operation, source)
+        unwritten = unchanged or _stays_constant(source, result)
+        return unwritten and not is_elsewhere and _replace(operation, source)
     users = [use.operation for use in result.uses]
     if unchanged and all(user.name == DISPATCH and affinity_of(user) == here for user in users):
         return source.type == result.type and _read_whole(operation)
@@ -86,6 +93,14 @@ def _is_constant(value: SSAValue) -> bool:
     return all(is_read(use) or use.operation.name in RETURNS for use in value.uses)
 
 
+def _stays_constant(source: SSAValue, result: OpResult) -> bool:
+    """Return whether a constant is copied to one that nothing writes to directly."""
+    is_constant = isinstance(source.type, ResourceType) and source.type.lifetime.data == "constant"
+    return is_constant and all(
+        is_read(use) or use.operation.name not in STREAMABLE for use in result.uses
+    )
+
+
 def _read_whole(slice_: Operation) -> bool:
     """Make dispatches read a range of the whole resource instead of a slice."""
     source, size, start = slice_.operands[:3]
@@ -103,69 +118,100 @@ def _read_whole(slice_: Operation) -> bool:
     return True
 
 
+def _path_to(last: Operation, block: Block | None) -> dict[Block | None, Operation]:
+    """Return the operations that lead from a block to an operation in it, by their blocks.
+
+    Return nothing if it is not in the block, or in a loop inside of it.
+    """
+    path = {last.parent: last}
+    step = last
+    while step.parent is not block:
+        parent = step.parent_op()
+        if parent is None or parent.name not in CHOICES:
+            return {}
+        step = parent
+        path[step.parent] = step
+    return path
+
+
 @dataclass
 class _Ownership:
     """Determines which resources the program owns and no longer needs after an operation."""
 
     module: ModuleOp
     _order: dict[Operation, int] = field(init=False)
+    _functions: dict[str | None, Operation] = field(init=False)
     _forwarded: dict[SSAValue, list[tuple[Operation, int]]] = field(init=False)
     _assumed: set[SSAValue] = field(init=False, default_factory=set[SSAValue])
     """Values under examination, assumed to be owned: they are if everything they come from is."""
 
     def __post_init__(self) -> None:
         self._order = {op: number for number, op in enumerate(host_operations(self.module))}
+        functions = (op for op in self._order if op.name in FUNCTIONS)
+        self._functions = {root_symbol(op, "sym_name"): op for op in functions}
         self._forwarded = defaultdict(list)
         for operation in self._order:
             for first, inputs in forwards(operation):
                 for index, value in enumerate(inputs, first):
                     self._forwarded[value].append((operation, index))
 
-    def ends_with(self, value: SSAValue, last: Operation) -> bool:
-        """Return whether a resource has storage of this program and no use after `last`."""
+    def ends_with(self, value: SSAValue, last: Operation, affinity: Attribute | None) -> bool:
+        """Return whether the program owns a resource of a device and has no use after `last`."""
+        path = _path_to(last, block_with(value))
         elsewhere = (use for use in value.uses if use.operation is not last)
         return (
-            block_with(value) is last.parent
+            bool(path)
             and _is_passed_once(value, last)
-            and all(self._is_earlier(use, last) for use in elsewhere)
-            and self._is_owned(value)
+            and all(self._is_over(use, path) for use in elsewhere)
+            and self._is_owned(value, affinity)
         )
 
-    def _is_earlier(self, use: Use, last: Operation) -> bool:
-        user = use.operation
-        is_local = is_read(use) and user.parent is last.parent
-        return is_local and self._order[user] < self._order[last]
+    def _is_over(self, use: Use, path: dict[Block | None, Operation]) -> bool:
+        """Return whether a use only reads before the end of a path, or is in another branch."""
+        step = use.operation
+        while step.parent not in path:
+            parent = step.parent_op()
+            if parent is None or parent in path.values():
+                return parent is not None and parent.name in CHOICES
+            step = parent
+        ahead = path[step.parent]
+        return is_read(use) and step is not ahead and self._order[step] < self._order[ahead]
 
-    def _is_owned(self, value: SSAValue) -> bool:
+    def _is_owned(self, value: SSAValue, affinity: Attribute | None) -> bool:
         if value in self._assumed:
             return True
         self._assumed.add(value)
-        is_owned = self._has_owned_source(value)
+        is_owned = self._has_owned_source(value, affinity)
         self._assumed.discard(value)
         return is_owned
 
-    def _has_owned_source(self, value: SSAValue) -> bool:
-        if isinstance(value, OpResult):
+    def _has_owned_source(self, value: SSAValue, affinity: Attribute | None) -> bool:
+        if isinstance(value, OpResult) and value.op.name in STREAMABLE:
             owner = value.op
+            if affinity_of(owner) != affinity:
+                return False
             written = storage_operand(owner, value.index)
-            if written is not None:
-                return owner.name in STREAMABLE and self.ends_with(owner.operands[written], owner)
-            return owner.name in FRESH
-        assert isinstance(value, BlockArgument)
+            if written is None:
+                return owner.name in FRESH
+            return self.ends_with(owner.operands[written], owner, affinity)
         sources = list(self._passed_values(value))
-        return bool(sources) and all(self.ends_with(source, last) for source, last in sources)
+        return bool(sources) and all(
+            self.ends_with(source, last, affinity) for source, last in sources
+        )
 
-    def _passed_values(self, argument: BlockArgument) -> Iterator[tuple[SSAValue, Operation]]:
-        """Yield the values that a block argument may be, each with the operation that passes it."""
-        block = argument.block
-        parent = block.parent_op()
-        if parent is None:
+    def _passed_values(self, value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
+        """Yield the values that a value may be, each with the operation that passes it."""
+        if isinstance(value, OpResult) and value.op.name in CALLS:
+            function = self._functions.get(root_symbol(value.op, "callee"))
+            for end in () if function is None else returns_of(function):
+                yield end.operands[value.index], end
             return
-        if parent.name in FUNCTIONS and block is parent.regions[0].blocks.first:
-            if visibility(parent) == "private":
-                yield from self._calls(parent, argument.index)
+        function = _function_of(value)
+        if isinstance(value, BlockArgument) and function is not None:
+            if visibility(function) == "private":
+                yield from self._calls(function, value.index)
             return
-        for operation, index in self._forwarded.get(argument, ()):
+        for operation, index in self._forwarded.get(value, ()):
             yield operation.operands[index], operation
 
     def _calls(self, function: Operation, index: int) -> Iterator[tuple[SSAValue, Operation]]:
@@ -173,6 +219,15 @@ class _Ownership:
         for operation in self._order:
             if operation.name in CALLS and root_symbol(operation, "callee") == name:
                 yield operation.operands[index], operation
+
+
+def _function_of(value: SSAValue) -> Operation | None:
+    """Return the function that a value is an argument of, if it is one."""
+    block = value.owner
+    parent = block.parent_op() if isinstance(block, Block) else None
+    if parent is None or parent.name not in FUNCTIONS or block is not parent.regions[0].blocks[0]:
+        return None
+    return parent
 
 
 def _is_passed_once(value: SSAValue, last: Operation) -> bool:

@@ -88,7 +88,7 @@ class Relayouts:
         Raises OperationError if a layout is not resolved.
         """
         if not isinstance(operation, TensorEncodeOp):
-            raise OperationError(operation, "is of another dialect than ours")
+            raise OperationError(operation, "is not supported, expected stream.tensor.encode")
         source = require_ranked(operation, operation.source_encoding)
         result = require_ranked(operation, operation.result_encoding)
         if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):
@@ -167,7 +167,7 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    # Both are of one shape: what is told by the same values needs no room of its own.
+    # Source and result have the same shape, so the sizes of the source serve both.
     sizes = sizes[: counts[0]]
     bound = [
         builder.insert(

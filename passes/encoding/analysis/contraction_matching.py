@@ -162,7 +162,7 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
 
 def _scales_factors(body: Block) -> bool:
     """Return whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
-    product = _added_product(body)
+    product = added_product(body)
     if product is None or product.name != "arith.mulf":
         return False
     left, right, left_scale, right_scale, _ = body.args
@@ -195,8 +195,8 @@ def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None
 
 
 def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
-    """Return whether each factor is read as unsigned; `None` if the body is no sum of products."""
-    product = _added_product(body) if len(body.args) == 3 else None
+    """Return whether each factor is read as unsigned; `None` if the body is not a product."""
+    product = added_product(body) if len(body.args) == 3 else None
     if product is None:
         return None
     is_unsigned: dict[SSAValue, bool] = {}
@@ -213,7 +213,7 @@ def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
     return is_unsigned[left], is_unsigned[right]
 
 
-def _added_product(body: Block) -> Operation | None:
+def added_product(body: Block) -> Operation | None:
     """Return the product that a body adds to its last argument; `None` if there is none."""
     end = body.last_op
     if end is None or len(end.operands) != 1:

@@ -15,11 +15,16 @@ from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_
 from ....dialects.iree_encoding.layouts import PaddingAttr
 from ....dialects.linalg.structured_view import IteratorType
 from ....ir.host_programs import DISPATCH_REGION
-from ....ir.locations import builder_before
-from ....ir.regions import enclosing
-from ....ir.syntax.resource_directives import dynamic_dimensions
+from ....ir.locations import builder_before, erase_if_unused, made_by
 from ....ir.tensor_types import ranked
 from .contraction_matching import TiledContraction
+from .dispatch_regions import (
+    ATTENTION,
+    RESHAPES,
+    dispatch_region_of,
+    region_with_result,
+    reshaped_dims,
+)
 
 FEWEST_POINTS = 64
 """A result with fewer elements than this does not pay for padding."""
@@ -41,56 +46,56 @@ def pad_operands(contraction: TiledContraction) -> None:
     known = [size for size in points if size is not None]
     if len(known) == len(points) and prod(known) < FEWEST_POINTS:
         return
-    for value in dict.fromkeys(view.inputs):
-        if _is_passed_between_regions(value):
-            _pad(cast(OpResult, value))
+    for value in view.inputs:
+        _pad(value, view.operation)
 
 
-def dispatch_region_of(operation: Operation) -> Operation | None:
-    """Return the `flow.dispatch.region` around an operation; `None` if there is none."""
-    around = enclosing(operation.parent_op())
-    return next((scope for scope in around if scope.name == DISPATCH_REGION), None)
+def _pad(value: SSAValue, reader: Operation) -> None:
+    """Pad a tensor that another region computes, where reshapes may be between the two.
 
-
-def _is_passed_between_regions(value: SSAValue) -> bool:
-    """Return whether a dispatch region computes a tensor and only other regions read it."""
-    tensor = ranked(value)
-    return (
-        isinstance(value, OpResult)
-        and value.op.name == DISPATCH_REGION
-        and tensor is not None
-        and bool(tensor.get_shape())
-        and tensor_encoding(tensor) is None
-        and len(value.op.regions[0].blocks) == 1
-        and all(dispatch_region_of(use.operation) is not None for use in value.uses)
-    )
-
-
-def result_dims_of(value: OpResult) -> tuple[SSAValue, ...]:
-    """Return the sizes of the dynamic dimensions of a region's result."""
-    region = cast(DispatchRegionOp, value.op)
-    counts = [dynamic_dimensions(result.type) for result in region.results_]
-    start = sum(counts[: value.index])
-    return tuple(region.result_dims)[start : start + counts[value.index]]
-
-
-def _pad(value: OpResult) -> None:
-    tensor = cast(Tensor, value.type)
-    dims = result_dims_of(value)
+    The reshapes move into the region that computes the tensor. Nothing else may read the tensor.
+    """
+    reshapes: list[Operation] = []
+    while (reshape := made_by(value, *RESHAPES)) is not None and value.has_one_use():
+        reshapes.insert(0, reshape)
+        value = reshape.operands[0]
+    if not _can_be_padded(value, reader):
+        return
+    source = cast(OpResult, value)
+    dims = reshaped_dims(source, reshapes)
+    if dims is None:
+        return
+    read = reshapes[-1].results[0] if reshapes else source
+    tensor = cast(Tensor, read.type)
     free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
     encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
+    returned = cast(Operation, source.op.regions[0].block.last_op)
+    inside = builder_before(returned)
+    stored = returned.operands[source.index]
+    for reshape in reshapes:
+        stored = inside.insert(reshape.clone({reshape.operands[0]: stored})).results[0]
     padded = with_encoding(tensor, encoding)
-    readers = dict.fromkeys(use.operation for use in value.uses)
-    returned = cast(Operation, value.op.regions[0].block.last_op)
-    builder = builder_before(returned)
-    encode = SetEncodingOp.build(
-        operands=[returned.operands[value.index], ()], result_types=[padded]
+    encode = SetEncodingOp.build(operands=[stored, ()], result_types=[padded])
+    region = cast(DispatchRegionOp, source.op)
+    rebuilt = region_with_result(region, source.index, inside.insert(encode).result, dims)
+    result = rebuilt.results[source.index]
+    decode = UnsetEncodingOp.build(operands=[result, dims, ()], result_types=[tensor])
+    read.replace_all_uses_with(builder_before(reader).insert(decode).result)
+    erase_if_unused(*reversed(reshapes))
+    Rewriter.replace_op(region, [], rebuilt.results)
+
+
+def _can_be_padded(value: SSAValue, reader: Operation) -> bool:
+    """Return whether a tensor that is read once comes from another dispatch region."""
+    tensor = ranked(value)
+    if not isinstance(value, OpResult) or value.op.name != DISPATCH_REGION or tensor is None:
+        return False
+    blocks = value.op.regions[0].blocks
+    return (
+        bool(tensor.get_shape())
+        and tensor_encoding(tensor) is None
+        and value.has_one_use()
+        and len(blocks) == 1
+        and value.op is not dispatch_region_of(reader)
+        and not any(operation.name == ATTENTION for operation in blocks[0].ops)
     )
-    returned.operands[value.index] = builder.insert(encode).result
-    result = Rewriter.replace_value_with_new_type(value, padded)
-    for reader in readers:
-        decode = UnsetEncodingOp.build(operands=[result, dims, ()], result_types=[tensor])
-        plain = builder_before(reader).insert(decode).result
-        for index, operand in enumerate(reader.operands):
-            if operand is result:
-                reader.operands[index] = plain

@@ -66,7 +66,7 @@ def manual_collective(partitioner: Partitioner, operation: Operation) -> None:
         return
     raise OperationError(
         operation,
-        "is for the program of one device, but the function around it still has annotations",
+        "belongs to the program of one device, but the enclosing function still has annotations",
     )
 
 

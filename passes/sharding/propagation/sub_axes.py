@@ -119,7 +119,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     coarse = find_visible_symbol(user, grid_reference(coarse_name))
     block = None if coarse is None else coarse.parent
     if coarse is None or block is None:
-        raise ValueError(f"no grid @{coarse_name} to define a finer one beside")
+        raise ValueError(f"there is no grid @{coarse_name} beside which to define a finer one")
     taken = {
         name.data: operation
         for operation in block.ops

@@ -1,5 +1,4 @@
 // RUN: mesh-opt %s --split-input-file --set-encoding | filecheck %s
-// RUN: mesh-opt %s --split-input-file --iree-dispatch-creation-set-encoding | filecheck %s
 
 // The operands and the result of a matrix product, with the sizes that are known.
 
@@ -91,7 +90,7 @@ func.func @others(%x: tensor<5xf32>, %y: tensor<5xf32>, %s: tensor<f32>, %a: ten
 
 // -----
 
-// Where an operation is marked, only that one is encoded.
+// Where an operation is marked, only that one is encoded, as by iree-dispatch-creation-set-encoding.
 
 // CHECK-LABEL: func.func @marked
 // CHECK-NOT: set_encoding %a
@@ -171,18 +170,6 @@ func.func @one_token_in_loop(%b: tensor<256x256xf32>, %c: tensor<1x256xf32>, %n:
     scf.yield %r : tensor<1x256xf32>
   }
   return %l : tensor<1x256xf32>
-}
-
-// -----
-
-// A convolution that is marked is encoded, whatever the options.
-
-// CHECK-LABEL: func.func @marked_convolution
-// CHECK-COUNT-2: iree_encoding.set_encoding
-// CHECK: linalg.conv_2d_nhwc_hwcf ins(
-func.func @marked_convolution(%a: tensor<1x16x16x4xf32>, %b: tensor<3x3x4x16xf32>, %c: tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32> {
-  %r = linalg.conv_2d_nhwc_hwcf {iree.opt.data_tiling} ins(%a, %b : tensor<1x16x16x4xf32>, tensor<3x3x4x16xf32>) outs(%c : tensor<1x14x14x16xf32>) -> tensor<1x14x14x16xf32>
-  return %r : tensor<1x14x14x16xf32>
 }
 
 // -----

@@ -120,3 +120,125 @@ util.func public @part(%s: index, %v: i8, %o: index, %l: index) -> !stream.resou
   %4 = stream.async.transfer %3 : !stream.resource<*>{%s} from(#hal.device.affinity<@a>) -> to(#hal.device.affinity<@b>) !stream.resource<*>{%s}
   util.return %4 : !stream.resource<*>
 }
+
+// -----
+
+// A branch that is not taken has no use; a loop has one in its next iteration.
+
+// CHECK-LABEL: util.func public @branches(
+// CHECK-NOT: stream.async.clone
+// CHECK-LABEL: util.func public @used_after_branches(
+// CHECK: stream.async.clone
+// CHECK-LABEL: util.func public @used_again_in_loop(
+// CHECK: stream.async.clone
+util.func public @branches(%p: i1, %s: index, %v: i8) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %a = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  %r = scf.if %p -> !stream.resource<*> {
+    %0 = stream.async.clone %a : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+    %1 = stream.async.fill %v, %0[%c0 to %s for %s] : i8 -> %0 as !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  } else {
+    scf.yield %a : !stream.resource<*>
+  }
+  util.return %r : !stream.resource<*>
+}
+util.func public @used_after_branches(%p: i1, %s: index, %v: i8) -> (!stream.resource<*>, !stream.resource<*>) {
+  %c0 = arith.constant 0 : index
+  %a = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  %r = scf.if %p -> !stream.resource<*> {
+    %0 = stream.async.clone %a : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+    %1 = stream.async.fill %v, %0[%c0 to %s for %s] : i8 -> %0 as !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  } else {
+    scf.yield %a : !stream.resource<*>
+  }
+  util.return %r, %a : !stream.resource<*>, !stream.resource<*>
+}
+util.func public @used_again_in_loop(%n: index, %s: index, %v: i8) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  %b = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %b) -> !stream.resource<*> {
+    %0 = stream.async.clone %a : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+    %1 = stream.async.fill %v, %0[%c0 to %c1 for %c1] : i8 -> %0 as !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  }
+  util.return %r : !stream.resource<*>
+}
+
+// -----
+
+// Results of branches, loops and calls are the program's, too, if all that they come from is.
+
+// CHECK-LABEL: util.func public @results(
+// CHECK: util.call @make
+// CHECK-NOT: stream.async.clone
+// CHECK: util.return
+// CHECK-LABEL: util.func public @result_of_argument(
+// CHECK: stream.async.clone
+util.func private @make(%s: index, %v: i8) -> !stream.resource<*> {
+  %0 = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  util.return %0 : !stream.resource<*>
+}
+util.func public @results(%p: i1, %s: index, %v: i8) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = util.call @make(%s, %v) : (index, i8) -> !stream.resource<*>
+  %b = stream.async.clone %a : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %c = stream.async.fill %v, %b[%c0 to %c1 for %c1] : i8 -> %b as !stream.resource<*>{%s}
+  %d = scf.if %p -> !stream.resource<*> {
+    %0 = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+    scf.yield %0 : !stream.resource<*>
+  } else {
+    scf.yield %c : !stream.resource<*>
+  }
+  %e = stream.async.clone %d : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %f = stream.async.fill %v, %e[%c0 to %c1 for %c1] : i8 -> %e as !stream.resource<*>{%s}
+  %g = scf.for %i = %c0 to %s step %c1 iter_args(%x = %f) -> !stream.resource<*> {
+    %0 = stream.async.fill %v, %x[%c0 to %c1 for %c1] : i8 -> %x as !stream.resource<*>{%s}
+    scf.yield %0 : !stream.resource<*>
+  }
+  %h = stream.async.clone %g : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %i = stream.async.fill %v, %h[%c0 to %c1 for %c1] : i8 -> %h as !stream.resource<*>{%s}
+  util.return %i : !stream.resource<*>
+}
+util.func public @result_of_argument(%p: i1, %x: !stream.resource<*>, %s: index, %v: i8) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %d = scf.if %p -> !stream.resource<*> {
+    %0 = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+    scf.yield %0 : !stream.resource<*>
+  } else {
+    scf.yield %x : !stream.resource<*>
+  }
+  %e = stream.async.clone %d : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %f = stream.async.fill %v, %e[%c0 to %s for %s] : i8 -> %e as !stream.resource<*>{%s}
+  util.return %f : !stream.resource<*>
+}
+
+// -----
+
+// A copy for another device stays, also of what a loop carries; one of a constant may go.
+
+util.global private @a : !hal.device
+util.global private @b : !hal.device
+// CHECK-LABEL: util.func public @elsewhere(
+// CHECK: stream.async.clone on(#hal.device.affinity<@b>) %x
+// CHECK-LABEL: util.func public @constant(
+// CHECK-NOT: stream.async.clone
+util.func public @elsewhere(%s: index, %v: i8) -> !stream.resource<*> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = stream.async.splat on(#hal.device.affinity<@a>) %v : i8 -> !stream.resource<*>{%s}
+  %r = scf.for %i = %c0 to %s step %c1 iter_args(%x = %a) -> !stream.resource<*> {
+    %0 = stream.async.clone on(#hal.device.affinity<@b>) %x : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+    %1 = stream.async.fill on(#hal.device.affinity<@b>) %v, %0[%c0 to %c1 for %c1] : i8 -> %0 as !stream.resource<*>{%s}
+    scf.yield %1 : !stream.resource<*>
+  }
+  util.return %r : !stream.resource<*>
+}
+util.func public @constant(%x: !stream.resource<constant>, %s: index) -> !stream.resource<constant> {
+  %0 = stream.async.clone %x : !stream.resource<constant>{%s} -> !stream.resource<constant>{%s}
+  util.return %0 : !stream.resource<constant>
+}

@@ -79,10 +79,9 @@ def test_there_is_no_such_pass() -> None:
 
 def test_aliases_lead_to_the_pass() -> None:
     table = all_passes()
-    text = help_pass("set-encoding", table)
-    assert text == help_pass("iree-dispatch-creation-set-encoding", table)
-    assert "Other names: set-encoding\n" in text
-    assert "which tile their channels" in text
+    text = help_pass("propagate-encodings", table)
+    assert text == help_pass("iree-dispatch-creation-propagate-encodings", table)
+    assert "Other names: propagate-encodings\n" in text
 
 
 @pytest.mark.parametrize("name", sorted(OWN_PASSES.keys() - ALIASES.keys()))

@@ -1,0 +1,171 @@
+"""Replace contractions and convolutions by those on encoded tensors."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.tensor import EmptyOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+from xdsl.rewriter import Rewriter
+
+from ....dialects.iree_encoding.attributes import EncodingAttr
+from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ....dialects.iree_encoding.interfaces import Spelling, Tensor, with_encoding
+from ....dialects.iree_encoding.respelling import spelled_encoding, spelling_of
+from ....ir.diagnostics import OperationError
+from ....ir.host_programs import GLOBAL_LOAD, host_operations
+from ....ir.locations import builder_before, made_by, rebuilt
+from ...sizes.dimension_sizes import DimensionSizes
+from .contraction_matching import TiledContraction, tiled_contraction
+from .marked_operations import HINT, marked_operation
+from .scaled_contractions import split_factors
+
+
+def encoder_of(module: ModuleOp) -> ContractionEncoder:
+    """Return an encoder of a module, whose encodes of filled tensors it turns into fills."""
+    operations = tuple(host_operations(module))
+    sizes = DimensionSizes()
+    for block in dict.fromkeys(operation.parent for operation in operations):
+        if block is not None:
+            sizes.resolve(block)
+    encoder = ContractionEncoder(spelling_of(module), sizes)
+    for operation in operations:
+        if operation.name == SetEncodingOp.name:
+            encoder.fold_fill(cast(SetEncodingOp, operation))
+    return encoder
+
+
+def marked_operations(module: ModuleOp) -> tuple[Operation, ...]:
+    """Return the operations that are marked by `iree.opt.data_tiling`."""
+    return tuple(o for o in host_operations(module) if HINT in o.attributes)
+
+
+class ContractionEncoder:
+    """Encodes the contractions of a module one by one."""
+
+    def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
+        self._spelling: Spelling = spelling
+        self._sizes = sizes
+        self._encoded: dict[tuple[object, ...], SSAValue] = {}
+
+    def encode(self, contraction: TiledContraction) -> None:
+        """Replace a contraction by one on encoded tensors."""
+        view = contraction.view
+        operation = view.operation
+        loops = self._dynamic_loops(contraction)
+        *encodings, last = [
+            spelled_encoding(contraction.encoding(index), self._spelling)
+            for index in range(len(view.maps))
+        ]
+        builder = builder_before(operation)
+        factors = [
+            self._set(value, encoding, loops, builder)
+            for value, encoding in zip(view.inputs, encodings, strict=True)
+        ]
+        accumulators = self._initial_accumulators(view.outputs[0], last, loops, builder)
+        encoded = builder.insert(rebuilt(operation, [*factors, accumulators], [accumulators.type]))
+        encoded.attributes.pop(HINT, None)
+        result = operation.results[0]
+        unset = UnsetEncodingOp.build(
+            operands=[
+                encoded.results[0],
+                () if self._spelling == "2024" else self._sizes.dynamic_sizes(view.outputs[0]),
+                loops,
+            ],
+            result_types=[result.type],
+        )
+        builder.insert(unset)
+        Rewriter.replace_op(operation, [], [unset.result])
+
+    def encode_marked(self, operation: Operation) -> None:
+        """Encode an operation that is marked.
+
+        Raises OperationError if it is neither a contraction nor a convolution.
+        """
+        contraction = marked_operation(operation)
+        if contraction is None and (split := self.split_factors(operation)) is not None:
+            contraction = tiled_contraction(split)
+        if contraction is None:
+            raise OperationError(
+                operation,
+                f"is marked by `{HINT}`, but is neither a contraction nor a convolution of two "
+                "tensors without encodings",
+            )
+        self.encode(contraction)
+
+    def split_factors(self, operation: Operation) -> Operation | None:
+        """Return the contraction of an operation whose factors are computed beforehand, if any."""
+        return split_factors(operation, self._sizes)
+
+    def fold_fill(self, operation: SetEncodingOp) -> None:
+        """Replace a `set_encoding` of a filled tensor by a fill of an encoded tensor."""
+        if made_by(operation.source, "linalg.fill") is None:
+            return
+        filled = self._filled(operation.source, operation.result.type, builder_before(operation))
+        Rewriter.replace_op(operation, [], [filled])
+
+    def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
+        """Return the extents of dynamic loops, in order; spelling `2024` does not list them."""
+        if self._spelling == "2024":
+            return ()
+        return tuple(
+            self._loop_size(contraction, loop)
+            for loop, size in enumerate(contraction.sizes)
+            if size is None
+        )
+
+    def _loop_size(self, contraction: TiledContraction, loop: int) -> SSAValue:
+        view = contraction.view
+        for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+            for index, expression in enumerate(map_.results):
+                if isinstance(expression, AffineDimExpr) and expression.position == loop:
+                    return self._sizes.value(value, index)
+        raise ValueError(f"no tensor of {view.operation.name} has a dimension for loop {loop}")
+
+    def _set(
+        self,
+        value: SSAValue,
+        encoding: EncodingAttr,
+        loops: tuple[SSAValue, ...],
+        builder: Builder,
+    ) -> SSAValue:
+        """Return the encoded tensor, which is encoded once per block however often it is read.
+
+        A constant or a global's value is encoded for each reader, since readers may be on several
+        devices.
+        """
+        key = builder.insertion_point.block, value, encoding, loops
+        if key not in self._encoded or _is_constant_or_global(value):
+            type_ = with_encoding(cast(Tensor, value.type), encoding)
+            operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
+            self._encoded[key] = builder.insert(operation).result
+        return self._encoded[key]
+
+    def _initial_accumulators(
+        self,
+        value: SSAValue,
+        encoding: EncodingAttr,
+        loops: tuple[SSAValue, ...],
+        builder: Builder,
+    ) -> SSAValue:
+        """Return the encoded initial accumulators. A fill is redone, not relaid out."""
+        if made_by(value, "linalg.fill", "tensor.empty"):
+            type_ = with_encoding(cast(Tensor, value.type), encoding)
+            return self._filled(value, type_, builder)
+        return self._set(value, encoding, loops, builder)
+
+    def _filled(self, value: SSAValue, type_: Tensor, builder: Builder) -> SSAValue:
+        """Emit an encoded tensor that is filled as `value` is, or is empty as `value` is."""
+        owner = cast(Operation, value.owner)
+        empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
+        if owner.name == "tensor.empty":
+            return empty
+        return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]
+
+
+def _is_constant_or_global(value: SSAValue) -> bool:
+    """Return whether a tensor is a constant or a global's, which several devices may hold."""
+    return made_by(value, "arith.constant", GLOBAL_LOAD) is not None

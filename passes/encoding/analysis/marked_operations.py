@@ -1,0 +1,125 @@
+"""Match the operations that a mark alone decides to encode, whether a target has tiles or not.
+
+`iree.opt.data_tiling` marks them. These are contractions and convolutions of every kind that IREE
+encodes: also those with a single element as result, of complex or truth values, with dilations or
+groups, and pooling. A target without tiles for one stores its tensors in row-major order.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr
+
+from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
+from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....ir.locations import made_by
+from ....ir.tensor_types import ranked
+from ....tiling.contractions import LHS, Role, has_several
+from .contraction_matching import (
+    PRODUCTS_OF_SUMS,
+    TiledContraction,
+    added_product,
+    scaled_contraction,
+    tiled_contraction,
+    tiled_convolution,
+)
+
+HINT = "iree.opt.data_tiling"
+"""Marks the operations to encode."""
+
+PRODUCTS = PRODUCTS_OF_SUMS | {"complex.add": "complex.mul", "arith.ori": "arith.andi"}
+"""The product that belongs to each sum: of numbers, and of truth values."""
+
+WINDOWED = ("linalg.conv_", "linalg.depthwise_conv_", "linalg.pooling_")
+"""How the names of convolutions and of pooling begin."""
+
+
+def marked_operation(operation: Operation) -> TiledContraction | None:
+    """Return the contraction or convolution of a marked operation; `None` if it is neither.
+
+    The tensors must have no encodings yet.
+    """
+    return (
+        tiled_contraction(operation)
+        or scaled_contraction(operation)
+        or any_convolution(operation)
+        or _any_contraction(operation)
+    )
+
+
+def simple_contraction(operation: Operation) -> TiledContraction | None:
+    """Return the contraction of an operation with at most one loop of each role; else `None`.
+
+    K and at least one of M and N must exist. Factors may be computed from one number each.
+    """
+    contraction = _any_contraction(operation)
+    if contraction is None:
+        return None
+    operand = contraction.encoding(LHS).contraction_operand()
+    roles = None if operand is None else operand.roles()
+    product = added_product(contraction.view.body)
+    if roles is None or has_several(roles, Role) or product is None:
+        return None
+    return contraction
+
+
+def any_convolution(operation: Operation) -> TiledContraction | None:
+    """Return the convolution or pooling that an operation computes; `None` if it is neither."""
+    if (convolution := tiled_convolution(operation)) is not None:
+        return convolution
+    view = _view_of_two_factors(operation)
+    if view is None or not operation.name.startswith(WINDOWED):
+        return None
+    return TiledContraction(view, _element_types(view), view.loop_sizes(), "conv")
+
+
+def _any_contraction(operation: Operation) -> TiledContraction | None:
+    view = _view_of_two_factors(operation)
+    if view is None or not view.reduction_loops or not _adds_products(view.body):
+        return None
+    for map_ in view.maps:
+        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
+            return None
+        if len(set(map_.results)) != len(map_.results):
+            return None
+    return TiledContraction(view, _element_types(view), view.loop_sizes())
+
+
+def _view_of_two_factors(operation: Operation) -> StructuredView | None:
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+        return None
+    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
+    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
+        return None
+    return view
+
+
+def _element_types(view: StructuredView) -> tuple[Attribute, ...]:
+    return tuple(cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs))
+
+
+def _adds_products(body: Block) -> bool:
+    """Return whether a body is `acc + x * y`, in which each value may be computed from one other.
+
+    `acc + exp(x) * y` is one, too: its kernel keeps its body unless a target has tiles for it.
+    """
+    left, right, accumulator = body.args
+    end = body.last_op
+    addition = None if end is None or len(end.operands) != 1 else _source(end.operands[0])
+    if addition is None or (sum_ := made_by(addition, *PRODUCTS)) is None:
+        return False
+    terms = [_source(term) for term in sum_.operands]
+    products = [made_by(term, PRODUCTS[sum_.name]) for term in terms if term is not accumulator]
+    if accumulator not in terms or len(products) != 1 or products[0] is None:
+        return False
+    return {_source(factor) for factor in products[0].operands} == {left, right}
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """Follow operations of one operand upward."""
+    while isinstance(owner := value.owner, Operation) and len(owner.operands) == 1:
+        value = owner.operands[0]
+    return value

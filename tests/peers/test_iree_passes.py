@@ -1,0 +1,38 @@
+"""Single passes of IREE's names: iree-opt and mesh-opt make the same of the programs here.
+
+The first line of a file in `iree_passes/` is the pipeline. Each program of the file is run through
+it by both; what remains after iree-opt's `canonicalize` and `cse` has to be the same text, except
+for the names and the order of what does not depend on each other.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+from mesh_opt.tools.mesh_opt import main
+
+FILES = sorted((Path(__file__).parent / "iree_passes").iterdir())
+BETWEEN = "// -----\n"
+CLEANED = "--pass-pipeline=builtin.module(canonicalize,cse,canonicalize)"
+
+
+def ours(text: str, *options: str) -> str:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    code = main(["--split-input-file", *options, "-"], io.StringIO(text), stdout, stderr)
+    assert code == 0, stderr.getvalue()
+    return stdout.getvalue()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_pass(path: Path, iree_opt: Callable[..., str]) -> None:
+    head, text = path.read_text(encoding="utf-8").split("\n", 1)
+    pipeline = f"--pass-pipeline={head.removeprefix('// ')}"
+    wanted = iree_opt(iree_opt(text, pipeline), CLEANED)
+    found = iree_opt(ours(text, pipeline), CLEANED)
+    programs = text.split(BETWEEN)
+    for program, want, got in zip_longest(programs, wanted.split(BETWEEN), found.split(BETWEEN)):
+        assert got.strip().split("\n") == want.strip().split("\n"), program
