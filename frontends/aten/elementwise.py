@@ -59,10 +59,27 @@ def put(torch: Any, x: Any, index: Any, source: Any, accumulate: bool = False) -
 def scatter_reduce(
     torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Make the dimension non-negative: torch-mlir crashes on negative ones."""
-    require(dim < 0)
+    """Make the dimension non-negative: torch-mlir crashes on negative ones.
+
+    Round means of integers down; torch-mlir rounds them towards 0.
+    """
     operation = torch.ops.aten.scatter_reduce.two
+    if reduce == "mean" and not x.dtype.is_floating_point:
+        sums = operation(x, dim, index, source, "sum", include_self=include_self)
+        ones = torch.ones_like(x), torch.ones_like(source)
+        counts = operation(ones[0], dim, index, ones[1], "sum", include_self=include_self)
+        return torch.div(sums, counts, rounding_mode="floor")
+    require(dim < 0)
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
+
+
+@decomposition("scatter.value_reduce", "scatter.reduce")
+def scatter_by_name(torch: Any, x: Any, dim: int, index: Any, source: Any, *, reduce: str) -> Any:
+    """Reduce by `scatter_reduce`; a number is the source of all places."""
+    if not isinstance(source, torch.Tensor):
+        source = torch.full(index.shape, source, dtype=x.dtype)
+    name = {"add": "sum", "multiply": "prod"}[reduce]
+    return torch.scatter_reduce(x, dim, index, source, name)
 
 
 @decomposition("index_reduce.default")
@@ -123,7 +140,7 @@ def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def fmod(torch: Any, x: Any, y: Any) -> Any:
     """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
     x, y = _broadcast(torch, x, y)
-    require(x.dtype.is_floating_point)
+    require(x.dtype.is_floating_point or (x.dtype.is_signed and not x.dtype.is_complex))
     return emit_elementwise(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x, y)
 
 
@@ -147,6 +164,28 @@ def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
 
 
 # Extrema -----------------------------------------------------------------------------------------
+
+
+def _extremum(name: str) -> None:
+    @decomposition(f"{name}.default")
+    def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Propagate NaN of either operand, which torch-mlir's linalg does not."""
+        x, y = _broadcast(torch, x, y)
+        require(x.dtype.is_floating_point)
+        return emit_elementwise(torch, f"%r = stablehlo.{name} %a0, %a1 : {{r}}", x, y)
+
+
+_extremum("maximum")
+_extremum("minimum")
+
+
+@decomposition("clamp.default", "clamp.Tensor")
+def clamp(torch: Any, x: Any, least: Any = None, most: Any = None) -> Any:
+    """Propagate NaN, which torch-mlir's linalg does not."""
+    require(x.dtype.is_floating_point)
+    if least is not None:
+        x = torch.maximum(*_broadcast(torch, x, least))
+    return x if most is None else torch.minimum(*_broadcast(torch, x, most))
 
 
 @decomposition("clamp_max.Tensor")

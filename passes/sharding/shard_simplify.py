@@ -3,6 +3,7 @@
 - equal collectives of equal operands are merged, and unused ones are erased;
 - slicing the result of a gather gives the gather's source, and gathering a slice gives the slice's
   source if all devices of the group hold the same value;
+- a slice along another dimension and other axes comes before a gather;
 - slicing the result of an all-reduce is a reduce-scatter;
 - an elementwise combination of two all-reduces is one all-reduce of the combination (`a + b` of two
   sums);
@@ -15,16 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from ...dialects.shard.dialect import AllReduceOp, ReduceScatterOp
+from ...dialects.shard.dialect import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
 from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk
@@ -141,6 +143,8 @@ def _fold_slice(operation: Operation) -> SSAValue | None:
         and gather.operands[0].type == operation.results[0].type
     ):
         return gather.operands[0]
+    if gather is not None and _is_apart(gather, operation):
+        return _slice_before_gather(gather, operation)
     reduce = made_by(source, ALL_REDUCE.operation)
     if reduce is None or grid_name(reduce) != grid_name(operation) or not source.has_one_use():
         return None
@@ -162,6 +166,36 @@ def _fold_slice(operation: Operation) -> SSAValue | None:
     if not rest:
         return scattered
     return _insert_before(operation, AllReduceOp(scattered, grid, rest, reduction=kind))
+
+
+def _is_apart(gather: Operation, piece: Operation) -> bool:
+    """Return whether a gather and a slice concern different dimensions and axes of a grid."""
+    return (
+        gather.results[0].has_one_use()
+        and grid_name(gather) == grid_name(piece)
+        and set(axes_of(gather)).isdisjoint(axes_of(piece))
+        and dimension_of(gather, ALL_GATHER.joins) != dimension_of(piece, ALL_SLICE.divides)
+    )
+
+
+def _slice_before_gather(gather: Operation, piece: Operation) -> SSAValue:
+    """Return the same value by a gather of the slice: less is sent."""
+    source, dimension = gather.operands[0], dimension_of(piece, ALL_SLICE.divides)
+    source_type, wanted = cast("TensorType", source.type), cast("TensorType", piece.results[0].type)
+    shape = list(source_type.get_shape())
+    shape[dimension] = wanted.get_shape()[dimension]
+    sliced = AllSliceOp(
+        *(source, grid_name(piece), axes_of(piece)),
+        TensorType(source_type.element_type, shape, source_type.encoding),
+        slice_axis=dimension,
+    )
+    return _insert_before(
+        piece,
+        AllGatherOp(
+            *(_insert_before(piece, sliced), grid_name(gather), axes_of(gather), wanted),
+            gather_axis=dimension_of(gather, ALL_GATHER.joins),
+        ),
+    )
 
 
 def _fold_gather(operation: Operation) -> SSAValue | None:

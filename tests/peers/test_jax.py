@@ -149,6 +149,67 @@ close(k.reference(x), (y, x * x.sum()))
 assert k.out_shardings[0] == P("y")
 """
 
+FREE_AXES = """
+from mesh_opt.sharding.collectives import COLLECTIVES
+
+# An axis of the mesh that is not manual splits the body of a shard_map: nothing is gathered.
+mesh = AbstractMesh((2, 2), ("x", "y"))
+random = np.random.default_rng(0)
+a, w, v = (random.standard_normal(s).astype(np.float32) for s in ((8, 16), (16, 8), (8, 16)))
+
+def manual(body, ins, outs):
+    return jax.shard_map(body, mesh=mesh, in_specs=ins, out_specs=outs, axis_names={"x"})
+
+def swapped(a):
+    return a + jax.lax.ppermute(a, "x", [(0, 1), (1, 0)]) * jax.lax.axis_index("x")
+
+def mlp(a, w, v):
+    return jax.nn.relu(a @ w) @ v
+
+def loss(w, a):
+    body = lambda a, w: jax.lax.psum(((a @ w) ** 2).sum(), "x")
+    return manual(body, (P("x"), P()), P())(a, w)
+
+most = lambda a, w: jax.lax.pmax(a @ w, "x")
+products = lambda a, w: jax.lax.psum(a @ w, "x")
+ordered = lambda a: jnp.sort(a, 1)
+halves = np.split(a, 2)
+for f, arguments, ins, outs, expected, names in (
+    (manual(swapped, P("x"), P("x")), (a,), (P("x", "y"),), P("x", "y"),
+     np.concatenate((halves[0], halves[1] + halves[0])), {"shift"}),
+    (manual(mlp, (P("x"), P(), P()), P("x")), (a, w, v), (P("x"), P(None, "y"), P("y")), P("x"),
+     np.maximum(a @ w, 0) @ v, {"all_reduce"}),
+    (jax.grad(loss), (w, a), (P(None, "y"), P("x")), P(None, "y"), 2 * a.T @ (a @ w),
+     {"all_reduce"}),
+    (manual(most, (P("x"), P()), P()), (a, w), (P("x", "y"), P("y")), P(),
+     np.maximum(halves[0] @ w, halves[1] @ w), {"all_reduce"}),
+    (manual(products, (P(None, "x"), P("x")), P()), (a, w), (P(None, "x"), P("x", "y")),
+     P(None, "y"), a @ w, {"all_reduce"}),
+    (manual(ordered, P("x"), P("x")), (a,), (P("x"),), P("x"), np.sort(a, 1), set()),
+):
+    k = compile(f, *arguments, mesh=mesh, in_shardings=ins, out_shardings=outs,
+                backend="interpreter")
+    close(k(*arguments), expected)
+    sent = {op.name for op in k.program.module.walk()} & COLLECTIVES.keys()
+    assert {name.removeprefix("shard.") for name in sent} <= names, sent
+
+# What is not constrained keeps its split.
+def constrained(a, w):
+    spec = NamedSharding(mesh, P("x", P.UNCONSTRAINED))
+    return jax.lax.with_sharding_constraint(a @ w, spec) + 1
+
+k = compile(constrained, a, w, mesh=mesh, in_shardings=(P("x"), P(None, "y")),
+            out_shardings=P("x", "y"), backend="interpreter")
+close(k(a, w), a @ w + 1)
+assert not any(op.name == "shard.all_gather" for op in k.program.module.walk())
+
+# Both dimensions split by manual axes of one size.
+double = jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"))
+k = compile(double, a, mesh=mesh, in_shardings=P("x", "y"), backend="interpreter")
+close(k(a), 2 * a)
+assert not any(op.name.startswith("shard.all") for op in k.program.module.walk())
+"""
+
 REFUSED = """
 mesh = {"x": 2}
 refused(ValueError, 'tensor<8x16xf32> is split along the axis "z", but the mesh has "x" of size 2',
@@ -192,7 +253,9 @@ except mesh_opt.InputError as problem:
 
 
 @pytest.mark.parametrize(
-    "script", [STAGES, SHARD_MAP, REFUSED], ids=["stages", "shard_map", "refused"]
+    "script",
+    [STAGES, SHARD_MAP, FREE_AXES, REFUSED],
+    ids=["stages", "shard_map", "free_axes", "refused"],
 )
 def test_jax(script: str, jax_python: Callable[[str], str]) -> None:
     jax_python(HEAD + script)

@@ -405,6 +405,29 @@ same(lambda x: (x * torch.fft.fftfreq(8), x[:4] * torch.fft.rfftfreq(7, 0.5)),
 """
 
 
+REDUCED = """
+# Means of integers are rounded down, and a number may be the source of all places.
+x, source = torch.randint(-9, 6, (6, 6)), torch.randint(-9, 6, (5, 6))
+at = torch.randint(0, 6, (4, 5))
+same(lambda x, i, y: [torch.scatter_reduce(x, 0, i, y, "mean", include_self=own)
+                      for own in (True, False)], x, at, source)
+same(lambda x, i, y: (x.scatter(1, i, 3.0, reduce="add"), x.scatter(0, i, y, reduce="multiply")),
+     x.float(), at, source.float())
+same(lambda x: (torch.fmod(x, 5), torch.fmod(x[:, None], x)), tensor([7, -7, 3, -2]))
+
+# Where torch-mlir converts to linalg, NaN stays as well.
+edge = tensor([1, nan, nan, 3, -inf])
+def extrema(x, y):
+    return (torch.maximum(x, y), torch.minimum(x, y), x.clamp(min=0.5), x.clamp(max=0.5),
+            x.clamp(-1, 1), torch.clamp(x, y, y + 1), x.cumprod(0), x.logcumsumexp(0))
+same(extrema, edge, edge.flip(0))
+"""
+
+
+def test_reductions_and_extrema(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + REDUCED)
+
+
 def test_complex_matrices(torch_python: Callable[[str], str]) -> None:
     torch_python(SAME + COMPLEX_MATRICES)
 

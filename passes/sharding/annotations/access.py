@@ -263,7 +263,7 @@ class Annotation:
     """One per dimension: lower numbers are propagated first."""
     open_dimensions: tuple[bool, ...]
     replicated: Axes = ()
-    """Axes that split no dimension, open or not. Then propagation extends the annotation."""
+    """Axes that split no dimension, open or not."""
 
     @property
     def source(self) -> SSAValue:

@@ -59,17 +59,17 @@ class AnnotationWriter:
                 self._write_value(value, sharding, self._assigned.uses.get(value, []))
 
     def _extend_annotations(self) -> None:
-        """Write what propagation added to annotations with replicated axes."""
+        """Write what propagation added to open dimensions of annotations, and close them."""
         for operation, annotation in self._annotations.items():
             found = self._assigned.definitions.get(annotation.result)
-            if not annotation.replicated or found is None:
+            if found is None or not any(annotation.open_dimensions):
                 continue
             self._annotations[operation] = replace(annotation, sharding=found)
             operation.operands[1] = self._sharding_value(
                 found, block_of(operation), annotation.source
             )
             del operation.attributes[OPEN_DIMENSIONS_ATTRIBUTE]
-            del operation.attributes[REPLICATED_AXES_ATTRIBUTE]
+            operation.attributes.pop(REPLICATED_AXES_ATTRIBUTE, None)
 
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)

@@ -281,11 +281,16 @@ _ON_SCALARS = ("arith.", "math.", "complex.")
 """Prefixes of dialects whose ops are copied unchanged into bodies over scalars."""
 
 _SAME_ELEMENT = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("reshape", "broadcast_in_dim", "transpose", "optimization_barrier"),
-        *("broadcast", "dynamic_reshape", "dynamic_broadcast_in_dim"),
-    )
+    {
+        "sdy.sharding_constraint",
+        *(
+            f"stablehlo.{name}"
+            for name in (
+                *("reshape", "broadcast_in_dim", "transpose", "optimization_barrier"),
+                *("broadcast", "dynamic_reshape", "dynamic_broadcast_in_dim"),
+            )
+        ),
+    }
 )
 """Ops that are the identity on a tensor of rank 0."""
 

@@ -40,13 +40,13 @@ func.func @product(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> tensor<8x4xf32
 
 // -----
 
-// Axes that are not manual are left to constraints, which are closed and may not name a manual one.
+// Axes that are not manual are left to propagation and to constraints, which keep manual ones off.
 
 // CHECK-LABEL: func.func @some
-// CHECK: shard.all_slice {{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual} : tensor<8x16xf32> -> tensor<4x16xf32>
-// CHECK: shard.sharding @mesh split_axes = {{\[\[\], \[1\]\]}}
-// CHECK-NEXT: shard.shard {{.*}} annotate_for_users : tensor<4x16xf32>
-// SPMD-LABEL: func.func @some(%a: tensor<4x16xf32>
+// CHECK: shard.all_slice {{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<8x16xf32> -> tensor<4x16xf32>
+// CHECK-NEXT: shard.sharding @mesh split_axes = {{\[\[\], \[1\]\]}}
+// CHECK-NEXT: shard.shard {{.*}} annotate_for_users {shard.open_dimensions = array<i64: 0, 1>, shard.replicated_axes = array<i64: 0>} : tensor<4x16xf32>
+// SPMD-LABEL: func.func @some(%a: tensor<4x4xf32>
 // SPMD: arith.addf {{.*}} : tensor<4x4xf32>
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @some(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
@@ -57,6 +57,34 @@ func.func @some(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
     sdy.return %3 : tensor<4x16xf32>
   } : (tensor<8x16xf32>) -> tensor<8x16xf32>
   return %0 : tensor<8x16xf32>
+}
+
+// -----
+
+// A free axis splits the body, its collectives and what enters whole along the manual axis.
+
+// CHECK-LABEL: func.func @free
+// CHECK: shard.all_slice %{{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<8x8xf32> -> tensor<4x8xf32>
+// CHECK: shard.shard %{{.*}} annotate_for_users {shard.open_dimensions = array<i64: 0, 1>, shard.replicated_axes = array<i64: 0>} : tensor<8x8xf32>
+// CHECK-NOT: shard.shard
+// CHECK: shard.all_reduce {{.*}} {shard.manual = array<i64: 0>}
+// SPMD-LABEL: func.func @free(%a: tensor<4x8xf32>
+// SPMD-SAME: %b: tensor<8x2xf32>
+// SPMD-NOT: shard.all_gather
+// SPMD: shard.all_reduce {{.*}} grid_axes = [0] : tensor<4x2xf32> -> tensor<4x2xf32>
+// SPMD-NEXT: return
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @free(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) {
+  %0 = sdy.manual_computation(%a, %b) in_shardings=[<@mesh, [{"x", ?}, {?}]>, <@mesh, [{?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>] manual_axes={"x"} (%c: tensor<4x8xf32>, %d: tensor<8x8xf32>) {
+    %1 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %2 = "stablehlo.all_reduce"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %3 = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    sdy.return %2 : tensor<4x8xf32>
+  } : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
 }
 
 // -----

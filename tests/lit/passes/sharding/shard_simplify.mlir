@@ -62,6 +62,22 @@ func.func @no_inverse(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>)
   return %d, %f : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
+// A slice along another dimension and another axis comes before a gather that nobody else reads.
+
+// CHECK-LABEL: func.func @slice_first(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<16x4xf32>) {
+// CHECK-NEXT:  %all_slice = shard.all_slice %x on @g grid_axes = [0] slice_axis = 1 : tensor<4x8xf32> -> tensor<4x4xf32>
+// CHECK-NEXT:  %all_gather = shard.all_gather %all_slice on @g grid_axes = [1] gather_axis = 0 : tensor<4x4xf32> -> tensor<16x4xf32>
+// CHECK-NEXT:  func.return %x, %all_gather : tensor<4x8xf32>, tensor<16x4xf32>
+func.func @slice_first(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<16x4xf32>) {
+  %a = shard.all_gather %x on @g grid_axes = [0] gather_axis = 0 : tensor<4x8xf32> -> tensor<8x8xf32>
+  %b = shard.all_gather %a on @g grid_axes = [1] gather_axis = 1 : tensor<8x8xf32> -> tensor<8x32xf32>
+  %c = shard.all_slice %b on @g grid_axes = [0] slice_axis = 0 : tensor<8x32xf32> -> tensor<4x32xf32>
+  %d = shard.all_slice %c on @g grid_axes = [1] slice_axis = 1 : tensor<4x32xf32> -> tensor<4x8xf32>
+  %e = shard.all_gather %x on @g grid_axes = [1] gather_axis = 0 : tensor<4x8xf32> -> tensor<16x8xf32>
+  %f = shard.all_slice %e on @g grid_axes = [0] slice_axis = 1 : tensor<16x8xf32> -> tensor<16x4xf32>
+  return %d, %f : tensor<4x8xf32>, tensor<16x4xf32>
+}
+
 // CHECK-LABEL: func.func @scatter(%x: tensor<8x8xf32>) -> (tensor<4x8xf32>, tensor<8x2xf32>) {
 // CHECK-NEXT:  %reduce_scatter = shard.reduce_scatter %x on @g grid_axes = [0] reduction =  max scatter_axis = 0 : tensor<8x8xf32> -> tensor<4x8xf32>
 // CHECK-NEXT:  %reduce_scatter_1 = shard.reduce_scatter %x on @g grid_axes = [1] scatter_axis = 1 : tensor<8x8xf32> -> tensor<8x2xf32>
