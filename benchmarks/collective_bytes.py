@@ -17,6 +17,6 @@ def collective_bytes(module: Operation) -> float:
         if operation.name in PURE_COLLECTIVES or operation.name == SEND.operation:
             sent = bytes_sent(operation)
             if sent is None:
-                raise ValueError(f"the bytes of {operation} are not known")
+                raise ValueError(f"the bytes of {operation} are unknown")
             total += sent
     return total

@@ -382,9 +382,9 @@ def _located(failure: CommandFailed, target: Operation) -> OperationError:
     source = failure.source if isinstance(failure.source, Operation) else target
     message = f"failed with status {failure.status}"
     if failure.status == TOO_NARROW:
-        message = "has a halo that is wider than what the neighbour holds"
+        message = "has a halo that is wider than the shard of the neighbour"
     elif failure.status == OVERWRITTEN:
-        message = "writes where it must not: outside of a buffer, or to an input or a constant"
+        message = "writes outside of a buffer, or to an input or a constant"
     elif failure.status >= FIRST_FAILURE:
         check: Failure = failure.failures[failure.status - FIRST_FAILURE]
         source, message = check.operation, check.text(failure.constants)

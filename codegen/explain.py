@@ -52,7 +52,7 @@ def explain_kernels(module: ModuleOp) -> None:
 
 def _explain(operation: Operation, why: str) -> None:
     if find_entry(operation_name(operation)) is None:
-        remark(CATEGORY, operation, "has no kernel, and the interpreter does not know it")
+        remark(CATEGORY, operation, "has no kernel, and the interpreter does not support it")
     else:
         why = why or _reason(operation)
         remark(CATEGORY, operation, f"has no kernel and runs in the interpreter: {why}")
@@ -72,14 +72,14 @@ def _reason(operation: Operation) -> str:
         try:
             element_of(element_type(value.type), operation)
         except OperationError:
-            return f"kernels hold no elements of type {element_type(value.type)}"
+            return f"kernels do not support elements of type {element_type(value.type)}"
     for each in inner:
         known = each.name in BODY_OPERATIONS or is_scalar_operation(each.name)
         if not known and view is not None and each is not view.body.last_op:
-            return f"no kernel can have '{operation_name(each)}' in its body"
+            return f"kernels do not support '{operation_name(each)}' in their bodies"
     name = operation_name(operation)
     if name not in {*ELEMENTWISE, *MOVEMENTS, *KERNEL_RULES, *TOSA_KERNELS}:
-        return "no kernels are made for it"
+        return "kernels do not support it"
     if any(None in (tensor_shape(value) or ()) for value in operation.results):
-        return "its kernels are made for sizes that are known before they run"
-    return "no kernel does what its attributes ask for"
+        return "its kernels need sizes that are known before they run"
+    return "its kernels do not support its attributes"

@@ -80,7 +80,7 @@ class _Functions:
             return self._added.get(found) or self._private(found)
         if found is None and name in _BUILTINS:
             return primitive(_BUILTINS[name])
-        raise TypeError(f"native code has no meaning for {name}")
+        raise TypeError(f"native code does not define {name}")
 
     def _private(self, function: FunctionType) -> ir.Function:
         target: Any = self.add(function, f"{function.__module__}.{function.__name__}")

@@ -238,7 +238,7 @@ class _Writer:
     def _exchanges(self, program: HostProgram, grid: Grid | None) -> list[Any]:
         """Return what each process does at each exchange.
 
-        Raises _NeedsPython for a call that is no exchange, and for an exchange whose shapes or
+        Raises _NeedsPython for a call that is not an exchange, and for an exchange whose shapes or
         peers depend on values at run time.
         """
         rows: list[Any] = []
@@ -248,7 +248,7 @@ class _Writer:
             if not found:
                 raise _NeedsPython(_user(program, number), "runs in Python at each call")
             if None in found:
-                message = "meets the other devices with numbers that are known at run time only"
+                message = "communicates with numbers that are only known at run time"
                 raise _NeedsPython(_user(program, number), message)
             starts = call.prepare is not not_started
             rows.append([call.name, starts, [exchange_data(each) for each in found]])

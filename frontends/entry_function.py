@@ -99,7 +99,9 @@ def annotate(
         if of_rank is None:
             continue
         if not isinstance(value_type, TensorType):
-            raise ValueError(f"{called} of type {value_type} is no tensor, so it lies nowhere")
+            raise ValueError(
+                f"{called} of type {value_type} is not a tensor, so it cannot have a sharding"
+            )
         rank = value_type.get_num_dims()  # pyright: ignore
         sharding = of_rank(rank)
         if SDY_SHARDING in attributes:
@@ -118,13 +120,13 @@ def annotate(
 def _fault(sharding: TensorSharding, mesh: Mesh, rank: int) -> str | None:
     """Return what is wrong with a sharding for a tensor of this rank, or `None`."""
     if len(sharding.dimensions) > rank:
-        return f"is given {len(sharding.dimensions)} dimensions to split, but has {rank}"
+        return f"has a sharding of {len(sharding.dimensions)} dimensions, but rank {rank}"
     for dimension in sharding.dimensions:
         for axis in dimension.axes:
             if axis.name not in dict(mesh.axes):
                 return f"is split along the axis {axis}, but the mesh has {axes_phrase(mesh)}"
     fault = sharding.validation_error(mesh, rank)
-    return None if fault is None else f"cannot lie so: {fault}"
+    return None if fault is None else f"has an invalid sharding: {fault}"
 
 
 def checked_mesh(sizes: Iterable[tuple[str, int]]) -> Mesh:

@@ -445,9 +445,9 @@ def _sharding(jax: Any, spec: Any, mesh: Mesh | None, name: str) -> OfRank:
             " shardings name devices, which the program does not have yet"
         )
     if mesh is None:
-        raise ValueError(f"{name}: {spec} is on no mesh: give mesh=..., or a NamedSharding")
+        raise ValueError(f"{name}: {spec} has no mesh: give mesh=..., or a NamedSharding")
     if getattr(spec, "unreduced", None):
-        raise ValueError(f"{name}: {spec} is a sum that is still to be taken, not supported here")
+        raise ValueError(f"{name}: {spec} is an unreduced sum, which is not supported")
     return _Spec(mesh, tuple(spec), jax.sharding.PartitionSpec.UNCONSTRAINED).sharding
 
 

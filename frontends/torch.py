@@ -115,7 +115,9 @@ def _with_examples(
     """
     if isinstance(module, torch.export.ExportedProgram):
         if examples or keywords:
-            raise ValueError("an ExportedProgram has its examples; call the result with inputs")
+            raise ValueError(
+                "an ExportedProgram has its example inputs; call the result with inputs"
+            )
         examples, keywords = module.example_inputs
         names = [spec.arg.name for spec in module.graph_signature.input_specs]
         count = len(leaf_names(torch, (examples, keywords)))
@@ -394,7 +396,7 @@ def _unmatched(pattern: str, known: Sequence[str]) -> str:
     near = [name for name in known if name.endswith(f".{pattern}")] or near or known
     more = f" and {len(near) - _SHOWN} others" if len(near) > _SHOWN else ""
     return (
-        f"the placement for {pattern!r} fits no parameter, buffer or input; there are"
+        f"the placement for {pattern!r} matches no parameter, buffer or input; there are"
         f" {', '.join(near[:_SHOWN])}{more}, and '*' stands for any part of a name"
     )
 

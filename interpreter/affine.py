@@ -24,7 +24,7 @@ terminates("affine.yield")
 def _map(op: Operation, name: str = "map") -> AffineMap:
     found = required(op, name)
     if not isinstance(found, AffineMapAttr):
-        raise OperationError(op, f"needs an affine map '{name}', got {found}")
+        raise OperationError(op, f"expects an affine map '{name}', found {found}")
     return found.data
 
 
@@ -32,7 +32,11 @@ def _images(op: Operation, affine_map: AffineMap, operands: Sequence[Value]) -> 
     count = affine_map.num_dims
     arrays = [np.asarray(operand) for operand in operands]
     if len(arrays) != count + affine_map.num_symbols:
-        raise OperationError(op, f"gives {len(arrays)} operands to {affine_map}")
+        raise OperationError(
+            op,
+            f"expects {count + affine_map.num_symbols} operands for {affine_map}, found "
+            f"{len(arrays)}",
+        )
     images = evaluate_map(op, affine_map, arrays[:count], arrays[count:])
     return [np.asarray(image) for image in images]
 
@@ -91,7 +95,7 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 @impl_with_regions("affine.parallel")
 def _parallel(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     if op.results:
-        raise OperationError(op, "reduces values, which cannot be run")
+        raise OperationError(op, "has reductions, which are not supported")
     lower, upper = _map(op, "lowerBoundsMap"), _map(op, "upperBoundsMap")
     count = lower.num_dims + lower.num_symbols
     lows = _grouped(_images(op, lower, operands[:count]), integers(op, "lowerBoundsGroups"), max)
@@ -110,7 +114,7 @@ def _grouped(bounds: Sequence[Array], groups: Sequence[int], choose: Any) -> lis
 def _if(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     condition = required(op, "condition")
     if not isinstance(condition, AffineSetAttr):
-        raise OperationError(op, f"needs an integer set 'condition', got {condition}")
+        raise OperationError(op, f"expects an integer set 'condition', found {condition}")
     constraints = condition.data
     sides = (side for each in constraints.constraints for side in (each.lhs, each.rhs))
     sides = AffineMap(constraints.num_dims, constraints.num_symbols, tuple(sides))

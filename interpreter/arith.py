@@ -42,7 +42,7 @@ def width_of(op: Operation, value_type: Attribute) -> int:
     """
     width = integer_width(value_type)
     if width is None:
-        raise OperationError(op, f"needs integers, got {value_type}")
+        raise OperationError(op, f"expects integers, found {value_type}")
     return width
 
 
@@ -53,13 +53,19 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
     """
     width = integer_width(value_type)
     if width is None:
-        raise ValueError(f"{value_type} is no integer type")
+        raise ValueError(f"{value_type} is not an integer type")
     return wrap(np.asarray(value), width, to_unsigned=is_unsigned(value_type))
 
 
 @impl("arith.constant", "flow.tensor.constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (constant_array(op, attribute(op, "value")),)
+    constants = frame.process.program.constants
+    found = constants.get(op)
+    if found is None:
+        found = constant_array(op, attribute(op, "value"))
+        if found.ndim == 0:
+            constants[op] = found
+    return (found,)
 
 
 # --------------------------------------------------------------------------------------------
@@ -322,7 +328,7 @@ def _extend(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("arith.truncf", pointwise=True)
 def _truncate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not rounds_to_nearest_even(op):
-        raise OperationError(op, f"rounds {rounding_mode(op)}; only to_nearest_even can be run")
+        raise OperationError(op, f"has rounding mode {rounding_mode(op)}, expected to_nearest_even")
     return (to_float(np.asarray(operands[0]), dtype_of(op.results[0].type)),)
 
 
@@ -382,7 +388,7 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if integer_width(source) is not None and integer_width(target) is not None:
         return (wrapped(signed(value, width_of(op, source)), target),)
     if value.dtype.itemsize != dtype_of(target).itemsize:
-        raise OperationError(op, f"cannot view {source} as {target}")
+        raise OperationError(op, f"cannot bitcast {source} to {target}")
     return (reinterpreted(value, source, target).reshape(value.shape),)
 
 

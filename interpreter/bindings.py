@@ -101,4 +101,6 @@ class ByteSlot(BoundTensor):
 def check_stored_shape(op: Operation, stored: tuple[int, ...], shape: tuple[int, ...]) -> None:
     """Raise OperationError if the shape of a stored array differs from that of its target."""
     if stored != shape:
-        raise OperationError(op, f"stores {shape_text(stored)} as a tensor of {shape_text(shape)}")
+        raise OperationError(
+            op, f"stores a tensor of shape {shape_text(stored)}, expected shape {shape_text(shape)}"
+        )

@@ -104,7 +104,7 @@ def mismatch_error(mismatch: CollectiveMismatch, function: Operation) -> Operati
     states = mismatch.states
     pair = find_mismatch(states)
     if pair is None:
-        return OperationError(function, "is run on devices that wait for each other in vain")
+        return OperationError(function, "runs on devices that wait for each other forever")
     first, second = pair
     here = _has((first,), states[first], states[second])
     there = _has((second,), states[second], states[first])

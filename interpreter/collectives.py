@@ -37,7 +37,8 @@ def joined(arrays: Sequence[Array], axis: int) -> Array:
     rest = {array.shape[:axis] + array.shape[axis + 1 :] for array in arrays}
     if len(rest) > 1:
         raise ValueError(
-            f"cannot join {_shapes(arrays)} along dimension {axis}: another dimension differs"
+            f"cannot concatenate {_shapes(arrays)} along dimension {axis}: another dimension "
+            "differs"
         )
     return np.concatenate(arrays, axis=axis)
 
@@ -79,7 +80,7 @@ _FLOAT_KINDS: dict[ReductionKind, Callable[[Array, Array], Array]] = {
 def _reduced_integers(arrays: Sequence[Array], kind: ReductionKind, value_type: Attribute) -> Array:
     combine = _INTEGER_KINDS.get(kind)
     if combine is None:
-        raise ValueError(f"reduction '{kind}' has no meaning that could be run")
+        raise ValueError(f"reduction '{kind}' is not supported")
     width = integer_width(value_type) or 1
     read = unsigned if is_unsigned(value_type) else signed
     total = read(arrays[0], width)
@@ -94,7 +95,7 @@ def _reduced_integers(arrays: Sequence[Array], kind: ReductionKind, value_type: 
 def _reduced_floats(arrays: Sequence[Array], kind: ReductionKind) -> Array:
     combine = _FLOAT_KINDS.get(kind)
     if combine is None:
-        raise ValueError(f"reduction '{kind}' has no meaning on floats that could be run")
+        raise ValueError(f"reduction '{kind}' is not supported on floats")
     dtype = arrays[0].dtype
     wide = np.dtype(np.float32) if is_narrow_float(dtype) else dtype
     total = arrays[0].astype(wide, copy=False)

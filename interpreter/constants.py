@@ -47,13 +47,13 @@ def constant_array(op: Operation, value: Attribute | None) -> Array:
         raise OperationError(op, str(error)) from error
     if isinstance(value, NamedParameter):
         raise OperationError(op, f"reads the parameter {value}, whose contents are not given")
-    raise OperationError(op, f"has a value that is no number or array of numbers: {value}")
+    raise OperationError(op, f"has a value that is not a number or an array of numbers: {value}")
 
 
 def _shape(op: Operation, value_type: Attribute) -> tuple[int, ...]:
     shape = static_shape(value_type)
     if shape is None or min(shape, default=0) < 0:
-        raise OperationError(op, f"has a constant of type {value_type}, whose sizes must be known")
+        raise OperationError(op, f"has a constant of type {value_type}, expected static sizes")
     check_countable(op, shape)
     return shape
 
@@ -87,7 +87,7 @@ def _resource(op: Operation, value: DenseResourceAttr) -> Array:
     storage = Builtin.get_interface(OpAsmDialectInterface)
     found = storage.lookup(key) if storage is not None else None
     if not found:
-        raise OperationError(op, f"refers to the resource '{key}', whose data is not there")
+        raise OperationError(op, f"refers to the resource '{key}', which has no data")
     try:
         # The first four bytes of an MLIR resource blob hold the alignment of its data.
         blob = bytes.fromhex(found.removeprefix("0x"))

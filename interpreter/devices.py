@@ -131,7 +131,7 @@ class DeviceBindings:
             case DeviceFallbackAttr(device=SymbolRefAttr() as other):
                 device = other.root_reference.data
                 if device in self.others:
-                    raise MissingDevice(f"device @{device} is that of other processes")
+                    raise MissingDevice(f"device @{device} belongs to other processes")
                 return self.bound(device, definition)
             case DeviceTargetAttr() | DeviceAliasAttr():
                 return self._of_kind(name, value)
@@ -240,6 +240,6 @@ def check_access(op: Operation, resource: Resource, here: str | None) -> None:
     if here is not None and resource.owner is not None and resource.owner != here:
         raise OperationError(
             op,
-            f"runs on device {here} and touches a resource of device {resource.owner}: it has to"
-            " be transferred first",
+            f"runs on device {here}, but accesses a resource of device {resource.owner}: transfer "
+            "it first",
         )

@@ -32,7 +32,9 @@ def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), _, sizes = operand_groups(op, operands)
     shape = filled_shape(op, op.results[0].type, sizes)
     if np.size(source) != int(np.prod(shape, dtype=np.int64)):
-        raise OperationError(op, f"reshapes {shape_text(np.shape(source))} to {shape_text(shape)}")
+        raise OperationError(
+            op, f"cannot reshape {shape_text(np.shape(source))} to {shape_text(shape)}"
+        )
     return (np.reshape(source, shape),)
 
 
@@ -42,7 +44,7 @@ def _tie_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     shape = filled_shape(op, op.results[0].type, sizes)
     if np.shape(source) != shape:
         raise OperationError(
-            op, f"says that {shape_text(np.shape(source))} has shape {shape_text(shape)}"
+            op, f"expects shape {shape_text(shape)}, found {shape_text(np.shape(source))}"
         )
     return (source,)
 
@@ -54,7 +56,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     expected = filled_shape(op, op.results[0].type, sizes)
     if shape != expected:
         raise OperationError(
-            op, f"takes a part of shape {shape_text(shape)} as {shape_text(expected)}"
+            op, f"takes a slice of shape {shape_text(shape)}, expected shape {shape_text(expected)}"
         )
     return (np.array(np.asarray(source)[_part(op, np.shape(source), starts, shape)]),)
 
@@ -73,8 +75,8 @@ def _part(
     if not len(shape) == len(starts) == len(sizes):
         raise OperationError(
             op,
-            f"has {len(starts)} start indices and a part of shape {shape_text(sizes)} in"
-            f" {shape_text(shape)}",
+            f"has {len(starts)} start indices and a slice of shape {shape_text(sizes)} in a "
+            f"tensor of shape {shape_text(shape)}",
         )
     return slice_of(op, shape, [int(each) for each in starts], sizes, (1,) * len(shape))
 
@@ -103,4 +105,6 @@ def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     try:
         return (reinterpreted(np.asarray(source), source_type, result_type).reshape(shape),)
     except ValueError as error:
-        raise OperationError(op, f"cannot see {source_type} as {result_type}: {error}") from error
+        raise OperationError(
+            op, f"cannot bitcast {source_type} to {result_type}: {error}"
+        ) from error

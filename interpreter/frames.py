@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import UnsupportedType, Value, shape_fits, shape_text
+from ..runtime.abi.arrays import Array, UnsupportedType, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape
 from ..sharding.grid import Grid
 from .registry import (
@@ -84,10 +84,14 @@ class Exit:
 
 
 class Program:
-    """A module that is run: its symbol tables and the plans of its blocks. All devices share it."""
+    """A module that is run: its symbol tables and the plans of its blocks. All devices share it.
+
+    `constants` holds the values of scalar constants that ran: loops ask for them at each iteration.
+    """
 
     def __init__(self, module: ModuleOp) -> None:
         self.module = module
+        self.constants: dict[Operation, Array] = {}
         self._plans: dict[Block, Plan] = {}
         self._symbols: dict[Operation, dict[str, Operation]] = {}
 
@@ -238,7 +242,7 @@ def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None
 def _region_runner(step: Step) -> RegionRunner:
     if step.run_regions is None:
         raise OperationError(
-            step.operation, "is unknown: the interpreter does not know what it means"
+            step.operation, "is an unknown operation, which the interpreter does not support"
         )
     return step.run_regions
 

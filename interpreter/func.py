@@ -56,7 +56,9 @@ def check_depth(call: Operation, callee: str, depth: int) -> None:
     """Raise OperationError if a call is nested in `depth` others and that is too deep."""
     if depth >= MAXIMAL_DEPTH:
         raise OperationError(
-            call, f"is a call {MAXIMAL_DEPTH} deep: does @{callee} recurse without end?"
+            call,
+            f"exceeds the depth of {MAXIMAL_DEPTH} nested calls: does @{callee} recurse without "
+            "end?",
         )
 
 

@@ -54,7 +54,7 @@ class GlobalValues:
         Raises InputError if the grid has dynamic extents or more than `MAX_DEVICES` devices.
         """
         if not grid.is_static:
-            raise InputError(f"grid @{grid.name} has extents that the run must give")
+            raise InputError(f"grid @{grid.name} has dynamic extents: give its shape to the run")
         self._count = grid.device_count()
         if self._count > MAX_DEVICES:
             raise InputError(

@@ -32,21 +32,23 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     tensor = required(op, "target_encoding")
     array = imported_array(op, view, tensor, dims)
     if element_code(view.element) != element_code(element_type(tensor)):
-        raise OperationError(op, f"imports elements of type {view.element} as {tensor}")
+        raise OperationError(op, f"imports elements of type {view.element}, expected {tensor}")
     return (array,)
 
 
 def imported_array(op: Operation, view: Value, tensor: Attribute, dims: Sequence[Value]) -> Array:
     """Return the array of a buffer view that is imported as a tensor of a type.
 
-    Raises OperationError if it is no buffer view, or has another shape.
+    Raises OperationError if it is not a buffer view, or has another shape.
     """
     if not isinstance(view, BufferView):
-        raise OperationError(op, "imports what is no buffer view")
+        raise OperationError(op, "imports a value that is not a buffer view")
     shape = filled_shape(op, tensor, dims)
     if view.array.shape != shape:
         raise OperationError(
-            op, f"imports {shape_text(view.array.shape)} as a tensor of {shape_text(shape)}"
+            op,
+            f"imports a buffer view of shape {shape_text(view.array.shape)}, expected shape "
+            f"{shape_text(shape)}",
         )
     return view.array
 
@@ -61,7 +63,9 @@ def _dim(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     shape: tuple[int, ...] = operands[0].array.shape
     index = integer(op, "index")
     if index >= len(shape):
-        raise OperationError(op, f"asks for dimension {index} of {shape_text(shape)}")
+        raise OperationError(
+            op, f"queries dimension {index} of a buffer view of shape {shape_text(shape)}"
+        )
     return (np.int64(shape[index]),)
 
 

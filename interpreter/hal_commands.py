@@ -58,7 +58,7 @@ class Buffer:
     def all(self, op: Operation) -> Bytes:
         """Return all bytes. Raises OperationError if they have been deallocated."""
         if self.contents is None:
-            raise OperationError(op, "touches a buffer that has been given back to its queue")
+            raise OperationError(op, "accesses a buffer that has been returned to its queue")
         return self.contents
 
     def part(self, op: Operation, start: Value, length: Value) -> Bytes:
@@ -201,12 +201,12 @@ def _create(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     found = (one for one in ELEMENTS if element_code(one) == int(code))
     element = next(found, None)
     if element is None:
-        raise OperationError(op, f"has elements of type {int(code):#x}, which is none known here")
+        raise OperationError(op, f"has elements of unknown type {int(code):#x}")
     extents = tuple(int(size) for size in shape)
     data = buffer.part(op, offset, length)
     count = int(np.prod(extents, dtype=np.int64))
     if -(-count * element_named(element).storage_bits // 8) > data.size:
-        raise OperationError(op, f"shows {count} elements of {element} in {data.size} bytes")
+        raise OperationError(op, f"expects {count} elements of {element}, found {data.size} bytes")
     array = from_bytes(data, element_named(element), dtype_of(element), count)
     return (BufferView(array.reshape(extents), element),)
 
@@ -262,7 +262,7 @@ def named(op: Operation, buffer: Value, table: Table) -> Buffer:
     if isinstance(buffer, Buffer):
         return buffer
     if not 0 <= int(buffer) < len(table):
-        raise OperationError(op, f"uses buffer {int(buffer)} of {len(table)}")
+        raise OperationError(op, f"uses buffer #{int(buffer)}, but only {len(table)} are given")
     return table[int(buffer)]
 
 
@@ -289,7 +289,9 @@ def _fill(op: Operation, ends: Sequence[Value], table: Table) -> None:
     data = pattern_bytes(op, len(op.operands) - 1, pattern)
     part = named(op, buffer, table).part(op, offset, length)
     if part.size % data.size:
-        raise OperationError(op, f"writes a pattern of {data.size} bytes to {part.size} bytes")
+        raise OperationError(
+            op, f"fills {part.size} bytes with a pattern of {data.size} bytes, expected a multiple"
+        )
     part[:] = np.tile(data, part.size // data.size)
 
 

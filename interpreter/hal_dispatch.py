@@ -77,7 +77,9 @@ def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     given: Interface = frame.process.memory[_INTERFACE]
     number = integer(op, "ordinal")
     if number >= len(given.constants):
-        raise OperationError(op, f"loads constant {number} of {len(given.constants)}")
+        raise OperationError(
+            op, f"loads constant #{number}, but only {len(given.constants)} are given"
+        )
     return (given.constants[number],)
 
 
@@ -87,5 +89,7 @@ def _subspan(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     given: Interface = frame.process.memory[_INTERFACE]
     number = integer(op, "binding")
     if number >= len(given.bindings):
-        raise OperationError(op, f"uses binding {number} of {len(given.bindings)}")
+        raise OperationError(
+            op, f"uses binding #{number}, but only {len(given.bindings)} are given"
+        )
     return (bound_tensor(op, given.bindings[number], offset[0] if offset else 0, dims),)

@@ -59,7 +59,7 @@ def _function(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     program = frame.process.program
     export = program.lookup(op, "::".join(names))
     if not isinstance(export, ExecutableExportOp):
-        raise OperationError(op, f"asks for the function @{'::'.join(names)}, which is not defined")
+        raise OperationError(op, f"looks up the function @{'::'.join(names)}, which is not defined")
     known: list[Operation] = frame.process.memory.setdefault(_KERNELS, [])
     if export not in known:
         known.append(export)

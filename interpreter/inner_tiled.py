@@ -46,7 +46,10 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         letters.append(outer + INNER[index])
         for letter, extent in zip(outer, array.shape, strict=False):
             if extents.setdefault(letter, extent) != extent:
-                raise OperationError(op, f"has {extents[letter]} and {extent} tiles along one loop")
+                raise OperationError(
+                    op,
+                    f"has operands with {extents[letter]} and with {extent} tiles along one loop",
+                )
     left, right, start = tiles
     left, right = (
         _numbers(one, type_)
@@ -72,7 +75,7 @@ def _instruction(op: InnerTiledOp) -> TiledGpuInstruction | TiledCpuInstruction:
         found = TiledGpuInstruction.parse(text.data) if isinstance(text, StringAttr) else None
     if found is None or len(op.operands) != 3 or op.permutations is not None:
         raise OperationError(
-            op, f"has no meaning here: no product by an instruction that is known, {op.kind}"
+            op, f"is not supported: expected a product by a known instruction, found {op.kind}"
         )
     types = tuple(element_of(cast(Tensor, operand.type)).name for operand in op.operands)
     if types != (expected := tuple(one.name.lstrip("su") for one in found.instruction.types)):

@@ -103,8 +103,8 @@ def _async_dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> R
             if (start, end) != (0, value.size):
                 raise OperationError(
                     op,
-                    f"gives its kernel bytes {start} to {end} of a resource of {value.size}: only"
-                    " whole resources can be run",
+                    f"passes bytes {start} to {end} of a resource of {value.size} bytes to its "
+                    "kernel: only whole resources are supported",
                 )
     return (yield _dispatch(op, workload, values, sizes, frame))
 
@@ -167,7 +167,7 @@ def _entry_name(op: Operation) -> str:
         else []
     )
     if not names:
-        raise OperationError(op, "names no kernel to run")
+        raise OperationError(op, "does not name a kernel")
     return "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
 
 
@@ -214,7 +214,7 @@ def run_kernel(
     entry = body.blocks[0]
     if len(entry.args) != len(arguments):
         raise OperationError(
-            op, f"gives its kernel {len(arguments)} values, but it takes {len(entry.args)}"
+            op, f"passes {len(arguments)} values to its kernel, which takes {len(entry.args)}"
         )
     count = count if asks_for_workgroup(body) else None
     groups = yield workgroup_count(count, workload, frame)
@@ -262,7 +262,7 @@ def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Va
     type_ = op.results[0].type
     tensor = type_.encoded_tensor() if isinstance(type_, DispatchTensor) else None
     if not isinstance(binding, Binding) or tensor is None:
-        raise OperationError(op, f"binds {type_}: only tensors can be run")
+        raise OperationError(op, f"binds {type_}, expected a tensor")
     check_offset(op, int(offset), binding.resource.size)
     shape = filled_shape(op, tensor, dims)
     return ByteSlot(binding, int(offset), tensor, dims, shape)
@@ -271,7 +271,7 @@ def bound_tensor(op: Operation, binding: Value, offset: Value, dims: Sequence[Va
 def check_offset(op: Operation, offset: int, size: int) -> None:
     """Raise OperationError if a tensor starts outside of the bytes of its binding."""
     if not 0 <= offset <= size:
-        raise OperationError(op, f"starts at byte {offset} of a resource of {size}")
+        raise OperationError(op, f"starts at byte {offset} of a resource of {size} bytes")
 
 
 @impl("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")
@@ -315,7 +315,7 @@ def as_part(op: Operation, value: Array, sizes: tuple[int, ...]) -> Array:
 
 def _bound(op: Operation, value: Value) -> BoundTensor:
     if not isinstance(value, BoundTensor):
-        raise OperationError(op, "accesses what is no dispatch tensor")
+        raise OperationError(op, "accesses a value that is not a dispatch tensor")
     return value
 
 

@@ -37,7 +37,7 @@ _LOOP_NESTS = (
 def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     nest = structured_view(op)
     if nest is None:
-        raise OperationError(op, "has no meaning: its maps, types or body do not fit together")
+        raise OperationError(op, "has indexing maps, types or a body that do not fit together")
     results: list[Array] = yield run_structured(nest, operands, frame)
     if op.results:
         return results
@@ -54,7 +54,7 @@ def _loop_nest(op: Operation, operands: Sequence[Value], frame: Frame) -> Routin
 def _index(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     dimension = integer(op, "dim")
     if not frame.points or dimension >= len(frame.points[-1]):
-        raise OperationError(op, f"asks for loop {dimension} outside of such a loop")
+        raise OperationError(op, f"queries the index of loop {dimension} outside of such a loop")
     return (np.int64(frame.points[-1][dimension]),)
 
 
@@ -119,7 +119,9 @@ def _full_shape(
     for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
         full[axis] = counts[axis] * tile
     if any(extent > room for extent, room in zip(shape, full, strict=True)):
-        raise OperationError(op, f"packs {shape_text(shape)} into only {shape_text(tuple(full))}")
+        raise OperationError(
+            op, f"packs {shape_text(shape)} into {shape_text(tuple(full))}, which is too small"
+        )
     if tuple(full) != shape and not is_padded:
         raise OperationError(
             op, f"packs {shape_text(shape)} into {shape_text(tuple(full))} without a padding value"
@@ -149,7 +151,7 @@ def unpacked_shape(
     """
     if shape[len(target) :] != tiles:
         raise OperationError(
-            op, f"unpacks tiles of {shape_text(shape[len(target) :])}, not {shape_text(tiles)}"
+            op, f"unpacks tiles of {shape_text(shape[len(target) :])}, expected {shape_text(tiles)}"
         )
     whole = _outer_counts(shape[: len(target)], integers(op, "outer_dims_perm"))
     for axis, tile in zip(integers(op, "inner_dims_pos"), tiles, strict=True):
@@ -169,7 +171,7 @@ def tile_sizes(op: Operation, dynamic: Sequence[Value]) -> tuple[int, ...]:
     tiles = mixed(op, "static_inner_tiles", dynamic)
     wrong = next((tile for tile in tiles if tile <= 0), None)
     if wrong is not None:
-        raise OperationError(op, f"has tiles of {wrong} elements, which must be positive")
+        raise OperationError(op, f"has tiles of {wrong} elements, expected a positive number")
     return tiles
 
 
@@ -226,5 +228,5 @@ def _from_tiles(
             order.append(rank + position)
             shape[-1] *= tiles[position]
     if prod(shape) != array.size:
-        raise ValueError(f"{array.shape} does not hold {shape}")
+        raise ValueError(f"{array.shape} and {shape} have different numbers of elements")
     return np.transpose(array, order).reshape(shape)

@@ -85,7 +85,7 @@ def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         "IRFFT": fft.irfftn,
     }
     if kind not in functions:
-        raise OperationError(op, f"is a transform of no known kind: {found}")
+        raise OperationError(op, f"is a transform of unknown kind: {found}")
     array: Any = np.asarray(operands[0])
     if array.size == 0:
         return (_zeros(op.results[0], array.shape[: array.ndim - len(length)]),)

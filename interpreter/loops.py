@@ -98,7 +98,7 @@ def evaluate(
     if isinstance(expression, AffineSymExpr):
         return symbols[expression.position]
     if not isinstance(expression, AffineBinaryOpExpr):
-        raise ValueError(f"{expression} is no affine expression")
+        raise ValueError(f"{expression} is not an affine expression")
     left = evaluate(expression.lhs, dimensions, symbols)
     right = evaluate(expression.rhs, dimensions, symbols)
     match expression.kind:
@@ -152,12 +152,14 @@ def loop_extents(
             known = extents[result.position]
             if known is not None and known != extent:
                 raise OperationError(
-                    op, f"has loop d{result.position} run to {known} and to {extent}"
+                    op,
+                    f"has operands with the extents {known} and {extent} of loop "
+                    f"d{result.position}",
                 )
             extents[result.position] = extent
     unknown = next((loop for loop, extent in enumerate(extents) if extent is None), None)
     if unknown is not None:
-        raise OperationError(op, f"has no operand that tells how far loop d{unknown} runs")
+        raise OperationError(op, f"has no operand that determines the extent of loop d{unknown}")
     return tuple(extent for extent in extents if extent is not None)
 
 
@@ -222,9 +224,11 @@ def _gathered(op: Operation, array: Array, indexing_map: AffineMap, extents: Ext
 def check_indices(op: Operation, indices: Sequence[Value], shape: tuple[int, ...]) -> None:
     """Raise OperationError if an index is out of bounds for an array of this shape."""
     if len(indices) != len(shape):
-        raise OperationError(op, f"gives {len(indices)} indices for shape {shape_text(shape)}")
+        raise OperationError(op, f"has {len(indices)} indices for shape {shape_text(shape)}")
     for axis, (index, extent) in enumerate(zip(indices, shape, strict=True)):
         array = np.asarray(index)
+        if array.ndim == 0 and 0 <= int(array) < extent:
+            continue
         wrong = (array < 0) | (array >= extent)
         if wrong.any():
             raise OperationError(op, index_message(int(array[wrong].flat[0]), axis, extent))

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from ..ir.attribute_access import operation_name
 from ..runtime.abi.arrays import Array, Value, is_narrow_float
 from ..runtime.abi.values import signed, unsigned
-from .arith import rounded, width_of, wrapped
+from .arith import maximum, minimum, rounded, width_of, wrapped
 from .frames import Frame
 from .registry import Results, impl
 
@@ -89,7 +89,7 @@ def _fused_multiply_add(left: Array, right: Array, addend: Array) -> Array:
 
 
 def _clamp(value: Array, low: Array, high: Array) -> Array:
-    return np.minimum(np.maximum(value, low), high)
+    return minimum(maximum(value, low), high)
 
 
 _FUNCTIONS: dict[str, Callable[..., Array]] = {

@@ -89,7 +89,9 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _check_alive(op, source, frame)
     _check_alive(op, target, frame)
     if source.shape != target.shape:
-        raise OperationError(op, f"copies {shape_text(source.shape)} to {shape_text(target.shape)}")
+        raise OperationError(
+            op, f"copies shape {shape_text(source.shape)} to shape {shape_text(target.shape)}"
+        )
     target[...] = source
     return ()
 
@@ -136,7 +138,9 @@ def _reassociate(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         view.shape = tuple(shape)
     except (AttributeError, ValueError) as error:
         raise OperationError(
-            op, f"cannot see memory of shape {shape_text(source.shape)} as {tuple(shape)}"
+            op,
+            f"cannot reinterpret memory of shape {shape_text(source.shape)} as shape "
+            f"{tuple(shape)}",
         ) from error
     return (view,)
 

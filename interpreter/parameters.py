@@ -91,7 +91,7 @@ def _text(operation: Operation, value: SSAValue) -> str:
     found = maker.properties.get("value") if isinstance(maker, Operation) else None
     if not isinstance(found, StringAttr):
         raise OperationError(
-            operation, "reads a parameter whose name is known at run time only: expected a constant"
+            operation, "reads a parameter whose name is only known at run time, expected a constant"
         )
     return found.data
 
@@ -111,7 +111,9 @@ def contents_read(op: Operation, offsets: Sequence[Value], lengths: Sequence[Val
         data = np.frombuffer(each.data.data, np.uint8)
         first, last = int(offset), int(offset) + int(length)
         if not 0 <= first <= last <= data.size:
-            raise OperationError(op, f"reads bytes {first} to {last} of a parameter of {data.size}")
+            raise OperationError(
+                op, f"reads bytes {first} to {last} of a parameter of {data.size} bytes"
+            )
         parts.append(data[first:last].copy())
     return parts
 
@@ -122,7 +124,7 @@ def _constant(op: Operation, value: NamedParameter, parameters: Parameters) -> A
     found = _parameter(op, scope, key, parameters)
     type_, shape = value.type, static_shape(value.type)
     if not isinstance(type_, TensorType) or shape is None or any(size < 0 for size in shape):
-        raise OperationError(op, f"reads a parameter as {type_}: it must be a tensor of known size")
+        raise OperationError(op, f"reads a parameter as {type_}, expected a tensor of static shape")
     tensor = cast(Tensor, type_)
     try:
         array = _array(found, tensor, shape)

@@ -34,7 +34,7 @@ def _for(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     _check_step(op, step)
     counter_type = op.operands[0].type
     if flag(op, "unsignedCmp"):
-        raise OperationError(op, "compares its bounds unsigned, which cannot be run")
+        raise OperationError(op, "has an unsigned comparison of its bounds, which is not supported")
     values: Sequence[Value] = carried
     for index in range(int(low), int(high), int(step)):
         counter = wrapped(np.asarray(index, np.int64), counter_type)
@@ -47,7 +47,7 @@ def _check_step(op: Operation, *steps: Value) -> None:
     """Raise OperationError for a step that would never reach the end."""
     wrong = next((int(step) for step in steps if step <= 0), None)
     if wrong is not None:
-        raise OperationError(op, f"has step {wrong}, which must be positive")
+        raise OperationError(op, f"has step {wrong}, expected a positive number")
 
 
 @impl_with_regions("scf.while")

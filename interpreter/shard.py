@@ -41,7 +41,7 @@ from .frames import Frame, Process
 from .registry import Results, Routine, impl, impl_with_regions
 from .spmd import Combine, Receive, Rendezvous, Send
 
-NO_GRID = "needs the devices of a grid, but the program runs on one device alone"
+NO_GRID = "needs the devices of a grid, but the program runs on a single device"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def resolve_grid(op: Operation, process: Process) -> Grid:
     if not fits:
         raise OperationError(
             op,
-            f"is on grid @{name} of shape {shape_text(extents)}, which the running grid of shape"
-            f" {running.shape} does not fit",
+            f"is on grid @{name} of shape {shape_text(extents)}, which does not match the running "
+            f"grid of shape {running.shape}",
         )
     return Grid(name, running.shape)
 
@@ -116,7 +116,7 @@ def _grid_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     axes = axes_on(op, grid, "axes") or tuple(range(grid.rank))
     extents = [grid.shape[axis] for axis in axes]
     if None in extents:
-        raise OperationError(op, f"asks for an extent of @{grid.name} that the run does not give")
+        raise OperationError(op, f"queries an extent of @{grid.name}, which is unknown in this run")
     return [np.int64(extent or 0) for extent in extents]
 
 
@@ -140,7 +140,7 @@ def _neighbors(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     coordinates = [int(operand) for operand in operands]
     if len(coordinates) != grid.rank:
         raise OperationError(
-            op, f"gives {len(coordinates)} coordinates on a grid of rank {grid.rank}"
+            op, f"has {len(coordinates)} coordinates on a grid of rank {grid.rank}"
         )
     axes = axes_on(op, grid, "split_axes")
     here = grid.linear_index(coordinates, axes)
@@ -190,7 +190,7 @@ def _shard_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         raise OperationError(op, "needs a sharding whose definition is known")
     grid = sharding.grid
     if len(device) != grid.rank:
-        raise OperationError(op, f"gives {len(device)} coordinates on a grid of rank {grid.rank}")
+        raise OperationError(op, f"has {len(device)} coordinates on a grid of rank {grid.rank}")
     results: list[int] = []
     offset = 0
     halo = 0
@@ -371,7 +371,7 @@ def shift_neighbour(
     """
     axis = integer(op, "shift_axis")
     if axis not in axes:
-        raise OperationError(op, f"shifts along axis {axis}, which is none of {list(axes)}")
+        raise OperationError(op, f"shifts along axis {axis}, expected one of {list(axes)}")
     extents = [grid.shape[each] or 0 for each in axes]
     place = axes.index(axis)
     there = [int(number) for number in np.unravel_index(position, extents)]
@@ -411,7 +411,11 @@ def halo_exchanges(
     sizes = mixed(op, "static_halo_sizes", dynamic)
     split = [(d, axes) for d, axes in enumerate(integer_lists(op, "split_axes")) if axes]
     if len(sizes) != 2 * len(split):
-        raise OperationError(op, f"has {len(sizes)} halo sizes for {len(split)} split dimensions")
+        raise OperationError(
+            op,
+            f"expects {2 * len(split)} halo sizes for {len(split)} split dimensions, found "
+            f"{len(sizes)}",
+        )
     pairs = zip(sizes[::2], sizes[1::2], strict=True)
     return [(*each, pair) for each, pair in zip(split, pairs, strict=True)][::-1]
 

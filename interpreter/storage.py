@@ -81,7 +81,7 @@ def fresh(size: int, owner: str | None) -> Resource:
 def bytes_between(op: Operation, contents: Bytes, first: int, last: int) -> Bytes:
     """Return bytes `first` to `last`. Raises OperationError if they are out of bounds."""
     if not 0 <= first <= last <= contents.size:
-        raise OperationError(op, f"touches bytes {first} to {last} of {contents.size}")
+        raise OperationError(op, f"accesses bytes {first} to {last} of {contents.size}")
     return contents[first:last]
 
 
@@ -152,7 +152,7 @@ def read_tensor(
 def ranked(op: Operation, type_: Attribute) -> Tensor:
     """Return a type as a ranked tensor type. Raises OperationError for other types."""
     if not isinstance(type_, TensorType):
-        raise OperationError(op, f"keeps {type_} in a resource: only tensors can be run")
+        raise OperationError(op, f"stores {type_} in a resource, expected a tensor")
     return cast(Tensor, type_)
 
 
@@ -262,7 +262,7 @@ def _read_unresolved(
 ) -> Array:
     if resource.unresolved_tensor is None:
         raise OperationError(
-            op, f"reads {tensor}, whose layout is not resolved, from a resource of mere bytes"
+            op, f"reads {tensor}, whose layout is not resolved, from a resource of plain bytes"
         )
     written = resource.written_type
     if written is not None and written.encoding != tensor.encoding:

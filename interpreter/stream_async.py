@@ -58,7 +58,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     check_access(op, source, here)
     part = byte_range(op, source, start, end)
     if part.size != int(size):
-        raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)}")
+        raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)} bytes")
     return (Resource(part.copy(), here if here is not None else source.owner),)
 
 
@@ -92,7 +92,9 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     result, part = _writable(op, target, start, end)
     taken = byte_range(op, source, source_start, source_end)
     if not part.size == taken.size == int(length):
-        raise OperationError(op, f"copies {taken.size} bytes to {part.size}, not {int(length)}")
+        raise OperationError(
+            op, f"copies {taken.size} bytes to {part.size} bytes, expected {int(length)}"
+        )
     part[:] = taken
     return (result,)
 
@@ -184,7 +186,7 @@ def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame
     """
     room, data = resource_size(op, size), constant_bytes(op, value)
     if data.size > room:
-        raise OperationError(op, f"keeps {data.size} bytes in a resource of {room} bytes")
+        raise OperationError(op, f"stores {data.size} bytes in a resource of {room} bytes")
     contents = np.full(room, FRESH_BYTE, np.uint8)
     contents[: data.size] = data
     return Resource(contents, device_of(op, frame))
@@ -193,20 +195,20 @@ def constant_resource(op: Operation, value: Attribute, size: Value, frame: Frame
 def check_filled(op: Operation, size: int, length: int) -> None:
     """Raise OperationError if the range and the length of a fill differ."""
     if size != length:
-        raise OperationError(op, f"fills {size} bytes, not {length}")
+        raise OperationError(op, f"fills {size} bytes, expected {length}")
 
 
 def expect_size(op: Operation, found: int, size: Value) -> None:
     """Raise OperationError if the size of a resource differs from its size operand."""
     if found != int(size):
-        raise OperationError(op, f"takes a resource of {found} bytes for {int(size)}")
+        raise OperationError(op, f"takes a resource of {found} bytes, expected {int(size)}")
 
 
 def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
     """Return bytes `start` to `end`. Raises OperationError if out of bounds or not laid out."""
     if resource.unresolved_tensor is not None:
         raise OperationError(
-            op, f"touches bytes of {resource.written_type}, whose layout is not resolved"
+            op, f"accesses bytes of {resource.written_type}, whose layout is not resolved"
         )
     return bytes_between(op, resource.contents, int(start), int(end))
 
@@ -228,6 +230,6 @@ def repeated(op: Operation, pattern: Bytes, size: int) -> Bytes:
     """Repeat a pattern to `size` bytes. Raises OperationError if `size` is not a multiple."""
     if size % pattern.size:
         raise OperationError(
-            op, f"writes a pattern of {pattern.size} bytes over and over to {size} bytes"
+            op, f"fills {size} bytes with a pattern of {pattern.size} bytes, expected a multiple"
         )
     return np.tile(pattern, size // pattern.size)

@@ -184,7 +184,7 @@ def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine
     if len(types) != len(bindings) + len(uniform):
         raise OperationError(
             op,
-            f"gives its kernel {len(bindings) + len(uniform)} values, but it takes {len(types)}",
+            f"passes {len(bindings) + len(uniform)} values to its kernel, which takes {len(types)}",
         )
     given = [next(of_kinds[not isinstance(type_, BindingType)]) for type_ in types]
     yield run_kernel(op, function.regions[0], count, workload, given, frame)

@@ -40,7 +40,7 @@ def filled_shape(op: Operation, value_type: Attribute, sizes: Sequence[Value]) -
             continue
         size = next(rest, None)
         if size is None:
-            raise OperationError(op, f"needs a size for each ? of {value_type}")
+            raise OperationError(op, f"expects a size for each ? of {value_type}")
         # Only here is a size fetched that is a tensor on a device.
         number = int(size)
         if number < 0:
@@ -57,7 +57,7 @@ def check_countable(op: Operation, shape: tuple[int, ...]) -> None:
     """
     if prod(extent for extent in shape if extent) > MOST_ELEMENTS:
         raise OperationError(
-            op, f"has a result of shape {shape_text(shape)}, which no memory can hold"
+            op, f"has a result of shape {shape_text(shape)}, which is too large for memory"
         )
 
 
@@ -295,7 +295,7 @@ def reshaped(op: Operation, shape: tuple[int, ...], extents: Value) -> tuple[int
     found = tuple(int(extent) for extent in extents)
     if prod(found) != prod(shape) or any(extent < 0 for extent in found):
         text = "x".join(map(str, found))
-        raise OperationError(op, f"reshapes {shape_text(shape)} to {text}")
+        raise OperationError(op, f"cannot reshape {shape_text(shape)} to {text}")
     return found
 
 
@@ -314,7 +314,9 @@ def concatenated_shape(
     for shape in shapes:
         if shape[:axis] + shape[axis + 1 :] != first[:axis] + first[axis + 1 :]:
             raise OperationError(
-                op, f"joins {shape_text(first)} and {shape_text(shape)} along dimension {axis}"
+                op,
+                f"cannot concatenate {shape_text(first)} and {shape_text(shape)} along dimension "
+                f"{axis}",
             )
     return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
 
@@ -408,7 +410,7 @@ def _scatter(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not flag(op, "unique") and len(set(zip(*(part.flat for part in picked), strict=True))) < (
         picked[0].size if picked else 0
     ):
-        raise OperationError(op, "writes an element twice, and is not the unique kind")
+        raise OperationError(op, "writes an element twice, expected unique coordinates")
     np.transpose(result, order)[picked] = source.reshape(indices.shape[:-1] + rest)
     return (result,)
 

@@ -55,7 +55,7 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Array]] = {
 @impl(*(f"tosa.{name}" for name in _FLOAT_UNARY))
 def _float_unary(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if np.asarray(operands[0]).dtype.kind in "biu":
-        raise OperationError(op, "is on integers, which only a table could define")
+        raise OperationError(op, "is not defined on integers")
     return (apply_float(_FLOAT_UNARY[operation_name(op).removeprefix("tosa.")], operands[0]),)
 
 
@@ -196,7 +196,7 @@ def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> N
     """Raise OperationError if an operand of this shape does not have exactly one element."""
     if prod(shape) != 1:
         raise OperationError(
-            op, f"has operand #{position} of {shape_phrase(shape)}, which must have one element"
+            op, f"has operand #{position} of {shape_phrase(shape)}, expected one element"
         )
 
 
@@ -321,7 +321,7 @@ def _apply_scale(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         raise OperationError(op, "has a negative multiplier")
     bound = np.int64(1) << (amount - 1)
     if ((value < -bound) | (value >= bound)).any():
-        raise OperationError(op, "has a value that does not fit in as many bits as are shifted out")
+        raise OperationError(op, "has a value that does not fit in the bits that are shifted out")
     return (wrapped(_scaled(op, value, factor, amount), op.results[0].type),)
 
 
@@ -425,7 +425,7 @@ def product_shape(op: Operation, left: tuple[int, ...], right: tuple[int, ...]) 
     Raises OperationError if operands do not fit.
     """
     if left[0] != right[0] or left[2] != right[1]:
-        raise OperationError(op, f"multiplies {shape_text(left)} by {shape_text(right)}")
+        raise OperationError(op, f"cannot multiply {shape_text(left)} by {shape_text(right)}")
     return (*left[:2], right[2])
 
 

@@ -47,7 +47,7 @@ def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -
     Raises OperationError.
     """
     if len(widths) != 2 * len(shape) or min(widths, default=0) < 0:
-        raise OperationError(op, f"pads {shape_text(shape)} by {list(widths)}")
+        raise OperationError(op, f"cannot pad {shape_text(shape)} by {list(widths)}")
     padded = tuple(
         low + extent + high
         for extent, low, high in zip(shape, widths[::2], widths[1::2], strict=True)
@@ -71,7 +71,7 @@ def reshaped(op: Operation, shape: tuple[int, ...], wanted: Sequence[int]) -> tu
     found = [prod(shape) // rest if extent == -1 and rest else extent for extent in wanted]
     if prod(found) != prod(shape) or min(found, default=0) < 0:
         text = "x".join(map(str, wanted))
-        raise OperationError(op, f"reshapes {shape_text(shape)} to {text}")
+        raise OperationError(op, f"cannot reshape {shape_text(shape)} to {text}")
     return tuple(found)
 
 
@@ -119,7 +119,7 @@ def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of a `tosa.tile`. Raises OperationError."""
     if len(multiples) != len(shape) or min(multiples, default=0) < 0:
-        raise OperationError(op, f"repeats {shape_text(shape)} by {list(multiples)}")
+        raise OperationError(op, f"cannot repeat {shape_text(shape)} by {list(multiples)}")
     tiled = tuple(extent * times for extent, times in zip(shape, multiples, strict=True))
     check_countable(op, tiled)
     return tiled
@@ -137,10 +137,10 @@ def transposed_shape(
 ) -> tuple[int, ...]:
     """Return the shape of a `tosa.transpose`.
 
-    Raises OperationError if `order` is no permutation.
+    Raises OperationError if `order` is not a permutation.
     """
     if sorted(order) != list(range(len(shape))):
-        raise OperationError(op, f"permutes {len(shape)} dimensions by {list(order)}")
+        raise OperationError(op, f"cannot permute {len(shape)} dimensions by {list(order)}")
     return tuple(shape[axis] for axis in order)
 
 
@@ -214,7 +214,7 @@ def _slice_shape(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
     shape, start, size = operands
     first, count = int(np.asarray(start).reshape(())), int(np.asarray(size).reshape(()))
     if first < 0 or count < 0 or first + count > len(shape):
-        raise OperationError(op, f"takes {count} numbers from {first} of {len(shape)}")
+        raise OperationError(op, f"takes {count} numbers from number {first} of {len(shape)}")
     return (np.asarray(shape)[first : first + count],)
 
 

@@ -52,7 +52,7 @@ def _switch(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _align(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value, alignment = (np.asarray(operand) for operand in operands)
     if np.any(alignment <= 0):
-        raise OperationError(op, f"aligns to {int(alignment)}, which must be positive")
+        raise OperationError(op, f"aligns to {int(alignment)}, expected a positive number")
     return (np.asarray(-(-value // alignment) * alignment),)
 
 

@@ -153,8 +153,8 @@ def _check_sizes(
         if sizes[name] > MAX_OPERATIONS:
             raise OperationError(
                 functions[name],
-                f"becomes {sizes[name]} operations with those of the functions that it calls; "
-                f"at most {MAX_OPERATIONS} are inlined",
+                f"would have {sizes[name]} operations after inlining, expected at most "
+                f"{MAX_OPERATIONS}",
             )
 
 
@@ -198,7 +198,7 @@ def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
         return (_inline_blocks(call, body),)
     end = entry.last_op
     if call.parent is None or end is None:
-        raise OperationError(call, "calls a function without an end")
+        raise OperationError(call, "calls a function without a terminator")
     results: list[SSAValue] = list(end.operands)
     end.detach()
     end.erase()

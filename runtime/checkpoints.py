@@ -156,7 +156,9 @@ class Checkpoints:
             except (DamagedFile, OSError) as error:
                 problem = problem or error
         if problem is not None:
-            raise CheckpointError(f"'{self._folder}' has no whole checkpoint: the last {problem}")
+            raise CheckpointError(
+                f"'{self._folder}' has no complete checkpoint: the last {problem}"
+            )
         return None
 
     def _read(self, folder: Path, step: int) -> Checkpoint:
@@ -165,7 +167,7 @@ class Checkpoints:
         except FileNotFoundError as problem:
             raise DamagedFile(f"has no {MANIFEST}") from problem
         except (ValueError, RecursionError) as problem:
-            raise DamagedFile(f"has a manifest that is no JSON: {problem}") from problem
+            raise DamagedFile(f"has a manifest that is not JSON: {problem}") from problem
         manifest = Fields(data, "manifest")
         manifest["version"].integer(VERSION, VERSION)
         manifest["step"].integer(step, step)
@@ -279,7 +281,7 @@ def _read_part(
         raise DamagedFile(f"has {found} bytes in '{path.name}', expected {expected}")
     with open(path, "rb") as file:
         if _digest(file) != digest.text():
-            raise DamagedFile(f"has another checksum of '{path.name}' than its manifest")
+            raise DamagedFile(f"has '{path.name}', whose checksum differs from the manifest")
     return tuple(intervals), path
 
 

@@ -81,7 +81,7 @@ def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
     if collective.kind == HALO:
         return _halo_moves(collective, sender, receiver)
     if collective.reduces:
-        raise ValueError(f"{collective.kind} reduces what is sent")
+        raise ValueError(f"{collective.kind} reduces data, expected only moves")
     if root is not None and root != (receiver if collective.joins else sender):
         return ()
     if collective.kind == PERMUTE:

@@ -38,8 +38,8 @@ def state_size(function: Steppable) -> int:
     if not count:
         shown = [str(kinds[0]) if kinds else "nothing" for kinds in (arguments, results)]
         raise InputError(
-            f"@{function.name} maps no state to a state: its first argument is {shown[0]}, its"
-            f" first result {shown[1]}, and they must be of one type"
+            f"@{function.name} has a first argument of type {shown[0]} and a first result of type "
+            f"{shown[1]}, expected the same type"
         )
     return count
 
@@ -71,8 +71,8 @@ def run_repeatedly(
         done = last.step
         if done > steps:
             raise CheckpointError(
-                f"the checkpoint is after step {done}, and {steps} are wanted: steps are counted"
-                " from the beginning, so ask for more, or for another folder"
+                f"the checkpoint is after step {done}, but {steps} are requested: steps are "
+                "counted from the beginning, so request more or use another folder"
             )
         arguments[:count] = resume(last, types, function.place)
     results = list(arguments[:count])

@@ -32,13 +32,15 @@ class Direction(Flag):
 class TensorSide:
     """One operand or result of an operation, as the input of a step.
 
-    `open_dimensions[d]` says whether propagation may add axes to dimension `d`.
+    `open_dimensions[d]` says whether propagation may add axes to dimension `d`. The `replicated`
+    axes split no dimension.
     """
 
     factors: TensorFactors
     axes: DimensionAxes
     open_dimensions: tuple[bool, ...]
     is_result: bool
+    replicated: Axes = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class _Side:
         self.side = side
         self.projection: Projection = project(side.factors, side.axes, rule, extents)
         self.axes: list[Axes | None] = list(self.projection.axes)
+        self.barred = {*side.replicated, *rule.reserved}
         self.open = {
             factor
             for factors, is_open in zip(side.factors, side.open_dimensions, strict=True)
@@ -71,8 +74,11 @@ class _Side:
         return self.axes[factor] is not None
 
     def taken(self, factor: int) -> set[int]:
-        """Return the axes that the tensor uses along other factors, added ones included."""
-        used = set(self.projection.overflow)
+        """Return the axes that a factor may not take.
+
+        The tensor uses them along other factors, added ones included, or is replicated along them.
+        """
+        used = {*self.projection.overflow, *self.barred}
         for other, axes in enumerate(self.axes):
             if other != factor and axes:
                 used.update(axes)

@@ -107,7 +107,7 @@ class FactorRule:
 
     `operands` and `results` have one entry per SSA operand and result; the entry of a value that is
     not a ranked tensor is empty. `windows` describes the reads along permutation factors, as far as
-    they are known.
+    they are known. No factor is split along the `reserved` axes of the grid.
 
     Raises ValueError if a dimension refers to a factor that is not listed.
     """
@@ -116,6 +116,7 @@ class FactorRule:
     operands: tuple[TensorFactors, ...]
     results: tuple[TensorFactors, ...]
     windows: tuple[Window, ...] = ()
+    reserved: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         for tensor in (*self.operands, *self.results):

@@ -104,7 +104,7 @@ def annotated_op_sharding(
     """Return the sharding on which all tensors agree; `None` if there is a choice to make.
 
     There is a choice if a result has no sharding, two tensors split a factor differently, a factor
-    cannot be split as requested, or a split uses one of the `reserved` axes.
+    cannot be split as requested, or a split uses a `reserved` axis of the call or the rule.
     """
     splits = FactorSplits(rule, operands, results, grid)
     found: dict[int, Axes] = {}
@@ -122,6 +122,7 @@ def annotated_op_sharding(
             return None
     assignment = tuple(found.get(factor, ()) for factor in range(len(rule.factors)))
     used = [axis for axes in assignment for axis in axes]
+    reserved |= rule.reserved
     if len(set(used)) < len(used) or not reserved.isdisjoint(used):
         return None
     if not all(splits.can_split(factor, axes) for factor, axes in enumerate(assignment)):
@@ -139,9 +140,11 @@ def choose_op_sharding(
 ) -> FactorSharding:
     """Return the best assignment of grid axes to the factors of a rule.
 
-    No factor is split along `reserved` axes. Raises ValueError if no assignment is possible.
+    No factor is split along `reserved` axes, those of the rule included. Raises ValueError if no
+    assignment is possible.
     """
     splits = FactorSplits(rule, operands, results, grid)
+    reserved |= rule.reserved
     proposals = _proposals(splits)
     if preference.move_axes:
         _propose_moved_axes(splits, proposals)

@@ -21,7 +21,7 @@ from enum import IntEnum
 
 from .factor_propagation import Direction, StepResult, TensorSide, propagate_step
 from .factors import FactorKind, FactorRule
-from .sharding import DimensionAxes, is_finer_split
+from .sharding import Axes, DimensionAxes, is_finer_split
 
 
 class Stage(IntEnum):
@@ -82,6 +82,8 @@ class TensorNode:
     open_dimensions: tuple[bool, ...]
     priorities: tuple[int, ...] = ()
     origins: list[Origin] = field(default_factory=list["Origin"])
+    replicated: Axes = ()
+    """Axes that split no dimension, open or not."""
 
     @staticmethod
     def unknown(rank: int) -> TensorNode:
@@ -121,6 +123,14 @@ def directions_of(
             direction |= Direction.BACKWARD if one_way else Direction.BOTH
         result.append(direction & allowed)
     return tuple(result)
+
+
+_State = tuple[DimensionAxes, tuple[bool, ...], Axes]
+"""What a step reads of a tensor: its axes, open dimensions, and replicated axes."""
+
+
+def _state(tensor: TensorNode) -> _State:
+    return tensor.axes, tensor.open_dimensions, tensor.replicated
 
 
 _Step = tuple[StepResult, bool]
@@ -236,7 +246,7 @@ class Propagation:
         node, tensors = self._operations[index], self._tensors
         state = tuple(
             [
-                None if slot is None else (tensors[slot].axes, tensors[slot].open_dimensions)
+                None if slot is None else _state(tensors[slot])
                 for slot in (*node.operands, *node.results)
             ]
         )
@@ -273,13 +283,13 @@ class Propagation:
     def _compute(
         self,
         node: OperationNode,
-        state: Sequence[tuple[DimensionAxes, tuple[bool, ...]] | None],
+        state: Sequence[_State | None],
         directions: Sequence[Direction],
         aggressive: bool,
     ) -> _Step:
         factors = (*node.rule.operands, *node.rule.results)
         sides = [
-            TensorSide(factors[i], each[0], each[1], i >= len(node.operands))
+            TensorSide(factors[i], each[0], each[1], i >= len(node.operands), each[2])
             for i, each in enumerate(state)
             if each is not None
         ]

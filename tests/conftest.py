@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -22,6 +23,17 @@ def _no_other_compilers() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel_compilation, "MIN_MODULES", sys.maxsize)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_are_not_ignored() -> Iterator[None]:
+    """A shell without job control starts what it runs in the background with SIGINT ignored, which
+    Python and all processes of the tests would inherit: they would never end."""
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True, scope="module")

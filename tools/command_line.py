@@ -118,7 +118,7 @@ def option_hint(name: str | None, table: type[Any]) -> str:
     """Return a hint for an unknown pass in a pipeline if an option has its name."""
     if name is None or name not in _fields(table):
         return ""
-    return f"; --{name} is an option, which stands beside the passes: -p ... --{name}"
+    return f"; --{name} is an option, not a pass: write it beside the pipeline, -p ... --{name}"
 
 
 def parse_arguments(

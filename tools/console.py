@@ -89,6 +89,6 @@ def fault_text(tool: str, fault: Exception) -> str:
     if function is not None:
         return f"{tool}: in {function}: {exception_text(fault)}; --debug shows where\n"
     return (
-        f"{tool}: internal error: this is a fault of {tool}, not of the program "
+        f"{tool}: internal error: this is a bug in {tool}, not in the program "
         f"({type(fault).__name__}: {fault}); --debug shows where\n"
     )

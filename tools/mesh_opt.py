@@ -55,7 +55,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         message = problem.message + option_hint(problem.unknown_pass, Options)
         stderr.write(render(error(message, position), [source]))
     except MemoryError:
-        stderr.write("mesh-opt: the program needs more memory than there is\n")
+        stderr.write("mesh-opt: out of memory\n")
     except Exception as fault:
         if is_for_console(fault):
             raise
@@ -99,7 +99,7 @@ def _steps(options: Options, whole: Source, passes: PassTable) -> tuple[Step, ..
 
         stored = stored_pipeline(whole.content)
         if stored is None:
-            raise UsageError(f"'{options.input}' stores no pipeline to run")
+            raise UsageError(f"'{options.input}' does not contain a pipeline to run")
         pipelines.append(stored)
     if len(pipelines) + bool(options.pass_flags) > 1:
         raise UsageError("passes are given in more than one way: use one pipeline")

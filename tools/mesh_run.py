@@ -438,7 +438,8 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
         raise UsageError(f"--check={options.check}: {problem.args[0]}") from problem
     if list(map(str, original.argument_types)) != list(map(str, function.argument_types)):
         raise UsageError(
-            f"--check={options.check}: @{function.name} takes other inputs than the program run"
+            f"--check={options.check}: @{function.name} takes different inputs from the program "
+            "that is run"
         )
     return original
 
@@ -451,7 +452,7 @@ def _run_per_device(
     from .run.value_text import format_result
 
     if function.grid is None:
-        raise UsageError(f"--per-device: @{function.name} runs on one device alone")
+        raise UsageError(f"--per-device: @{function.name} runs on a single device")
     program = function.program
     types = plain_types(result_types(function.operation))
     with program.located():

@@ -69,11 +69,11 @@ class PluginContext(Context):
 
 
 def load_dialects(context: Context, names: Sequence[str]) -> None:
-    """Load the dialects named `module:NAME`. Raises UsageError for a name that is no dialect."""
+    """Load the dialects named `module:NAME`. Raises UsageError for a name that is not a dialect."""
     for name in names:
         dialect = _named(name, "--load-dialect-plugin")
         if not isinstance(dialect, Dialect):
-            raise UsageError(f"--load-dialect-plugin: '{name}' is no Dialect")
+            raise UsageError(f"--load-dialect-plugin: '{name}' is not a Dialect")
         if dialect.name in context.registered_dialect_names:
             raise UsageError(f"--load-dialect-plugin: there is a dialect '{dialect.name}' already")
         context.load_dialect(dialect)
@@ -83,7 +83,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     """Return the passes that the arguments load, by name.
 
     Pass names must be known before the other arguments are parsed. Raises UsageError for a name
-    that is no pass.
+    that is not a pass.
     """
     option = "--load-pass-plugin"
     given = [word for word in arguments if word.startswith(f"{option}=")]
@@ -91,7 +91,7 @@ def loaded_passes(arguments: Sequence[str]) -> dict[str, Factory]:
     for name in (word.partition("=")[2] for word in given):
         pass_type = _named(name, option)
         if not isinstance(pass_type, type) or not issubclass(pass_type, ModulePass):
-            raise UsageError(f"{option}: '{name}' is no subclass of ModulePass")
+            raise UsageError(f"{option}: '{name}' is not a subclass of ModulePass")
         found[pass_type.name] = lambda pass_type=pass_type: pass_type
     return found
 
@@ -156,7 +156,7 @@ def universes() -> tuple[Universe, ...]:
         universe = _load(entry)
         if not isinstance(universe, Universe):
             raise UsageError(
-                f"entry point '{entry.name}' of {UNIVERSES}, '{entry.value}', is no Universe"
+                f"entry point '{entry.name}' of {UNIVERSES}, '{entry.value}', is not a Universe"
             )
         found.append(universe)
     return tuple(found)

@@ -47,7 +47,7 @@ def wanted_categories(listed: Sequence[str], filters: Mapping[str, str | None]) 
             try:
                 expression = re.compile(pattern)
             except re.error as problem:
-                what = f"'{pattern}' is no regular expression: {problem}"
+                what = f"'{pattern}' is not a valid regular expression: {problem}"
                 raise UsageError(f"--remarks-{name}: {what}") from problem
             found += [one for one in _categories_of(name) if expression.search(one)]
     return tuple(dict.fromkeys(found))

@@ -180,7 +180,7 @@ def _python(
     bound: BoundTensor,
     tensor: HostTensor,
 ) -> None:
-    why = f"no kernel lays {bound.type} out in bytes"
+    why = f"kernels do not support the layout of {bound.type} in bytes"
     lowering.program.interpreted.setdefault(op, why)
     number = lowering.program.python(name, function)
     words = (bound.contents.address, tensor.address, *dynamic_words(bound.shape))
@@ -248,7 +248,7 @@ def copy_part(
             data[...] = own
         return ()
 
-    why = "no kernel copies a part of a tensor in a binding"
+    why = "kernels do not support slices of tensors in bindings"
     lowering.program.interpreted.setdefault(op, why)
     words = dynamic_words((*whole.shape, *part.words))
     number = lowering.program.python("part", copy)

@@ -28,7 +28,7 @@ def _view(lowering: FunctionLowering, op: Operation) -> HostView:
     found = lowering.value(op.operands[0])
     if isinstance(found, HostView):
         return found
-    raise NotLowered(op, "takes what is no buffer view")
+    raise NotLowered(op, "takes a value that is not a buffer view")
 
 
 @lowers("hal.buffer_view.dim")
@@ -36,7 +36,7 @@ def _dimension(lowering: FunctionLowering, op: Operation) -> None:
     index = getattr(getattr(attribute(op, "index"), "value", None), "data", 0)
     shape = _view(lowering, op).tensor.shape
     if index >= len(shape):
-        raise NotLowered(op, f"asks for dimension {index} of {len(shape)}")
+        raise NotLowered(op, f"queries dimension {index} of a buffer view of rank {len(shape)}")
     lowering.bind(op.results[0], shape[index])
 
 
@@ -49,9 +49,7 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
 
     def check(numbers: RegisterValues) -> None:
         rank = len(shape)
-        array = np.lib.stride_tricks.as_strided(
-            np.empty(1, view.tensor.dtype), tuple(numbers[:rank]), (0,) * rank
-        )
+        array = np.broadcast_to(np.empty((), view.tensor.dtype), tuple(numbers[:rank]))
         expected, others = numbers[rank:-2], numbers[-2:]
         words = [np.int64(number) for number in (*others, *expected)]
         if entry is not None and entry.execute is not None:
@@ -75,8 +73,8 @@ def _import(lowering: FunctionLowering, op: Operation) -> None:
         if numbers[:rank] != numbers[rank:]:
             raise OperationError(
                 op,
-                f"imports {shape_text(tuple(numbers[:rank]))} as a tensor of"
-                f" {shape_text(tuple(numbers[rank:]))}",
+                f"imports a buffer view of shape {shape_text(tuple(numbers[:rank]))}, expected "
+                f"shape {shape_text(tuple(numbers[rank:]))}",
             )
 
     rules = same_sizes(len(shape)) if len(shape) == len(given.shape) else None

@@ -102,7 +102,9 @@ def _meet(
 def _reduction(op: Operation, element: Element) -> ReductionKind:
     reduction = reduction_kind(op)
     if combiner(reduction, element) is None:
-        raise OperationError(op, f"has reduction '{reduction}', which {element.name} does not have")
+        raise OperationError(
+            op, f"has reduction '{reduction}', which is not supported for {element.name}"
+        )
     return reduction
 
 

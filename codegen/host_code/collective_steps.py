@@ -95,7 +95,7 @@ def _contents(lowering: FunctionLowering, op: Operation) -> list[HostValue]:
         raise NotLowered(op, NO_GRID)
     contents = [lowering.value(operand) for operand in op.operands]
     if not isinstance(contents[0], HostTensor):
-        raise NotLowered(op, "sends what is no tensor, which has no host code")
+        raise NotLowered(op, "sends a value that is not a tensor, which has no host code")
     return contents
 
 

@@ -146,7 +146,7 @@ def _check_step(lowering: FunctionLowering, op: Operation, step: IndexOrInt) -> 
     """Fail at run time if a step is not positive."""
     if isinstance(step, Register) or step <= 0:
         wrong = lowering.failure_label(
-            op, lambda numbers: f"has step {numbers[0]}, which must be positive", [step]
+            op, lambda numbers: f"has step {numbers[0]}, expected a positive number", [step]
         )
         lowering.builder.jump_unless(lowering.builder.compare("sgt", step, 0), wrong)
 
@@ -157,7 +157,9 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     low, high, step = (lowering.number(each) for each in op.operands[:3])
     _check_step(lowering, op, step)
     if flag(op, "unsignedCmp"):
-        lowering.fail(op, lambda _: "compares its bounds unsigned, which cannot be run")
+        lowering.fail(
+            op, lambda _: "has an unsigned comparison of its bounds, which is not supported"
+        )
     carried = registers_for(lowering, op, op.operands[3:])
     # The bounds may be arguments of an enclosing loop, whose registers change.
     index = builder.register()
@@ -378,7 +380,7 @@ def _call_indirect(lowering: FunctionLowering, op: Operation) -> None:
     function = builder.hold(lowering.number(op.operands[0]))
     arguments = op.operands[1:]
     if any(passed_type(each, op) != each.type for each in (*arguments, *op.results)):
-        raise NotLowered(op, "passes buffer views to what function it is known at run time only")
+        raise NotLowered(op, "passes buffer views to a function that is only known at run time")
     _emit_call(lowering, op, arguments, lambda: builder.emit("call_register", function, 0))
 
 

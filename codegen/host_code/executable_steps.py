@@ -75,7 +75,9 @@ def _dispatch(lowering: FunctionLowering, op: Operation) -> None:
     body = function.regions[0]
     entry = body.blocks[0]
     if len(entry.args) != len(given) or len(body.blocks) > 1:
-        raise NotLowered(op, f"gives its kernel {len(given)} values")
+        raise NotLowered(
+            op, f"passes {len(given)} values to its kernel, which takes {len(entry.args)}"
+        )
     count(lowering, here, DISPATCHES, 1)
     borrowed = [_borrowed(each) for each in given]
     outer = lowering.fresh, lowering.tied, lowering.program.current_device
@@ -191,7 +193,7 @@ def _subspan(lowering: FunctionLowering, op: Operation) -> None:
     kind = op.results[0].type
     tensor = getattr(kind, "encoded_tensor", lambda: None)()
     if tensor is None:
-        raise NotLowered(op, f"binds {kind}: only tensors can be run")
+        raise NotLowered(op, f"binds {kind}, expected a tensor")
     at_start = SizeRules(((Word(0), 0),), (Word(1),))
     lowering.check(op, [offset, binding.size], lambda found: check_offset(op, *found), at_start)
     part = byte_range(lowering, op, binding, offset, binding.size)
@@ -203,7 +205,7 @@ def _bound(lowering: FunctionLowering, op: Operation, position: int) -> BoundTen
     found = lowering.value(op.operands[position])
     if isinstance(found, BoundTensor):
         return found
-    raise NotLowered(op, "accesses what is no dispatch tensor")
+    raise NotLowered(op, "accesses a value that is not a dispatch tensor")
 
 
 def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: int) -> Part:
@@ -214,7 +216,7 @@ def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: 
         for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
     ]
     if any(len(each) != len(bound.shape) for each in lists):
-        raise NotLowered(op, f"accesses a part of other dimensions than those of {bound.type}")
+        raise NotLowered(op, f"accesses a slice whose rank differs from that of {bound.type}")
     part = Part(*lists)
     check_part(lowering, op, bound, part)
     return part

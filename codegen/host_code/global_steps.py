@@ -51,7 +51,7 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
     builder, kind = lowering.builder, op.operands[0].type
     first = _place(lowering, op, kind)
     if first is None:
-        raise NotLowered(op, "stores to a global that no function stores to")
+        raise NotLowered(op, "stores to a global without storage")
     words = flatten(lowering.acquire(op.operands[0]), kind, op)
     addresses = _addresses(lowering, first, len(words))
     if _has_block(kind, op):

@@ -128,7 +128,7 @@ def _address(lowering: FunctionLowering, each: Bound, bound: Mapping[Bound, Memo
     if isinstance(found, Register):
         # The element is in the low bytes of the register.
         return lowering.builder.compute("address", found)
-    raise ValueError("a kernel is bound to what is no memory")
+    raise ValueError("a kernel is bound to a value without memory")
 
 
 def _constant(

@@ -102,7 +102,11 @@ def _known_objects(
         elif isinstance(content, int):
             frame.values[value] = scalar_of(content, element_dtype(value.type, op))
         else:
-            raise NotLowered(op, "makes what is no number from what is known at run time only")
+            raise NotLowered(
+                op,
+                "computes a value other than a number from operands that are only known at run "
+                "time",
+            )
     for result, content in zip(op.results, _execute(op, frame), strict=True):
         lowering.bind(result, HostObject(content))
 
@@ -169,7 +173,7 @@ def _execute(op: Operation, frame: Frame) -> Sequence[Value]:
     if entry is not None and entry.execute is not None:
         return run_implementation(op, entry.execute, operands, frame)
     if entry is None or entry.run_regions is None:
-        raise OperationError(op, "cannot be run_implementation")
+        raise OperationError(op, "cannot be executed")
     (results,) = run_lockstep([frame.process.run(entry.run_regions(op, operands, frame))], op)
     return results.values if isinstance(results, Exit) else results
 

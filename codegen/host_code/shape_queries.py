@@ -95,7 +95,7 @@ class ShapeQuery:
             self.result_shapes(numbers)
         except OperationError as error:
             return error
-        raise ValueError(f"{self.operation.name} was refused, and nothing is wrong with its sizes")
+        raise ValueError(f"{self.operation.name} failed, but its sizes are valid")
 
 
 def _take(numbers: Iterator[int], count: int) -> Sizes:
@@ -123,5 +123,5 @@ def list_length(operation: Operation, position: int) -> int | None:
     kind = operation.operands[1].type
     length = kind.get_shape()[0] if isinstance(kind, TensorType) else -1
     if length < 0:
-        raise NotLowered(operation, "has a shape of open length, which has no host code")
+        raise NotLowered(operation, "has a shape of dynamic length, which has no host code")
     return length

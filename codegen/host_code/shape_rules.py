@@ -22,6 +22,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
+from ..kernels.fourier import FOURIER
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS
@@ -78,7 +79,7 @@ class ShapeResolver:
             return (rule(self, operation),)
         if name == "scf.for":
             return self.shapes(operation.operands[3:])
-        if name in FACTORIZATIONS:
+        if name in FACTORIZATIONS or name == FOURIER:
             # Their kernels are for known sizes.
             return [shape_of(each) for each in operation.results]
         view = structured_view(operation)
@@ -91,7 +92,7 @@ class ShapeResolver:
             shapes = self.shapes(tensors) or [()]
             check_equal_shapes(operation, shapes)
             return [shapes[0]] * len(operation.results)
-        raise OperationError(operation, "has a result whose shape the native backend cannot tell")
+        raise OperationError(operation, "has a result whose shape the native backend cannot infer")
 
     def numbers(self, values: Sequence[SSAValue]) -> list[int]:
         """Return the values of indices."""

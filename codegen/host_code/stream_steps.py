@@ -41,7 +41,7 @@ def resource_of(lowering: FunctionLowering, op: Operation, position: int) -> Hos
     found = lowering.value(op.operands[position])
     if isinstance(found, HostResource):
         return found
-    raise NotLowered(op, "takes what is no resource")
+    raise NotLowered(op, "takes a value that is not a resource")
 
 
 def check_owner(lowering: FunctionLowering, op: Operation, value: HostResource, here: int) -> None:
@@ -55,8 +55,8 @@ def check_owner(lowering: FunctionLowering, op: Operation, value: HostResource, 
         if owner not in (0, here):
             raise OperationError(
                 op,
-                f"runs on device {names[here]} and touches a resource of device {names[owner]}:"
-                " it has to be transferred first",
+                f"runs on device {names[here]}, but accesses a resource of device {names[owner]}: "
+                "transfer it first",
             )
 
     if value.owner not in (0, here):
@@ -96,7 +96,7 @@ def byte_range(
     def check(numbers: RegisterValues) -> None:
         first, last, size = numbers
         if not 0 <= first <= last <= size:
-            raise OperationError(op, f"touches bytes {first} to {last} of {size}")
+            raise OperationError(op, f"accesses bytes {first} to {last} of {size}")
 
     lowering.check(op, [start, end, value.size], check, PART_OF_BYTES)
     builder = lowering.builder
@@ -107,7 +107,7 @@ def byte_range(
 def writable_resource(lowering: FunctionLowering, op: Operation, position: int) -> HostResource:
     """Return a writable copy of an operand, in place if nothing else reads the operand.
 
-    Raises NotLowered if it is no resource.
+    Raises NotLowered if it is not a resource.
     """
     builder = lowering.builder
     value, operand = resource_of(lowering, op, position), op.operands[position]
@@ -163,7 +163,9 @@ def _same_bytes(lowering: FunctionLowering, op: Operation) -> None:
 
     def check(numbers: RegisterValues) -> None:
         if numbers[0] != numbers[1]:
-            raise OperationError(op, f"takes a resource of {numbers[0]} bytes for {numbers[1]}")
+            raise OperationError(
+                op, f"takes a resource of {numbers[0]} bytes, expected {numbers[1]}"
+            )
 
     if size != source.size:
         lowering.check(op, [source.size, size], check, same_sizes(1))
@@ -179,7 +181,9 @@ def _slice(lowering: FunctionLowering, op: Operation) -> None:
 
     def check(numbers: RegisterValues) -> None:
         if numbers[0] != numbers[1]:
-            raise OperationError(op, f"slices {numbers[0]} bytes into a resource of {numbers[1]}")
+            raise OperationError(
+                op, f"slices {numbers[0]} bytes into a resource of {numbers[1]} bytes"
+            )
 
     lowering.check(op, [part.size, size], check, same_sizes(1))
     lowering.bind_alias(op, part)
@@ -212,7 +216,7 @@ def _write_pattern(
     known = value if isinstance(value, int) else 0
     data = to_bytes(scalar_of(known, scalar_dtype(kind)).reshape(1), element_named(kind))
     if isinstance(value, Register) and data.size != scalar_dtype(kind).itemsize:
-        raise NotLowered(op, "writes a pattern that is not stored as it is computed")
+        raise NotLowered(op, "writes a pattern with different forms in memory and in registers")
     pattern = value
     if isinstance(value, int):
         pattern = int.from_bytes(data.tobytes(), "little", signed=True)
@@ -221,7 +225,8 @@ def _write_pattern(
         if numbers[0] % data.size:
             raise OperationError(
                 op,
-                f"writes a pattern of {data.size} bytes over and over to {numbers[0]} bytes",
+                f"fills {numbers[0]} bytes with a pattern of {data.size} bytes, expected a "
+                "multiple",
             )
 
     rest = builder.modulo(target.size, data.size)
@@ -247,7 +252,7 @@ def _copy(lowering: FunctionLowering, op: Operation) -> None:
     def check(numbers: RegisterValues) -> None:
         taken, to, wanted = numbers
         if not taken == to == wanted:
-            raise OperationError(op, f"copies {taken} bytes to {to}, not {wanted}")
+            raise OperationError(op, f"copies {taken} bytes to {to} bytes, expected {wanted}")
 
     subtract = lowering.builder.subtract
     sizes = [subtract(source_end, source_start), subtract(end, start), length]
@@ -339,7 +344,7 @@ def _stored_dtype(op: Operation, kind: Attribute) -> np.dtype[Any]:
     """Return an element's dtype. Raises NotLowered if it is stored in another number of bytes."""
     dtype = element_dtype(kind, op)
     if -(-element_named(kind).storage_bits // 8) != dtype.itemsize:
-        raise NotLowered(op, "is of an element that is not stored as it is computed")
+        raise NotLowered(op, "has elements with different forms in memory and in registers")
     return dtype
 
 

@@ -105,7 +105,7 @@ def element_address(
     builder = lowering.builder
     indices = [lowering.number(each) for each in operands]
     if len(indices) != len(tensor.shape):
-        raise NotLowered(op, f"gives {len(indices)} indices, and the rank is {len(tensor.shape)}")
+        raise NotLowered(op, f"has {len(indices)} indices for rank {len(tensor.shape)}")
     sizes, rank = tensor.shape, len(indices)
 
     def message(numbers: RegisterValues) -> str:

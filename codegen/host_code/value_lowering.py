@@ -84,18 +84,18 @@ class ValueLowering:
         return HostTensor(self.builder.constant(address), None, array.shape, dtype)
 
     def number(self, value: SSAValue) -> IndexOrInt:
-        """Return a number. Raises NotLowered if the value is no number."""
+        """Return a number. Raises NotLowered if the value is not a number."""
         found = self.value(value)
         if isinstance(found, int | Register):
             return found
-        raise NotLowered(maker_of(value), "needs a number, and has none")
+        raise NotLowered(maker_of(value), "is used as a number, but has no number")
 
     def tensor(self, value: SSAValue) -> HostTensor:
         """Return a tensor in memory. Raises NotLowered if the value is none."""
         found = self.value(value)
         if isinstance(found, HostTensor):
             return found
-        raise NotLowered(maker_of(value), "needs a tensor, and has none")
+        raise NotLowered(maker_of(value), "is used as a tensor, but has no tensor")
 
     def shape(self, value: SSAValue) -> Shape:
         """Return the shape of a tensor, which may be fused into a kernel and have no memory."""
@@ -238,7 +238,7 @@ class ValueLowering:
             if constant_attribute(operand) is not None:
                 continue
             if op.name in SIZE_LIST_OPERATIONS and position == 1:
-                raise NotLowered(op, "takes a list of sizes that is not known")
+                raise NotLowered(op, "takes an unknown list of sizes")
             length = list_length(op, position)
             if length is not None:
                 query.add_list(operand, self._elements(operand, length))
@@ -249,7 +249,7 @@ class ValueLowering:
     def _constant_array(self, value: SSAValue) -> Array:
         owner = value.owner
         if not isinstance(owner, Operation) or constant_attribute(value) is None:
-            raise NotLowered(maker_of(value), "is read as a list of sizes, and is not known")
+            raise NotLowered(maker_of(value), "is used as a list of sizes, but is not known")
         return self.program.array(owner)[0]
 
     def _elements(self, value: SSAValue, count: int) -> list[IndexOrInt]:

@@ -150,7 +150,7 @@ def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
     except UnsupportedType as error:
         raise NotLowered(op, str(error)) from error
     if not isinstance(value_type, TensorType) and dtype.itemsize > 8:
-        raise NotLowered(op, f"has a number of type {value_type}, which fits no register")
+        raise NotLowered(op, f"has a number of type {value_type}, which does not fit in a register")
     return dtype
 
 
@@ -163,7 +163,7 @@ def passed_type(value: SSAValue, op: Operation) -> Attribute:
         return value.type
     found = tensor_type_of(value)
     if found.name == BUFFER_VIEW:
-        raise NotLowered(op, "passes a buffer view, of which it is not known what tensor it shows")
+        raise NotLowered(op, "passes a buffer view of an unknown tensor type")
     return found
 
 
@@ -191,7 +191,7 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
         shape = type_shape(value_type, op) or ()
         pairs = zip(value.shape, shape, strict=True)
         if any(known >= 0 and known != size for size, known in pairs):
-            raise NotLowered(op, f"passes a buffer view that may show no {value_type}")
+            raise NotLowered(op, f"passes a buffer view that may not have type {value_type}")
     if isinstance(value, HostTensor):
         shape = type_shape(value_type, op) or ()
         sizes = [size for size, known in zip(value.shape, shape, strict=True) if known < 0]
@@ -200,7 +200,7 @@ def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[Inde
         return [value.address, 0 if value.block is None else value.block, value.size, value.owner]
     if isinstance(value, int | Register):
         return [value]
-    raise NotLowered(op, "passes a value that is no number, which has no host code")
+    raise NotLowered(op, "passes a value that is not a number, which has no host code")
 
 
 def received(words: Sequence[Register], value: SSAValue, op: Operation) -> HostValue:

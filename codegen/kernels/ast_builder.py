@@ -12,10 +12,10 @@ from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import ExitStack, contextmanager
 from math import isfinite
 
-from ...ir.index_folding import FoldingIndices
+from ...ir.index_folding import COMPARISONS, FoldingIndices
 from ...runtime.abi.elements import Element
-from . import intervals
 from .intervals import Interval
+from .linear_terms import Linear
 
 Term = str | int
 """The name of a variable in the generated code, or an integer known at compile time."""
@@ -48,11 +48,17 @@ FLOAT_NAMES = {
 """The names that generated code may use for floats without a literal."""
 
 
+MIN_PERIOD = 16
+"""The least indices between two that a division splits at."""
+
+
 class AstBuilder(FoldingIndices[str]):
     """The body of a function that is being written."""
 
     def __init__(self) -> None:
         self.body: list[ast.stmt] = []
+        self.splits: set[int] = set()
+        """The values of the bounded index at which conditions and quotients change."""
         self.primitives: set[str] = set()
         """The names of the primitives that the code calls."""
         self._blocks: list[list[ast.stmt]] = [self.body]
@@ -108,6 +114,15 @@ class AstBuilder(FoldingIndices[str]):
                 [],
             )
         )
+
+    @contextmanager
+    def loop_unless_one(self, size: int) -> Generator[Term]:
+        """Write a loop over `range(size)`, or no loop for size 1; yield its index."""
+        if size == 1:
+            yield 0
+            return
+        with self.loop(0, size) as index:
+            yield index
 
     @contextmanager
     def loops(self, sizes: Sequence[Term]) -> Generator[tuple[Term, ...]]:
@@ -167,31 +182,85 @@ class AstBuilder(FoldingIndices[str]):
         self.remember(key, name)
         return name
 
-    def bound(self, name: Term, low: Term, high: Term) -> None:
-        """Record that `low <= name < high` in the current block."""
-        if isinstance(low, int) and isinstance(high, int):
-            self.remember(("range", name), Interval(low, high - 1))
+    def bound(self, index: Term, low: Term, high: Term) -> None:
+        """Record that an index takes the values `low <= index < high` in the current block.
 
-    def _range(self, term: Term) -> Interval | None:
-        found = Interval(term, term) if isinstance(term, int) else self.recall(("range", term))
-        return found if isinstance(found, Interval) else None
+        Terms that are linear in it are compared and divided while they are written, if all values
+        agree. `splits` collects where they do not.
+        """
+        if isinstance(low, int) and isinstance(high, int) and low < high:
+            self._know(index, Linear(str(index), Interval(low, high - 1)))
+
+    def _know(self, term: Term, linear: Linear | None) -> Term:
+        if isinstance(term, str) and linear is not None:
+            self.remember(("linear", term), linear)
+        return term
+
+    def _linear(self, term: Term) -> Linear | None:
+        found = self.recall(("linear", term))
+        return found if isinstance(found, Linear) else None
+
+    def _difference(self, left: Term, right: Term) -> Linear | None:
+        first, second = self._linear(left), self._linear(right)
+        if first is not None and second is not None:
+            return first.minus(second)
+        if first is not None and isinstance(right, int):
+            return first.plus(-right)
+        if second is not None and isinstance(left, int):
+            return second.times(-1).plus(left)
+        return None
+
+    def add(self, left: Term, right: Term) -> Term:
+        """Return `left + right`."""
+        known, number = (left, right) if isinstance(right, int) else (right, left)
+        linear = self._linear(known) if isinstance(number, int) else None
+        result = super().add(left, right)
+        return self._know(result, linear.plus(int(number)) if linear else None)
 
     def subtract(self, left: Term, right: Term) -> Term:
         """Return `left - right`."""
-        result = super().subtract(left, right)
-        first, second = self._range(left), self._range(right)
-        if first is not None and second is not None:
-            self.remember(("range", result), intervals.subtract(first, second))
-        return result
+        return self._know(super().subtract(left, right), self._difference(left, right))
+
+    def multiply(self, left: Term, right: Term) -> Term:
+        """Return `left * right`."""
+        known, number = (left, right) if isinstance(right, int) else (right, left)
+        linear = self._linear(known) if isinstance(number, int) else None
+        result = super().multiply(left, right)
+        return self._know(result, linear.times(int(number)) if linear else None)
+
+    def _quotient(self, left: Term, right: Term) -> int | None:
+        """Return `floor(left / right)` if it is the same for all values of the bounded index."""
+        linear = self._linear(left)
+        if linear is None or not isinstance(right, int) or right <= 0:
+            return None
+        quotients = linear.quotients(right)
+        if len(quotients) == 1:
+            return quotients[0]
+        if right >= MIN_PERIOD * abs(linear.factor):
+            self.splits |= linear.periods(right)
+        return None
+
+    def floor_divide(self, left: Term, right: Term) -> Term:
+        """Return `floor(left / right)` for a positive `right`."""
+        quotient = self._quotient(left, right)
+        return super().floor_divide(left, right) if quotient is None else quotient
+
+    def modulo(self, left: Term, right: Term) -> Term:
+        """Return `left - right * floor(left / right)` for a positive `right`."""
+        quotient = self._quotient(left, right)
+        if quotient is None:
+            return super().modulo(left, right)
+        return self.subtract(left, self.multiply(quotient, right))
 
     def compare(self, predicate: str, left: Term, right: Term) -> Term:
-        """Return a comparison, folded to 0 or 1 if the ranges of the operands decide it."""
-        first, second = self._range(left), self._range(right)
-        if predicate == "slt" and first is not None and second is not None:
-            if first.high < second.low:
-                return 1
-            if first.low >= second.high:
-                return 0
+        """Return a comparison, folded to 0 or 1 if it is the same for all values of an index."""
+        difference = self._difference(left, right)
+        if difference is None:
+            return super().compare(predicate, left, right)
+        changes = difference.changes(predicate)
+        if not changes:
+            return int(COMPARISONS[predicate](difference.first, 0))
+        self.splits |= changes
         return super().compare(predicate, left, right)
 
     def call(self, primitive: str, *arguments: Term) -> str:

@@ -75,7 +75,8 @@ def _steps(block: Block, bounds: Sequence[int | None], whole: Sequence[SSAValue]
     """Return how many scalar operations a loop takes that computes some values as a whole."""
     low, high, step = (each or 0 for each in bounds)
     sizes = [prod(shape_of(each)) for each in whole if isinstance(each.type, TensorType)]
-    return max(0, high - low) // max(1, step) * sum(1 for _ in block.walk()) * max(1, *sizes, 1)
+    turns = max(0, high - low) // max(1, step)
+    return turns * sum(1 for _ in block.walk()) * max([1, *sizes])
 
 
 def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:

@@ -71,7 +71,7 @@ def _number(value: SSAValue) -> int:
 def loop_positions(output_map: AffineMap) -> tuple[int, ...] | None:
     """Return, for each loop, the position of the map's result that is this loop.
 
-    Returns `None` if some loop is no result.
+    Returns `None` if some loop is not a result.
     """
     positions: dict[int, int] = {}
     for position, expression in enumerate(output_map.results):
@@ -122,7 +122,7 @@ def _structured_results(
     else:
         positions = loop_positions(output_map)
         if positions is None:
-            raise OperationError(view.operation, "has a loop that its results do not tell")
+            raise OperationError(view.operation, "has a loop that does not index its results")
         loops = tuple(indices[position] for position in positions)
     operands = (*view.inputs, *view.outputs)
     used = [argument.first_use is not None for argument in view.body.args]

@@ -127,7 +127,7 @@ def _factor(made: _Matrix, size: int) -> Term:
     failed = code.copy(0)
     with code.loop(0, size) as pivot:
         found = made.get(pivot, pivot)
-        # NaN is no bad pivot, but goes on to all that depends on it, as in OpenBLAS.
+        # NaN is not a bad pivot, but goes on to all that depends on it, as in OpenBLAS.
         is_bad = code.call(f"cmpfole_{name}", found, code.float_constant(0.0, name))
         is_first = code.call("cmpieq_i64", failed, 0)
         following = code.add(pivot, 1)

@@ -34,6 +34,7 @@ from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 from .element_loops import is_element_loop
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
+from .fourier import FOURIER, has_fourier_kernel
 from .index_ranges import unproven
 from .mmt4d import MMT4D
 from .product_sums import has_windows, is_long, product_factors, reduces_jointly
@@ -49,7 +50,7 @@ MAX_GROUP_OPERATIONS = 48
 MIN_WINDOW_READS = 16
 """The reads of each element by a convolution from which on a rearranged operand is stored first."""
 
-KERNEL_ONLY = frozenset(("linalg.softmax", *FACTORIZATIONS))
+KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
 """Operations with a kernel of their own that is not a loop nest over result elements."""
 
 
@@ -152,6 +153,7 @@ def is_kernel(operation: Operation) -> bool:
     known = (
         operation.name == "linalg.softmax"
         or has_factorization_kernel(operation)
+        or has_fourier_kernel(operation)
         or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None

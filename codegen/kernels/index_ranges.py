@@ -110,7 +110,7 @@ class _Ranges:
         return operands[: affine_map.num_dims], operands[affine_map.num_dims :]
 
     def is_safe(self, op: Operation) -> bool:
-        """Return whether an operation is proven to be in bounds, and is no assert."""
+        """Return whether an operation is proven to be in bounds, and is not an assert."""
         if op.name in ("tensor.extract", "tensor.insert"):
             tensor, *indices = op.operands[op.name == "tensor.insert" :]
             pairs = zip(indices, shape_of(tensor), strict=True)

@@ -145,7 +145,7 @@ class FunctionLowering:
             case ast.Pass():
                 pass
             case _:
-                raise TypeError(f"native code does not hold {ast.dump(statement)}")
+                raise TypeError(f"native code does not support {ast.dump(statement)}")
 
     def _unpack(self, names: Sequence[ast.expr], expression: ast.expr) -> None:
         if isinstance(expression, ast.Tuple):
@@ -310,7 +310,7 @@ class FunctionLowering:
             case ast.Subscript():
                 value = self._builder.load(self._address(expression))
             case _:
-                raise TypeError(f"native code does not hold {ast.dump(expression)}")
+                raise TypeError(f"native code does not support {ast.dump(expression)}")
         return value if wanted is None else self._converted(value, wanted)
 
     def _number(self, name: str) -> float:
@@ -338,7 +338,7 @@ class FunctionLowering:
             return primitive(division).emit(self._builder, operands)
         method = _ARITHMETIC.get(type(operator))
         if method is None:
-            raise TypeError(f"native code does not hold {ast.dump(operator)}")
+            raise TypeError(f"native code does not support {ast.dump(operator)}")
         return getattr(self._builder, method)(*operands)
 
     def _condition(self, expression: ast.expr) -> Any:
@@ -429,7 +429,7 @@ class FunctionLowering:
 
 def _name(expression: ast.expr) -> str:
     if not isinstance(expression, ast.Name):
-        raise TypeError(f"native code does not hold {ast.dump(expression)}")
+        raise TypeError(f"native code does not support {ast.dump(expression)}")
     return expression.id
 
 

@@ -7,7 +7,8 @@ of the outermost parallel loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
@@ -19,10 +20,10 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import attribute_faults
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
-from .concatenations import concatenation_breaks
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
+from .fourier import FOURIER, write_fourier
 from .fusion import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -37,6 +38,9 @@ from .tosa_kernels import TOSA_KERNELS, write_tosa_kernel
 from .transposes import write_transpose, write_with_transposes
 from .writer import Indices, KernelWriter, LinearIndices
 
+MAX_PIECES = 16
+"""The most pieces into which a loop is cut where its conditions change."""
+
 FLAT_CHUNK = 4096
 """Elements in a tile of a loop over row-major positions."""
 
@@ -49,12 +53,13 @@ def write_kernel(
 
     Raises OperationError if the operation, or one that is fused into it, has no kernel.
     """
-    writer = KernelWriter(operation, tuple(results), is_fused, write_element)
+    new_writer = partial(KernelWriter, operation, tuple(results), is_fused, write_element)
+    writer = new_writer()
     rule = KERNELS.get(operation.name)
     if rule is not None:
         return writer.finish(rule(writer, operation))
     if is_pointwise(operation):
-        return writer.finish(_write_pointwise(writer))
+        return _write_pointwise(new_writer)
     tile = mmt4d_tile(operation, is_fused)
     if tile is not None:
         return write_mmt4d(operation, tile, is_fused)
@@ -88,8 +93,11 @@ def write_slice(operation: Operation) -> KernelText:
 
     Raises OperationError if its type does not fit.
     """
-    writer = KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
-    return writer.finish(_write_pointwise(writer))
+
+    def new_writer() -> KernelWriter:
+        return KernelWriter(operation, (operation.results[0],), lambda value: False, write_element)
+
+    return _write_pointwise(new_writer)
 
 
 def write_slice_update(operation: Operation) -> KernelText:
@@ -123,29 +131,44 @@ def write_slice_update(operation: Operation) -> KernelText:
 # Tensors computed element by element ----------------------------------------------------------
 
 
-def _write_pointwise(writer: KernelWriter) -> TileCount:
-    code = writer.code
+def _write_pointwise(new_writer: Callable[[], KernelWriter]) -> KernelText:
+    writer = new_writer()
     results = [each for each in writer.results if isinstance(each, SSAValue)]
-    shape = writer.shape(results[0])
-
-    def store_all(indices: Indices, position: Term) -> None:
-        elements = [write_element(writer, result, indices) for result in results]
-        for result, element in zip(results, elements, strict=True):
-            writer.store(result, position, element)
-
     if share_linear_index(results, writer.is_fused):
+        code, shape = writer.code, writer.shape(results[0])
         with flat_loop(code, code.product(shape), FLAT_CHUNK) as position:
-            store_all(LinearIndices.at(position, len(shape)), position)
-        return TileCount(((shape, FLAT_CHUNK),))
+            _store_all(writer, results, LinearIndices.at(position, len(shape)), position)
+        return writer.finish(TileCount(((shape, FLAT_CHUNK),)))
+    tiles = write_transpose(writer)
+    if tiles is not None:
+        return writer.finish(tiles)
+    whole, splits = _in_pieces(new_writer(), results, ())
+    if 0 < len(splits) < MAX_PIECES:
+        return _in_pieces(new_writer(), results, sorted(splits))[0]
+    inner = partial(_store_at, writer, results)
+    tiles = write_with_transposes(writer, results, inner)
+    return whole if tiles is None else writer.finish(tiles)
 
-    def inner(indices: Indices) -> None:
-        store_all(indices, code.linear(indices, shape))
 
-    breaks = sorted(concatenation_breaks(writer, results))
-    found = write_transpose(writer)
-    if found is None and not breaks:
-        found = write_with_transposes(writer, results, inner)
-    return found or write_tiled_loops(code, shape, inner, breaks)
+def _in_pieces(
+    writer: KernelWriter, results: Sequence[SSAValue], breaks: Sequence[int]
+) -> tuple[KernelText, Set[int]]:
+    """Return a kernel whose innermost loop is cut, and where its conditions change."""
+    inner = partial(_store_at, writer, results)
+    tiles = write_tiled_loops(writer.code, writer.shape(results[0]), inner, breaks)
+    return writer.finish(tiles), writer.code.splits
+
+
+def _store_at(writer: KernelWriter, results: Sequence[SSAValue], indices: Indices) -> None:
+    _store_all(writer, results, indices, writer.code.linear(indices, writer.shape(results[0])))
+
+
+def _store_all(
+    writer: KernelWriter, results: Sequence[SSAValue], indices: Indices, position: Term
+) -> None:
+    elements = [write_element(writer, result, indices) for result in results]
+    for result, element in zip(results, elements, strict=True):
+        writer.store(result, position, element)
 
 
 def share_linear_index(results: Sequence[SSAValue], is_fused: Callable[[SSAValue], bool]) -> bool:
@@ -245,6 +268,7 @@ KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
     **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
     "linalg.pack": write_pack,
     "linalg.softmax": _write_softmax,
+    FOURIER: write_fourier,
     "linalg.unpack": write_unpack,
     "scf.for": write_element_loop,
 }

@@ -134,7 +134,7 @@ def write_mmt4d(
     """
     view = structured_view(operation)
     if view is None:
-        raise ValueError(f"{operation.name} is no structured operation")
+        raise ValueError(f"{operation.name} is not a structured operation")
     result, (left, right), output = operation.results[0], view.inputs, view.outputs[0]
     writer = KernelWriter(operation, (result,), is_fused, write_element)
     code = writer.code

@@ -56,7 +56,7 @@ FIRST_PANEL, PANEL_COUNT = SectionConstant("first panel"), SectionConstant("pane
 FIRST_WORD, WORDS = SectionConstant("first word"), SectionConstant("words")
 """The words of depth that kernels pack or multiply.
 
-They are no constants of a product whose depth fits in one block, which is processed whole.
+They are not constants of a product whose depth fits in one block, which is processed whole.
 """
 
 FIRST_BATCH, BATCHES = SectionConstant("first batch"), SectionConstant("batches")

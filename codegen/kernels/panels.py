@@ -310,7 +310,7 @@ class PanelPacking:
                 term = code.multiply(word, terms)
                 indices = self._indices(batch, code.add(first, lane), term)
                 taken = code.floor_divide(code.linear(indices, shape), terms)
-                primitive = f"transpose_{bytes_}_{min(square, width - lane)}"
+                primitive = f"transpose_{bytes_}_{square}_{min(square, width - lane)}"
                 address = self.writer.address(self.operand)
                 code.run(primitive, base, code.add(to, lane), width, address, taken, pitch)
         return copied

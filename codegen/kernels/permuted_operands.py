@@ -9,9 +9,11 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from .ast_builder import AstBuilder
 from .fusion import is_pointwise_view
 from .static_values import constant_attribute
 from .tosa_expressions import known_permutation
+from .writer import Indices
 
 IsFused = Callable[[SSAValue], bool]
 
@@ -34,6 +36,27 @@ def permuted_source(result: SSAValue, is_fused: IsFused) -> tuple[SSAValue, Perm
     if inner is None:
         return None
     return inner[0], tuple(permutation[dimension] for dimension in inner[1])
+
+
+def merge_dimensions(
+    code: AstBuilder, shape: Indices, permutation: Permutation
+) -> tuple[Indices, Permutation]:
+    """Return the shape and the permutation of a result without dimensions that need none.
+
+    Dimensions of size 1 are left out, and neighbours in the source that are also neighbours in the
+    result become one: `[a, b, c] -> [c, a, b]` is `[a * b, c] -> [c, a * b]`.
+    """
+    order = [each for each in permutation if shape[each] != 1]
+    groups: list[list[int]] = []
+    for each in sorted(order):
+        is_next = bool(groups) and order.index(groups[-1][-1]) + 1 == order.index(each)
+        if is_next:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    sizes = tuple(code.product([shape[each] for each in group]) for group in groups)
+    places = {group[0]: place for place, group in enumerate(groups)}
+    return sizes, tuple(places[each] for each in order if each in places)
 
 
 def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:

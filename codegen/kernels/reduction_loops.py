@@ -51,7 +51,9 @@ def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
     found = [size for size in sizes if size is not None]
     if len(found) != len(sizes):
         loop = sizes.index(None)
-        raise OperationError(view.operation, f"has no operand that tells how far loop d{loop} runs")
+        raise OperationError(
+            view.operation, f"has no operand that determines the extent of loop d{loop}"
+        )
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ class TileShape:
 def tile_shape(
     total: Element, columns: Term, rows: Term, *, has_vectors: bool, is_paired: bool
 ) -> TileShape:
-    """Return a tile that fills the registers, but is no larger than the known sizes.
+    """Return a tile that fills the registers, but is not larger than the known sizes.
 
     `has_vectors` says that each row also needs registers for vectors of its own.
     """

@@ -19,7 +19,7 @@ def write_tiled_loops(
 ) -> TileCount:
     """Write loops over all of `sizes`; tiles are iterations of the outermost one or two.
 
-    Loops of size 1 are skipped. The last dimension is cut at `breaks` into pieces with loops of
+    Loops of size 1 are skipped. The innermost loop is cut at `breaks` into pieces with loops of
     their own, whose index ranges are known to the code in them.
     """
     long = [dimension for dimension, size in enumerate(sizes) if size != 1]
@@ -29,7 +29,7 @@ def write_tiled_loops(
             inner((0,) * len(sizes))
         return TileCount()
 
-    last = len(sizes) - 1
+    last = long[-1]
     pieces = list(pairwise((0, *breaks, sizes[last])))
 
     def nest(dimension: int, indices: Indices) -> None:
@@ -38,23 +38,25 @@ def write_tiled_loops(
         elif dimension in cut or sizes[dimension] == 1:
             nest(dimension + 1, indices)
         else:
-            for start, stop in pieces if dimension == last else [(0, sizes[dimension])]:
-                with code.loop(start, stop) as index:
-                    code.bound(index, start, stop)
+            for piece in pieces if dimension == last else [(0, sizes[dimension])]:
+                with code.loop(*piece) as index:
+                    if dimension == last:
+                        code.bound(index, *piece)
                     nest(
                         dimension + 1,
                         (*indices[:dimension], index, *indices[dimension + 1 :]),
                     )
 
-    if breaks and cut == [last]:
+    start: list[Term] = [0] * len(sizes)
+    if cut == [last]:
         for piece in pieces:
-            begin = code.call("maxsi_i64", "first", piece[0])
-            with code.loop(begin, code.minimum("last", piece[1])) as tile:
+            begin, end = ("first", "last") if len(pieces) == 1 else _meeting(code, *piece)
+            with code.loop(begin, end) as tile:
                 code.bound(tile, *piece)
-                nest(0, (*(0,) * last, tile))
+                start[last] = tile
+                nest(0, tuple(start))
         return TileCount((((sizes[last],), 1),))
     with code.loop("first", "last") as tile:
-        start: list[Term] = [0] * len(sizes)
         if len(cut) == 1:
             start[cut[0]] = tile
         else:
@@ -62,6 +64,11 @@ def write_tiled_loops(
             start[cut[1]] = code.modulo(tile, sizes[cut[1]])
         nest(0, tuple(start))
     return TileCount(tuple(((sizes[dimension],), 1) for dimension in cut))
+
+
+def _meeting(code: AstBuilder, start: Term, stop: Term) -> Span:
+    """Return the span of the tiles from `first` to `last` that are in a span."""
+    return code.call("maxsi_i64", "first", start), code.minimum("last", stop)
 
 
 @contextmanager

@@ -8,20 +8,26 @@ The remaining edges are copied element by element.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import CACHE_LINE, square_of
+from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
-from .concatenations import read_at_result_indices
 from .kernel_text import TileCount
-from .permuted_operands import Permutation, permuted_source
+from .permuted_operands import Permutation, merge_dimensions, permuted_source
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
+
+MIN_SQUARE = 4
+"""The least side of squares in registers; two or three rows are interleaved instead."""
 
 BLOCKS = 4
 """The blocks in a tile of work, along each dimension."""
@@ -57,62 +63,145 @@ def write_transpose(writer: KernelWriter) -> TileCount | None:
 
     Raises OperationError for unsupported element types.
     """
-    code = writer.code
     (result,) = writer.results if len(writer.results) == 1 else (None,)
     found = permuted_source(result, writer.is_fused) if isinstance(result, SSAValue) else None
     if found is None or not isinstance(result, SSAValue):
         return None
-    source, permutation = found
-    shape, last = writer.shape(result), len(permutation) - 1
-    row, column = permutation[last] if permutation else 0, last
-    element = writer.element_of(result)
-    square = square_of(element.storage_bytes)
-    side = square if square * element.storage_bytes == CACHE_LINE else 2 * square
-    if row == column or any(_is_less(shape[each], side) for each in (row, column)):
+    move = _Move(writer, result, *found)
+    if move.rank < 2:
         return None
-    base, start = writer.address(result), writer.address(source)
-    source_shape = tuple(shape[each] for each in permutation)
-    steps = _stride(code, shape, row), _stride(code, source_shape, permutation.index(column))
-    bytes_ = element.storage_bytes
-    is_streamed = _is_streamed(shape, bytes_, steps[0])
-    is_near = isinstance(steps[0], int) and steps[0] * bytes_ % (CACHE_SET_STRIDE // 2) == 0
-    down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
-
-    def places(indices: Indices) -> tuple[Term, Term]:
-        at = tuple(indices[each] for each in permutation)
-        return code.linear(indices, shape), code.linear(at, source_shape)
-
-    def copy_squares(primitive: str, at: At, r: Term, c: Term) -> None:
-        for below, right in product(range(0, side, square), repeat=2):
-            to, taken = places(at(code.add(r, below), code.add(c, right)))
-            if is_streamed:
-                # Prefetch what the next tile reads.
-                following = code.add(taken, side * down)
-                for number in range(square):
-                    place = code.add(following, code.multiply(steps[1], number))
-                    code.run(f"prefetch_{element.name}", start, place)
-            code.run(primitive, base, to, steps[0], start, taken, steps[1])
-
-    def copy_block(at: At, r: Term, c: Term) -> None:
-        if not is_streamed:
-            copy_squares(f"transpose_{bytes_}", at, r, c)
-            return
-        with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
-            copy_squares(f"streamtranspose_{bytes_}", at, r, c)
-        with code.otherwise():
-            copy_squares(f"transpose_{bytes_}", at, r, c)
-
-    def copy(indices: Indices) -> None:
-        to, taken = places(indices)
-        writer.store(result, to, writer.load(source, taken))
-
-    tiles = _write_blocks(code, shape, row, (side, down), copy_block, copy)
-    if is_streamed:
-        code.run("fence")
-    return tiles
+    if move.run != 1:
+        return move.write_runs()
+    sizes = [each for each in (move.rows, move.columns) if isinstance(each, int)]
+    square = square_of(move.bytes)
+    while square > min(sizes, default=square):
+        square //= 2
+    if square >= min(MIN_SQUARE, square_of(move.bytes)):
+        return move.write_squares(square)
+    return move.write_zipped() if square > 1 else None
 
 
-def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
+class _Move:
+    """A permutation of a stored tensor, and how to copy blocks of it.
+
+    - `shape`: the sizes of the result's dimensions that change places;
+    - `run`: the elements that stay side by side;
+    - `row`, `column`: the dimension that is the last one of the source, and that of the result.
+    """
+
+    def __init__(
+        self, writer: KernelWriter, result: SSAValue, source: SSAValue, permutation: Permutation
+    ) -> None:
+        code, self.code = writer.code, writer.code
+        self._writer, self._result, self._source = writer, result, source
+        self._element = writer.element_of(result)
+        self.bytes = self._element.storage_bytes
+        shape, order = merge_dimensions(code, writer.shape(result), permutation)
+        self.run: Term = 1
+        if order and order[-1] == len(order) - 1:
+            shape, order, self.run = shape[:-1], order[:-1], shape[-1]
+        self.rank = len(order)
+        self.shape, self._order = shape, order
+        self._source_shape = tuple(shape[each] for each in order)
+        self.column = self.rank - 1
+        self.row = order[-1] if order else 0
+        if self.rank > 1:
+            self.rows, self.columns = shape[self.row], shape[-1]
+            self._step = _stride(code, shape, self.row)
+            self._pitch = _stride(code, self._source_shape, order.index(self.column))
+
+    def _places(self, indices: Indices) -> tuple[Term, Term]:
+        """Return the positions of an element, or of a run of them, in the result and the source."""
+        at = tuple(indices[each] for each in self._order)
+        code = self.code
+        places = code.linear(indices, self.shape), code.linear(at, self._source_shape)
+        return code.multiply(places[0], self.run), code.multiply(places[1], self.run)
+
+    def _copy(self, indices: Indices) -> None:
+        code = self.code
+        to, taken = self._places(indices)
+        with code.loop(0, self.run) if self.run != 1 else nullcontext(0) as index:
+            element = self._writer.load(self._source, code.add(taken, index))
+            self._writer.store(self._result, code.add(to, index), element)
+
+    def write_runs(self) -> TileCount:
+        """Write loops over blocks whose rows are some cache lines, in source and result alike."""
+        code = self.code
+        known = self.run if isinstance(self.run, int) else BLOCK_BYTES
+        side = max(1, BLOCK_BYTES // (known * self.bytes))
+
+        def copy_block(at: At, r: Term, c: Term) -> None:
+            with code.loop(0, side) as i, code.loop(0, side) as j:
+                self._copy(at(code.add(r, i), code.add(c, j)))
+
+        block = _Blocks((side, side), (BLOCKS, BLOCKS))
+        return _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+
+    def write_zipped(self) -> TileCount | None:
+        """Write loops that interleave a few rows, or that take them apart again.
+
+        Return `None` if the elements of a row of the source, or of the result, are not neighbours.
+        """
+        code, count = self.code, square_of(self.bytes)
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        width = min(each for each in (self.rows, self.columns) if isinstance(each, int))
+        is_apart = self.rows == width
+        is_near = self._pitch == width if is_apart else self._step == width
+        if not is_near or _is_less(self.columns if is_apart else self.rows, count):
+            return None
+
+        def copy_block(at: At, r: Term, c: Term) -> None:
+            to, taken = self._places(at(r, c))
+            if is_apart:
+                code.run(f"unzip_{self.bytes}_{width}", base, to, self._step, start, taken)
+            else:
+                code.run(f"zip_{self.bytes}_{width}", base, to, start, taken, self._pitch)
+
+        sides = (width, count) if is_apart else (count, width)
+        block = _Blocks(sides, (BLOCKS**2, BLOCKS**2))
+        return _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+
+    def write_squares(self, square: int) -> TileCount:
+        """Write loops over squares that are transposed in registers."""
+        code, bytes_ = self.code, self.bytes
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        wide = square if square * bytes_ == CACHE_LINE else 2 * square
+        sides = tuple(
+            square if _is_less(each, wide) else wide for each in (self.rows, self.columns)
+        )
+        is_streamed = _is_streamed(self.shape, bytes_, self._step, square)
+        is_near = isinstance(self._step, int) and self._step * bytes_ % (CACHE_SET_STRIDE // 2) == 0
+        down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
+        name = f"transpose_{bytes_}_{square}"
+
+        def copy_squares(primitive: str, at: At, r: Term, c: Term) -> None:
+            for below, right in product(range(0, sides[0], square), range(0, sides[1], square)):
+                to, taken = self._places(at(code.add(r, below), code.add(c, right)))
+                if is_streamed:
+                    # Prefetch what the next tile reads.
+                    following = code.add(taken, sides[0] * down)
+                    for number in range(square):
+                        place = code.add(following, code.multiply(self._pitch, number))
+                        code.run(f"prefetch_{self._element.name}", start, place)
+                code.run(primitive, base, to, self._step, start, taken, self._pitch)
+
+        def copy_block(at: At, r: Term, c: Term) -> None:
+            if not is_streamed:
+                copy_squares(name, at, r, c)
+                return
+            with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
+                copy_squares(f"stream{name}", at, r, c)
+            with code.otherwise():
+                copy_squares(name, at, r, c)
+
+        block = _Blocks((sides[0], sides[1]), (down, BLOCKS))
+        tiles = _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+        if is_streamed:
+            code.run("fence")
+        return tiles
+
+
+def _is_streamed(shape: Indices, storage_bytes: int, step: Term, square: int) -> bool:
     """Return whether a result is large, and vectors fill the cache lines of its rows.
 
     `step` is the distance in elements between the rows of a block.
@@ -120,7 +209,7 @@ def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
     is_known = len(known) == len(shape)
-    is_line = square_of(storage_bytes) * storage_bytes == CACHE_LINE
+    is_line = square * storage_bytes == CACHE_LINE
     is_apart = isinstance(step, int) and step * storage_bytes % CACHE_SET_STRIDE == 0
     least = MIN_STREAMED_CONFLICT_BYTES if is_apart else MIN_STREAMED_BYTES
     return is_known and is_line and size >= least and row % CACHE_LINE == 0
@@ -163,7 +252,8 @@ def write_with_transposes(
                 code.remember((each.value, indices), each.load(place))
             store(indices)
 
-    return _write_blocks(code, shape, row, (side, BLOCKS), compute_block, store)
+    block = _Blocks((side, side), (BLOCKS, BLOCKS))
+    return _write_blocks(code, shape, row, block, compute_block, store)
 
 
 class _Block:
@@ -211,7 +301,7 @@ def _permuted_operands(
         operation = pending.pop().owner
         if not isinstance(operation, Operation):
             continue
-        for operand in read_at_result_indices(operation):
+        for operand in _read_at_result_indices(operation):
             if operand in seen or not writer.is_fused(operand):
                 continue
             seen.add(operand)
@@ -223,29 +313,45 @@ def _permuted_operands(
     return found
 
 
+def _read_at_result_indices(operation: Operation) -> list[SSAValue]:
+    """Return the tensors that an elementwise operation reads at the result's indices."""
+    if is_scalar_operation(operation.name):
+        return [each for each in operation.operands if isinstance(each.type, TensorType)]
+    view = structured_view(operation)
+    if view is None or len(set(view.output_maps)) != 1:
+        return []
+    pairs = zip(view.inputs, view.input_maps, strict=True)
+    return [operand for operand, affine_map in pairs if affine_map == view.output_maps[0]]
+
+
 At = Callable[[Term, Term], Indices]
 """Returns the indices for a row and a column, inside of the loops over other dimensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """The rows and columns of a block, and the blocks in a tile of work along each."""
+
+    sides: tuple[int, int]
+    counts: tuple[int, int]
 
 
 def _write_blocks(
     code: AstBuilder,
     shape: Indices,
     row: int,
-    block: tuple[int, int],
+    blocks: _Blocks,
     whole: Callable[[At, Term, Term], None],
     single: Callable[[Indices], None],
 ) -> TileCount:
-    """Write loops over blocks of the dimension `row` and the last one, and over their edges.
-
-    `block` is the side of a block, and the number of blocks in a tile of work down the rows.
-    """
-    side, down = block
+    """Write loops over blocks of the dimension `row` and the last one, and over their edges."""
+    sides, (down, across) = blocks.sides, blocks.counts
     last = column = len(shape) - 1
     outer = [each for each in range(last) if each != row]
     cuts = [(each, 1) for each in outer if shape[each] != 1][:2]
     # Consecutive tiles go along the rows of the source: where rows are not aligned to tiles, both
     # tiles read some of the same cache lines.
-    cuts += [(column, side * BLOCKS), (row, side * down)]
+    cuts += [(column, sides[1] * across), (row, sides[0] * down)]
 
     def at(numbers: Sequence[Term], r: Term, c: Term) -> Indices:
         indices = dict(zip(outer, numbers, strict=True)) | {row: r, column: c}
@@ -256,9 +362,9 @@ def _write_blocks(
         spans = dict(zip([each for each, _ in cuts], pieces, strict=True))
         outside = [spans.get(each, (0, shape[each])) for each in outer]
         with loops_over(code, outside) as numbers:
-            with _whole_blocks(code, spans[row], spans[column], side) as (r, c):
+            with _whole_blocks(code, spans[row], spans[column], sides) as (r, c):
                 whole(partial(at, numbers), r, c)
-            for rest in _remainders(code, spans[row], spans[column], side):
+            for rest in _remainders(code, spans[row], spans[column], sides):
                 with loops_over(code, rest) as (r, c):
                     single(at(numbers, r, c))
     return TileCount(tuple(((shape[each],), chunk) for each, chunk in cuts))
@@ -270,17 +376,22 @@ def _stride(code: AstBuilder, sizes: Indices, dimension: int) -> Term:
 
 @contextmanager
 def _whole_blocks(
-    code: AstBuilder, rows: Span, columns: Span, side: int
+    code: AstBuilder, rows: Span, columns: Span, sides: tuple[int, int]
 ) -> Generator[tuple[Term, Term]]:
     """Write loops over whole blocks of rows and columns; yield where each begins."""
-    row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
-    with code.loop(columns[0], column_end, side) as c, code.loop(rows[0], row_end, side) as r:
+    row_end, column_end = _whole(code, rows, sides[0]), _whole(code, columns, sides[1])
+    with (
+        code.loop(columns[0], column_end, sides[1]) as c,
+        code.loop(rows[0], row_end, sides[0]) as r,
+    ):
         yield r, c
 
 
-def _remainders(code: AstBuilder, rows: Span, columns: Span, side: int) -> Iterator[list[Span]]:
+def _remainders(
+    code: AstBuilder, rows: Span, columns: Span, sides: tuple[int, int]
+) -> Iterator[list[Span]]:
     """Yield the rows and columns outside of whole blocks: right of the blocks, then below them."""
-    row_end, column_end = _whole(code, rows, side), _whole(code, columns, side)
+    row_end, column_end = _whole(code, rows, sides[0]), _whole(code, columns, sides[1])
     beside: list[Span] = [(rows[0], row_end), (column_end, columns[1])]
     below: list[Span] = [(row_end, rows[1]), columns]
     for rest in (beside, below):

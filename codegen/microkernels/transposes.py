@@ -22,15 +22,18 @@ def square_of(storage_bytes: int) -> int:
     return min(16, vector_bits() // (8 * storage_bytes))
 
 
-def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = False) -> Any:
+def emit_transpose(
+    storage_bytes: int, side: int = 0, height: int = 0, *, is_streamed: bool = False
+) -> Any:
     """Return an emitter of `transpose(to, at, step, start, from, pitch)`.
 
     `to` and `start` are addresses, the other operands count elements. It reads a square at `start +
     from`, whose rows are `pitch` elements apart, and writes it transposed at `to + at`, with rows
-    `step` elements apart. With `height`, it reads only so many rows of the square. Streaming stores
-    bypass the caches; they write whole aligned cache lines, and a fence must follow.
+    `step` elements apart. The side of the square is a power of two, by default that of `square_of`.
+    With `height`, only so many rows of the square are read. Streaming stores bypass the caches;
+    they write whole aligned cache lines, and a fence must follow.
     """
-    count = square_of(storage_bytes)
+    count = side or square_of(storage_bytes)
     height = height or count
     kind = ir.IntType(8 * storage_bytes)
     vector = ir.VectorType(kind, count)
@@ -41,8 +44,7 @@ def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = F
 
         def row(address: Any, first: Any, stride: Any, number: int, length: int) -> Any:
             index = builder.add(first, builder.mul(stride, ir.Constant(_WORD, number)))
-            place = builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
-            return builder.bitcast(place, ir.VectorType(kind, length).as_pointer())
+            return _vector_at(builder, storage_bytes, length, address, index)
 
         rows: list[Any] = [
             builder.load(row(start, taken, pitch, number, count), align=storage_bytes)
@@ -60,6 +62,73 @@ def emit_transpose(storage_bytes: int, height: int = 0, *, is_streamed: bool = F
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
+
+
+def emit_zip(storage_bytes: int, width: int) -> Any:
+    """Return an emitter of `zip(to, at, start, from, pitch)`.
+
+    It reads vectors from `width` rows at `start + from` that are `pitch` elements apart, and writes
+    them at `to + at`, the first elements of all rows, then the second ones, and so on.
+    """
+    count = square_of(storage_bytes)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, at, start, taken, pitch = values
+        rows: list[Any] = []
+        for number in range(width):
+            index = builder.add(taken, builder.mul(pitch, ir.Constant(_WORD, number)))
+            place = _vector_at(builder, storage_bytes, count, start, index)
+            rows.append(builder.load(place, align=storage_bytes))
+        joined = _joined(builder, rows)
+        order = [row * count + lane for lane in range(count) for row in range(width)]
+        place = _vector_at(builder, storage_bytes, count * width, base, at)
+        mask = ir.Constant(ir.VectorType(_I32, len(order)), order)
+        builder.store(builder.shuffle_vector(joined, joined, mask), place, storage_bytes)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def emit_unzip(storage_bytes: int, width: int) -> Any:
+    """Return an emitter of `unzip(to, at, step, start, from)`, which reverses `zip`."""
+    count = square_of(storage_bytes)
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, at, step, start, taken = values
+        place = _vector_at(builder, storage_bytes, count * width, start, taken)
+        joined = builder.load(place, align=storage_bytes)
+        for number in range(width):
+            order = [lane * width + number for lane in range(count)]
+            mask = ir.Constant(ir.VectorType(_I32, count), order)
+            index = builder.add(at, builder.mul(step, ir.Constant(_WORD, number)))
+            place = _vector_at(builder, storage_bytes, count, base, index)
+            builder.store(builder.shuffle_vector(joined, joined, mask), place, storage_bytes)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def _vector_at(builder: Any, storage_bytes: int, count: int, address: Any, index: Any) -> Any:
+    """Return a pointer to a vector of elements that begins at an index."""
+    kind = ir.IntType(8 * storage_bytes)
+    place = builder.gep(builder.inttoptr(address, kind.as_pointer()), [index])
+    return builder.bitcast(place, ir.VectorType(kind, count).as_pointer())
+
+
+def _joined(builder: Any, rows: Sequence[Any]) -> Any:
+    """Return a vector of the elements of two or three vectors, one after the other."""
+    count = rows[0].type.count
+    lanes = list(range(count * len(rows)))
+    first = builder.shuffle_vector(
+        rows[0], rows[1], ir.Constant(ir.VectorType(_I32, 2 * count), lanes[: 2 * count])
+    )
+    if len(rows) == 2:
+        return first
+    wide = ir.Constant(ir.VectorType(_I32, 2 * count), [lane % count for lane in range(2 * count)])
+    second = builder.shuffle_vector(rows[2], rows[2], wide)
+    return builder.shuffle_vector(
+        first, second, ir.Constant(ir.VectorType(_I32, len(lanes)), lanes)
+    )
 
 
 def transposed(builder: Any, rows: list[Any]) -> list[Any]:

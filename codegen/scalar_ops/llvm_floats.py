@@ -96,8 +96,8 @@ def sigmoid(builder: Builder, value: Value) -> Value:
 
 
 def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
-    """Emit the value, limited to `low` and `high`; a NaN becomes `low`."""
-    return intrinsic(builder, "llvm.minnum", intrinsic(builder, "llvm.maxnum", value, low), high)
+    """Emit the value, limited to `low` and `high`; NaN if any of the three is NaN."""
+    return intrinsic(builder, "llvm.minimum", intrinsic(builder, "llvm.maximum", value, low), high)
 
 
 def float_comparison(predicate: str, ordered: bool) -> Emit:

@@ -76,8 +76,8 @@ def log10(builder: Builder, value: Value) -> Value:
 def powf(builder: Builder, base: Value, exponent: Value) -> Value:
     """Emit `x^y`, as in C17, F.10.4.4.
 
-    It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is no integer. `y` must be
-    an `f32` or an integer below 2^50.
+    It is 1 if `y` is 0 or `x` is 1, and NaN if `x` is negative and `y` is not an integer. `y` must
+    be an `f32` or an integer below 2^50.
     """
     magnitude = intrinsic(builder, "llvm.fabs", base)
     size = log2(builder, magnitude)

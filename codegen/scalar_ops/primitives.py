@@ -19,7 +19,8 @@ from ...runtime.abi.elements import Element, element_by_name
 from ..microkernels.amx import emit_matrix_tile
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
-from ..microkernels.transposes import emit_transpose
+from ..microkernels.roots import emit_roots
+from ..microkernels.transposes import emit_transpose, emit_unzip, emit_zip
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -106,13 +107,29 @@ def _mmt4d_microkernel(parts: Sequence[str]) -> Primitive:
 
 
 def _transpose(parts: Sequence[str]) -> Primitive:
-    """Return `transpose_bytes[_columns]`, which transposes a square in registers."""
+    """Return `transpose_bytes[_side[_height]]`, which transposes a square in registers."""
     return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts)))
 
 
 def _stream_transpose(parts: Sequence[str]) -> Primitive:
     """Return `streamtranspose_bytes`, the same with streaming stores."""
     return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts), is_streamed=True))
+
+
+def _zip(parts: Sequence[str]) -> Primitive:
+    """Return `zip_bytes_width`, which interleaves rows."""
+    return Primitive((_WORD,) * 5, emit_zip(*map(int, parts)))
+
+
+def _unzip(parts: Sequence[str]) -> Primitive:
+    """Return `unzip_bytes_width`, the reverse."""
+    return Primitive((_WORD,) * 5, emit_unzip(*map(int, parts)))
+
+
+def _roots(parts: Sequence[str]) -> Primitive:
+    """Return `roots_element_length_radix()`, the address of a table of factors."""
+    (element,), (length, radix) = _parsed(parts, 1)
+    return Primitive((), emit_roots(element, length, radix))
 
 
 def _scratch(parts: Sequence[str]) -> Primitive:
@@ -345,11 +362,13 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "load": partial(_memory, "load"),
     "microkernel": _microkernel,
     "prefetch": _prefetch,
+    "roots": _roots,
     "scratch": _scratch,
     "store": partial(_memory, "store"),
     "streamtranspose": _stream_transpose,
     "tile": _mmt4d_microkernel,
     "transpose": _transpose,
+    "unzip": _unzip,
     "vadd": _vector_add,
     "vdot": _vector_dot,
     "vload": _vector_load,
@@ -360,5 +379,6 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "vstore": _vector_store,
     "vwords": _vector_words,
     "words": _words_microkernel,
+    "zip": _zip,
 }
-"""The primitives that are no operations on elements, by the first part of their names."""
+"""The primitives that are not operations on elements, by the first part of their names."""

@@ -90,7 +90,7 @@ def write_constant(code: AstBuilder, attribute: Attribute, operation: Operation)
         parts = [write_constant(code, each, operation) for each in numbers]
         element = C128 if numbers[0].type == f64 else C64
         return code.call(f"create_{element.name}", *parts)
-    raise OperationError(operation, f"is a constant that kernels cannot hold: {attribute}")
+    raise OperationError(operation, f"is a constant that kernels do not support: {attribute}")
 
 
 def write_integer(code: AstBuilder, value: int, element: Element) -> Term:
@@ -123,7 +123,7 @@ def write_scalar_operation(
     if conversion is not None:
         if not rounds_to_nearest_even(operation):
             raise OperationError(
-                operation, f"rounds {rounding_mode(operation)}; only to_nearest_even can be run"
+                operation, f"has rounding mode {rounding_mode(operation)}, expected to_nearest_even"
             )
         source, target = _operand_element(operation), _result_element(operation)
         if source == target:
@@ -162,7 +162,7 @@ def _predicate(operation: Operation, names: Sequence[str]) -> str:
     attribute = operation.get_attr_or_prop("predicate")
     if isinstance(attribute, IntegerAttr) and 0 <= attribute.value.data < len(names):
         return names[attribute.value.data]
-    raise OperationError(operation, f"has no predicate that is known: {attribute}")
+    raise OperationError(operation, f"has an unknown predicate: {attribute}")
 
 
 def _compare_integers(

@@ -11,7 +11,16 @@ from .rules import Decompositions, table
 
 _RULES = (
     *("bessel", "complex_numbers", "data_dependent", "elementwise", "fft", "indexing"),
-    *("linear_algebra", "matmul", "polynomials", "pooling", "reductions", "resizing", "scans"),
+    *(
+        "lapack",
+        "linear_algebra",
+        "matmul",
+        "polynomials",
+        "pooling",
+        "reductions",
+        "resizing",
+        "scans",
+    ),
     *("sorting", "special_functions", "statistics"),
 )
 """The modules that register rules."""

@@ -1,4 +1,4 @@
-"""Decompose Fourier transforms of static sizes, one dimension at a time, and `istft`."""
+"""Decompose Fourier transforms of static sizes, one dimension at a time, `stft` and `istft`."""
 
 from __future__ import annotations
 
@@ -73,6 +73,56 @@ def complex_to_real(
     return _transform(torch, x, "IRFFT", dim[-1], last_dim_size, x.dtype.to_real(), scale)
 
 
+@decomposition("fft_fftfreq.default")
+def frequencies(torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Any:
+    del options
+    kind = dtype or torch.get_default_dtype()
+    places = torch.arange(n)
+    return torch.where(places < (n + 1) // 2, places, places - n).to(kind) * (1.0 / (n * d))
+
+
+@decomposition("fft_rfftfreq.default")
+def half_frequencies(
+    torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any
+) -> Any:
+    del options
+    kind = dtype or torch.get_default_dtype()
+    return torch.arange(n // 2 + 1).to(kind) * (1.0 / (n * d))
+
+
+@decomposition("stft.default")
+def short_time(
+    torch: Any,
+    x: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """Transform windowed frames; torch-mlir takes only half of the result, or does not end."""
+    require(is_static(x.shape) and not align_to_window)
+    hop = hop_length or n_fft // 4
+    weights = _window(torch, window, win_length or n_fft, n_fft, x.dtype.to_real())
+    starts = torch.arange(0, x.shape[-1] - n_fft + 1, hop)
+    frames = x[..., starts[:, None] + torch.arange(n_fft)] * weights
+    norm = "ortho" if normalized else "backward"
+    half = onesided or (onesided is None and not frames.is_complex())
+    transform = torch.fft.rfft if half else torch.fft.fft
+    found = transform(frames, norm=norm).mT
+    return found if return_complex else torch.view_as_real(found)
+
+
+def _window(torch: Any, window: Any, size: int, n_fft: int, dtype: Any) -> Any:
+    """Return the weights of a frame: the window, or ones, with zeros around it."""
+    weights = torch.ones(size, dtype=dtype) if window is None else window
+    before = (n_fft - size) // 2
+    return torch.nn.functional.pad(weights, (before, n_fft - size - before))
+
+
 @decomposition("istft.default")
 def inverse_short_time(
     torch: Any,
@@ -102,9 +152,7 @@ def inverse_short_time(
         parts = torch.fft.irfft(frames, n=n_fft, norm=norm)
     else:
         parts = torch.fft.ifft(frames, n=n_fft, norm=norm).real
-    weights = torch.ones(size, dtype=x.dtype.to_real()) if window is None else window
-    before = (n_fft - size) // 2
-    weights = torch.nn.functional.pad(weights, (before, n_fft - size - before))
+    weights = _window(torch, window, size, n_fft, x.dtype.to_real())
     start = n_fft // 2 if center else 0
     whole = n_fft + hop * (x.shape[-1] - 1)
     end = whole - start if length is None else start + length

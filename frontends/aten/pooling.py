@@ -55,7 +55,7 @@ def _pool(name: str, rank: int) -> None:
 def _of_integers(torch: Any, name: str, x: Any, *options: Any) -> Any:
     """Pool integers in float64, which is exact up to 2^53: torch-mlir crashes on integers."""
     if torch.iinfo(x.dtype).bits > 32:
-        raise NotImplementedError(f"{name} of {x.dtype}, which has numbers that float64 has not")
+        raise NotImplementedError(f"{name} of {x.dtype}, which float64 cannot represent exactly")
     found = getattr(torch.ops.aten, name).default(x.to(torch.float64), *options)
     if isinstance(found, torch.Tensor):
         return found.to(x.dtype)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from .tracing import user_line
+
 
 class EffectError(ValueError):
     """A module writes a tensor that is neither its own nor an input."""
@@ -29,9 +31,21 @@ def results_of_writes(taken_apart: Any) -> list[int]:
         if spec.kind.name == "USER_INPUT_MUTATION":
             written.append(inputs.index(spec.target))
             spec.kind, spec.target = results_kind, None
+        elif spec.kind.name == "TOKEN":
+            raise EffectError(_effects(taken_apart.graph))
         elif spec.kind.name != "USER_OUTPUT":
             raise EffectError(
-                f"the module writes {spec.target} ({spec.kind.name}), which is none of its buffers:"
-                " register_buffer makes it one"
+                f"the module writes {spec.target} ({spec.kind.name}), which is not a buffer: "
+                "register it by register_buffer"
             )
     return written
+
+
+def _effects(graph: Any) -> str:
+    """Name the operations that do more than compute results, and their lines in the module."""
+    found = [node for node in graph.nodes if str(node.target) == "with_effects"]
+    names = dict.fromkeys(str(node.args[1]) for node in found)
+    traces = ("\n".join(reversed((node.stack_trace or "").splitlines())) for node in found)
+    lines = dict.fromkeys(line for trace in traces if (line := user_line(trace)))
+    where = f", which is written at {', '.join(lines)}" if lines else ""
+    return f"the module runs {', '.join(names)}{where}: a program only computes its results"

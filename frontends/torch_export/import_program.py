@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..aten.decompositions import decompositions, known_decompositions
@@ -16,7 +15,7 @@ from .graph_empty import fill_empty_tensors
 from .graph_inputs_written import EffectError, results_of_writes
 from .graph_loops import call_loops
 from .graph_views import join_dimensions
-from .tracing import FRONT_ENDS, place_of
+from .tracing import place_of, user_line
 
 Table = Mapping[Any, Callable[..., Any]]
 
@@ -65,7 +64,9 @@ def import_program(
     def called(loop: Any, function: str) -> str:
         found = import_program(torch, fx, loop, outputs, function, inner=True)
         if found.written:
-            raise EffectError("a loop writes in place what it is given: let it return that")
+            raise EffectError(
+                "a loop writes to its operands in place: return the new values instead"
+            )
         return found.text
 
     functions = call_loops(torch, exported.graph_module, called, name)
@@ -218,21 +219,3 @@ def unsupported_operations(messages: Sequence[str]) -> list[str]:
         for name in _OPERATOR.findall(message) or _OPERATION.findall(message)
     ]
     return [name for name in dict.fromkeys(names) if not name.startswith(_INNER)]
-
-
-_PLACE = re.compile(r'"([^"]+)"(?::|, line )(\d+)')
-
-
-def user_line(location: str) -> str:
-    """Return the innermost source line outside of this package and PyTorch, or an empty string.
-
-    `location` is a location of MLIR, or lines of a Python trace from the innermost on.
-    """
-    for file, line in _PLACE.findall(location):
-        path = Path(file)
-        # Code that PyTorch generates has no file.
-        if file.startswith("<eval_with_key>"):
-            continue
-        if "torch" not in path.parts and FRONT_ENDS not in path.parents:
-            return f"{file}:{line}"
-    return ""

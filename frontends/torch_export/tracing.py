@@ -86,7 +86,7 @@ def located(torch: Any) -> Generator[None]:
         if package not in files[-1].parents or not lines:
             raise
         raise TracingError(
-            f"{lines[-1]}: torch.export cannot trace what is written here, {_phrase(problem)}"
+            f"{lines[-1]}: torch.export cannot trace this code, {_phrase(problem)}"
         ) from problem
 
 
@@ -98,8 +98,8 @@ def _phrase(problem: Exception) -> str:
         cause = re.search(r"^Caused by: \((.*)\)$", text, re.M)
         within = f" ({cause[1]})" if cause and "__torch_function__" not in cause[1] else ""
         return (
-            f"where Python decides by the elements of a tensor{within}: torch.cond and torch.where"
-            f" decide in the program, and what does not depend on elements can be an argument"
+            f"where Python branches on the elements of a tensor{within}: use torch.cond or"
+            " torch.where, or pass values that do not depend on elements as arguments"
             f" ({name})"
         )
     first = text.partition("\n")[0]
@@ -124,3 +124,21 @@ def place_of(problem: BaseException) -> tuple[str, str]:
     if found is None or found.op != "call_function":
         return "", ""
     return str(found.target), found.stack_trace or ""
+
+
+_PLACE = re.compile(r'"([^"]+)"(?::|, line )(\d+)')
+
+
+def user_line(location: str) -> str:
+    """Return the innermost source line outside of this package and PyTorch, or an empty string.
+
+    `location` is a location of MLIR, or lines of a Python trace from the innermost on.
+    """
+    for file, line in _PLACE.findall(location):
+        path = Path(file)
+        # Code that PyTorch generates has no file.
+        if file.startswith("<eval_with_key>"):
+            continue
+        if "torch" not in path.parts and FRONT_ENDS not in path.parents:
+            return f"{file}:{line}"
+    return ""

@@ -295,9 +295,7 @@ def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
         return
     sizes = sizes_listed(bound, store.target_dims)
     if not is_whole(store, sizes):
-        raise OperationError(
-            store, f"stores a part of a tensor that is in tiles, {bound}: unpack it first"
-        )
+        raise OperationError(store, f"stores a slice of a packed tensor, {bound}: unpack it first")
     packed = kernel.values.packed_sizes(sizes, layout)
     value = kernel.values.memory_form(store.value, layout)
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
@@ -411,7 +409,10 @@ def _dimension(kernel: KernelLowering, operation: Operation) -> None:
     index = constant_integer(operation.operands[1])
     sizes = kernel.values.sizes(operation.operands[0])
     if index is None or not 0 <= index < len(sizes):
-        raise OperationError(operation, "asks an encoded tensor for a dimension that is not known")
+        raise OperationError(
+            operation,
+            "queries a dimension of an encoded tensor, but the index is not a valid constant",
+        )
     size = sizes[index]
     if not isinstance(size, SSAValue):
         size = constant_index(size, kernel.values.builder)
@@ -477,7 +478,7 @@ def _check_regions(operation: Operation) -> None:
     inner = (op for region in operation.regions for op in region.walk())
     if operation.name.partition(".")[0] not in COMPUTING or any(map(_is_encoded, inner)):
         raise OperationError(
-            operation, "works on encoded tensors, and nothing tells how it does so in tiles"
+            operation, "has encoded tensors, but no rule for packed tensors: decode them first"
         )
 
 

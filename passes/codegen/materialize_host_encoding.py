@@ -39,8 +39,8 @@ class MaterializeHostEncodingPass(ModulePass):
             if len(targets) > 1:
                 raise OperationError(
                     function,
-                    f"runs on {len(targets)} targets, and its tensors can have the layout of one "
-                    "only: data-tile lays tensors out for each device",
+                    f"runs on {len(targets)} targets, but its tensors can have the layout of only "
+                    "one: use data-tile, which chooses layouts for each device",
                     [Note(f"one is {target}") for target in targets],
                 )
             if targets:

@@ -284,7 +284,7 @@ def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
     for value in (source, result):
         if tensor_encoding(value.type) is not None:
             raise OperationError(
-                operation, f"changes the shape of {value.type}: decode the tensor first"
+                operation, f"changes the shape of the encoded tensor {value.type}: decode it first"
             )
     reshape = TensorReshapeOp.build(
         operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
@@ -317,14 +317,14 @@ def inline_regions(function: Operation) -> list[list[Operation]]:
     for region in regions:
         nested = (inner for inner in region.walk() if inner is not region)
         if any(inner.name in (DISPATCH_REGION, KERNEL_IN_PLACE) for inner in nested):
-            raise OperationError(region, "is one dispatch and holds another")
+            raise OperationError(region, "is a dispatch and contains another one")
     return [_inline(region) for region in regions]
 
 
 def _inline(region: Operation) -> list[Operation]:
     blocks = tuple(region.regions[0].blocks)
     if len(blocks) != 1 or (end := blocks[0].last_op) is None:
-        raise OperationError(region, f"is one dispatch, of one block: it has {len(blocks)}")
+        raise OperationError(region, f"is a dispatch, expected one block, found {len(blocks)}")
     operations = [operation for operation in blocks[0].ops if operation is not end]
     affinity = region.attributes.get(AFFINITY)
     for operation in operations:

@@ -33,8 +33,8 @@ class AnnotateDataTilingHintsPass(ModulePass):
         kinds = {MATMUL, SCALED_MATMUL, CONVOLUTION}
         if unknown := set(self.data_tiling_op_types) - kinds:
             raise UsageError(
-                f"{self.name}: data-tiling-op-types are {', '.join(sorted(kinds))}; found "
-                + ", ".join(sorted(unknown))
+                f"{self.name}: expected data-tiling-op-types out of {', '.join(sorted(kinds))}; "
+                f"found " + ", ".join(sorted(unknown))
             )
         operations = tuple(host_operations(op))
         if any(HINT in operation.attributes for operation in operations):

@@ -48,14 +48,19 @@ class HalConversionPass(ModulePass):
             if _is_converted(operation)
         }
         if not replaced:
-            remark("dispatch", op, "has no commands: `data-tile` makes stream of tensors first")
+            remark(
+                "dispatch",
+                op,
+                "has no commands: run `data-tile` first, which converts tensors to the stream "
+                "dialect",
+            )
         for operation, operand_types in replaced.items():
             rule = to_hal.get(operation.name)
             if rule is None:
                 raise OperationError(
                     operation,
-                    "has no form in the hal dialect: this pass is for commands and what they work"
-                    " on, so operations on tensors and asynchronous ones must be gone",
+                    "has no form in the hal dialect: this pass converts commands and resources; "
+                    "convert operations on tensors and asynchronous operations first",
                 )
             hal = HalBuilder(ctx, operation, builder_before(operation), operand_types)
             for old, new in zip(operation.results, rule(hal, operation), strict=True):

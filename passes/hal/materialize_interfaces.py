@@ -163,7 +163,7 @@ def _name_variants(
         affinity = affinity_of(dispatch)
         if affinity is None:
             raise OperationError(
-                dispatch, "runs on no device that is known, so its kernels have no target"
+                dispatch, "does not run on a known device, so its kernels have no target"
             )
         for solver in affinities.targets(affinity, dispatch):
             target = cast(ExecutableTargetAttr, solver.target)
@@ -184,7 +184,7 @@ def _record_writes(
     written = [bool(access.value.data & WRITES) for access in dispatch.resource_accesses]
     if (count := _binding_count(kernel)) != len(written):
         raise OperationError(
-            dispatch, f"gives its kernel {len(written)} bindings, but it takes {count}"
+            dispatch, f"passes {len(written)} bindings to its kernel, which takes {count}"
         )
     uses = executable.uses.setdefault(kernel.export, KernelUses(kernel, written))
     uses.written = [any(pair) for pair in zip(uses.written, written, strict=True)]
@@ -206,7 +206,7 @@ def _executable(
     """Build the `hal` executable for one of `stream`, or for a source without targets."""
     if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
         raise OperationError(
-            origin, "has objects for some targets: expected a source that its targets compile"
+            origin, "has precompiled objects, expected a source that each target compiles"
         )
     for export in origin.body.block.ops:
         if isinstance(export, ExecutableExportOfStream) and export not in dispatched.uses:
@@ -331,7 +331,7 @@ def _use_interface(context: Context, function: Operation, uses: KernelUses) -> N
 def _bind(operation: Operation, properties: dict[str, Attribute]) -> None:
     if not isinstance(operation, BindingSubspanOp):
         raise OperationError(
-            operation, "takes a binding: expected only stream.binding.subspan to do so"
+            operation, "uses a binding, expected only stream.binding.subspan to do so"
         )
     subspan = InterfaceBindingSubspanOp.build(
         operands=[[operation.byte_offset], operation.dynamic_dims],

@@ -98,7 +98,8 @@ def kinds_of_processes(context: Context, module: ModuleOp, device: Operation) ->
     if grid is None or affinities is None:
         raise OperationError(
             device,
-            f"is @{name}, the device of the processes of {reference}, which names no devices",
+            f"is @{name}, the device of the processes of {reference}, but that grid does not name "
+            "devices",
         )
     analysis = AffinityTargets(context, module, AttributeNumbers())
     numbers: dict[object, int] = {}
@@ -175,8 +176,8 @@ class Specialization:
                 grid = self._kinds.grid
                 raise OperationError(
                     user,
-                    f"uses what each process of @{name_of(grid)} has of its own, but is in a "
-                    "function that does not run on its processes",
+                    f"uses a value that is specific to each process of @{name_of(grid)}, but is "
+                    "in a function that does not run on these processes",
                     [Note("the grid is defined here", grid)],
                 )
         return [operation for operation in operations if operation in members]

@@ -196,22 +196,29 @@ def wrap_import(
         properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
     )
     builder.insert(call)
-    returned: list[SSAValue] = []
-    for value, output in zip(call.results, type_.outputs, strict=True):
-        if isinstance(output, TensorType):
-            tensor = cast(Tensor, output)
-            operation = TensorImportOp.build(
-                operands=[value, _view_sizes(value, tensor, builder), fences[1:], ()],
-                result_types=[tensor],
-                properties={"target_encoding": tensor},
-            )
-            returned.append(builder.insert(operation).target)
-        else:
-            returned.append(value)
+    returned = [
+        _import(value, output, fences[1:], builder)
+        for value, output in zip(call.results, type_.outputs, strict=True)
+    ]
     builder.insert(ReturnOp.build(operands=[returned]))
     function.properties["function_type"] = outer
     function.attributes.pop("iree.abi.model", None)
     function.attributes[STUB] = UnitAttr()
+
+
+def _import(
+    value: SSAValue, type_: Attribute, fence: Sequence[SSAValue], builder: Builder
+) -> SSAValue:
+    """Import a buffer view as a tensor once the fence, if any, is reached; keep other values."""
+    if not isinstance(type_, TensorType):
+        return value
+    tensor = cast(Tensor, type_)
+    operation = TensorImportOp.build(
+        operands=[value, _view_sizes(value, tensor, builder), fence, ()],
+        result_types=[tensor],
+        properties={"target_encoding": tensor},
+    )
+    return builder.insert(operation).target
 
 
 def _signal_when_ready(values: list[SSAValue], fence: SSAValue, hal: HalBuilder) -> list[SSAValue]:
@@ -275,7 +282,7 @@ class Wrapper:
         """Replace the function by one on buffer views.
 
         Raises OperationError if an argument or result is encoded, or a result is stored in an
-        argument that is no buffer.
+        argument that is not a buffer.
         """
         function = self._function
         region = function.regions[0]
@@ -286,7 +293,7 @@ class Wrapper:
         self._import_arguments(region.blocks[0])
         for block in region.blocks:
             if block.last_op is None:
-                raise OperationError(function, "has a block without an end")
+                raise OperationError(function, "has a block without a terminator")
             if block.last_op.name.endswith(".return"):
                 self._export_results(block.last_op)
         properties: dict[str, Attribute] = {
@@ -332,8 +339,8 @@ class Wrapper:
                 if not isinstance(argument.type, BufferType | BufferViewType):
                     raise OperationError(
                         self._function,
-                        f"stores result #{output.value.data} in argument #{index}, which is no"
-                        f" !hal.buffer, but of type {argument.type}",
+                        f"stores result #{output.value.data} in argument #{index}, expected type "
+                        f"!hal.buffer, found {argument.type}",
                     )
                 self._outputs[output.value.data] = argument
 

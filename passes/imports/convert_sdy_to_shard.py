@@ -65,6 +65,7 @@ from ...sharding.sharding import Axes, ReductionKind
 from ..sharding.annotations.access import (
     DIMENSION_PRIORITIES_ATTRIBUTE,
     OPEN_DIMENSIONS_ATTRIBUTE,
+    REPLICATED_AXES_ATTRIBUTE,
     SDY_SHARDING,
     read_annotated,
     stated_lists,
@@ -194,20 +195,22 @@ class _Conversion:
             if not is_unused_by_manual_computations(self._operations, name):
                 raise OperationError(
                     origin,
-                    "numbers its devices out of order, which a grid cannot express where a manual"
-                    " computation names them",
+                    "has device ids that are not in order, which a grid cannot express for manual "
+                    "computations",
                 )
             remark(
                 "sharding",
                 origin,
-                "is numbered anew: where a part of a tensor lies changes nothing",
+                "is renumbered: results do not depend on the device that holds a shard",
             )
         # A mesh without axes, or of one device, becomes a grid of one process.
         grid = Grid(name, tuple(size for _, size in mesh.axes) or (1,))
         try:
             refinement = Refinement.cut(grid, cuts or [()] * grid.rank)
         except ValueError as error:
-            raise OperationError(origin, f"is used in parts that do not nest: {error}") from error
+            raise OperationError(
+                origin, f"is used with sub-axes that do not nest: {error}"
+            ) from error
         made = GridOp(name, refinement.fine.shape)
         names = [name for name, _ in mesh.axes]
         names = sub_axis_names(names, grid.shape, refinement.fine.shape) if names else []
@@ -236,8 +239,8 @@ class _Conversion:
         if not imported.mesh.axes and imported.mesh.device_ids:
             raise OperationError(
                 before or self._module,
-                f"is on device {imported.mesh.device_ids[0]} alone, by mesh @{sharding.mesh}, which"
-                " a grid cannot express",
+                f"is only on device {imported.mesh.device_ids[0]} of mesh @{sharding.mesh}, which "
+                "a grid cannot express",
             )
         lists = [imported.axes(dimension.axes) for dimension in sharding.dimensions]
         unreduced = imported.axes(sharding.unreduced)
@@ -247,25 +250,25 @@ class _Conversion:
             partial=(ReductionKind.SUM, unreduced) if unreduced else None,
         )
         annotation = ShardOp(value, made.result, for_users)
-        self._set_openness_and_priorities(annotation, sharding)
+        replicated = imported.axes(sharding.replicated)
+        self._set_openness_and_priorities(annotation, sharding, replicated)
         for operation in (made, annotation):
             if before is not None:
                 operation.location = before.location
             Rewriter.insert_op(operation, InsertPoint(block, before))
         return annotation
 
-    def _set_openness_and_priorities(self, annotation: ShardOp, sharding: TensorSharding) -> None:
-        """Store open dimensions and priorities in the annotation's attributes.
-
-        Explicitly replicated axes close all dimensions of the tensor.
-        """
+    def _set_openness_and_priorities(
+        self, annotation: ShardOp, sharding: TensorSharding, replicated: Axes
+    ) -> None:
+        """Store open dimensions, replicated axes and priorities in the annotation's attributes."""
         dimensions = sharding.dimensions
-        if not sharding.replicated:
-            listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
-            if listed:
-                annotation.attributes[OPEN_DIMENSIONS_ATTRIBUTE] = DenseArrayBase.from_list(
-                    i64, listed
-                )
+        listed = [index for index, dimension in enumerate(dimensions) if dimension.is_open]
+        if listed:
+            attributes = annotation.attributes
+            attributes[OPEN_DIMENSIONS_ATTRIBUTE] = DenseArrayBase.from_list(i64, listed)
+            if replicated:
+                attributes[REPLICATED_AXES_ATTRIBUTE] = DenseArrayBase.from_list(i64, replicated)
         priorities = [dimension.priority or 0 for dimension in dimensions]
         if any(priorities):
             annotation.attributes[DIMENSION_PRIORITIES_ATTRIBUTE] = DenseArrayBase.from_list(
@@ -361,7 +364,7 @@ class _Conversion:
 
     def _drop_barrier(self, operation: Operation) -> None:
         assert isinstance(operation, PropagationBarrierOp)
-        remark("sharding", operation, "is dropped: propagation goes through here both ways")
+        remark("sharding", operation, "is dropped: propagation passes here in both directions")
         Rewriter.replace_op(operation, [], [operation.input])
 
     def _drop_group(self, operation: Operation) -> None:

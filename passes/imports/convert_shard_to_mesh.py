@@ -36,7 +36,7 @@ class ConvertShardToMeshPass(ModulePass):
             if isinstance(operation, ShardShapeOp):
                 raise OperationError(operation, "has no counterpart in mesh")
             if isinstance(operation, ShardOp) and operation.priority is not None:
-                raise OperationError(operation, "has a priority, which mesh cannot say")
+                raise OperationError(operation, "has a priority, which mesh cannot express")
             if operation.name in OPERATION_NAMES:
                 _rename(operation)
         attributes = _MeshAttributes()

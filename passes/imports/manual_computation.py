@@ -4,7 +4,13 @@
 
 becomes a program on whole tensors: each process slices its shard out of `%x`, runs the body, and
 gathers the shards of the results. The tensors of the body differ between the processes along the
-manual axes, so they are annotated as replicated and propagation does not change them.
+manual axes, so propagation must not split them along these:
+
+- if all axes are manual, the tensors are annotated as replicated;
+- if some are free, the tensors have no annotation, and propagation splits them along the free axes.
+  No manual axis reaches them, since slices and gathers at the border do not pass it on, and
+  operands and results that it does not split are replicated along it.
+
 `shard-simplify` removes the gathers before a slice, and the slices after a gather, which
 partitioning introduces.
 """
@@ -15,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, UnitAttr, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
@@ -44,6 +50,9 @@ CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 
 class ImportedMesh(Protocol):
     """A mesh, and the grid that replaces it."""
+
+    @property
+    def mesh(self) -> Mesh: ...
 
     @property
     def grid(self) -> Grid: ...
@@ -98,6 +107,8 @@ class _Inlining:
         self._block = block_of(operation)
         shardings = (*operation.in_shardings.data, *operation.out_shardings.data)
         self._mesh = shardings[0].mesh if shardings else None
+        names = () if self._mesh is None else [name for name, _ in mesh_of(self._mesh).mesh.axes]
+        self._has_free_axes = not self._manual.issuperset(names)
 
     def run(self) -> None:
         operation = self._operation
@@ -105,7 +116,8 @@ class _Inlining:
         if twice:
             raise OperationError(
                 operation,
-                f"is manual along {', '.join(sorted(twice))}, where the computation around it is",
+                f"is manual along {', '.join(sorted(twice))}, like the enclosing manual "
+                "computation",
             )
         body = operation.body.block
         terminator = body.last_op
@@ -135,9 +147,18 @@ class _Inlining:
 
     def _at_border(self, sharding: TensorSharding) -> TensorSharding:
         """Return the sharding of an operand or a result, closed in a nested computation."""
-        if not self._outer_manual_axes:
-            return sharding
-        return _closed(self._operation, sharding, self._outer_manual_axes)
+        if self._outer_manual_axes:
+            _check_free(self._operation, sharding, self._outer_manual_axes)
+        if self._has_free_axes:
+            return self._replicated_along_manual_axes(sharding)
+        return _closed(sharding) if self._outer_manual_axes else sharding
+
+    def _replicated_along_manual_axes(self, sharding: TensorSharding) -> TensorSharding:
+        """Return a sharding that propagation extends along free axes only."""
+        stated = {axis.name for each in sharding.dimensions for axis in each.axes}
+        stated |= {axis.name for axis in sharding.replicated}
+        added = tuple(AxisRef(name) for name in sorted(self._manual - stated))
+        return replace(sharding, replicated=(*sharding.replicated, *added))
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """Return the dimensions that manual axes split, each with these axes of the grid."""
@@ -149,8 +170,8 @@ class _Inlining:
             if any(axis.name not in self._manual for axis in major):
                 raise OperationError(
                     self._operation,
-                    f"splits dimension {index} along {dimension}, where a free axis comes before a"
-                    " manual one",
+                    f"splits dimension {index} along {dimension}, expected manual axes before "
+                    "free axes",
                 )
             if major:
                 parts.append((index, imported.axes(major)))
@@ -174,12 +195,12 @@ class _Inlining:
             shape[dimension] = self._divided(shape[dimension], grid.size(axes) or 1)
             whole = TensorType(whole.element_type, shape, whole.encoding)
             value = self._insert(AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension))
-        return self._as_replicated(value)
+        return value if self._has_free_axes else self._as_replicated(value)
 
     def _divided(self, size: int, parts: int) -> int:
         if size < 0:
             raise OperationError(
-                self._operation, "takes a tensor of open size, which is not supported"
+                self._operation, "takes a tensor of dynamic size, which is not supported"
             )
         return size // parts
 
@@ -199,7 +220,7 @@ class _Inlining:
 
     def _insert(self, made: Operation) -> SSAValue:
         made.location = self._operation.location
-        made.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
+        self._mark(made)
         self._block.insert_op_before(made, self._operation)
         return made.results[0]
 
@@ -214,16 +235,24 @@ class _Inlining:
             _Inlining(operation, self._mesh_of, self._annotate, self._manual).run()
             return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
-            operation.attributes[MANUAL_ATTRIBUTE] = UnitAttr()
+            self._mark(operation)
         for block in inner_blocks(operation):
             for argument in block.args:
-                if ranked(argument) is not None:
+                if ranked(argument) is not None and not self._has_free_axes:
                     self._annotate_replicated(argument, block, block.first_op)
             for inner in list(block.ops):
                 self._convert_body_op(inner)
         for result in operation.results:
-            if ranked(result) is not None:
+            if ranked(result) is not None and not self._has_free_axes:
                 self._annotate_replicated(result, block_of(operation), operation.next_op)
+
+    def _mark(self, operation: Operation) -> None:
+        """Mark an operation as one of the program of one device, and say along which axes."""
+        mark: Attribute = UnitAttr()
+        if self._has_free_axes and self._mesh is not None:
+            references = tuple(AxisRef(name) for name in sorted(self._manual))
+            mark = DenseArrayBase.from_list(i64, self._mesh_of(self._mesh).axes(references))
+        operation.attributes[MANUAL_ATTRIBUTE] = mark
 
     def _annotate_replicated(self, value: SSAValue, block: Block, before: Operation | None) -> None:
         """Annotate a value as replicated, for all its users."""
@@ -243,30 +272,30 @@ class _Inlining:
         return TensorSharding(self._mesh, (DimensionSharding(),) * rank)
 
     def _close_constraint(self, operation: Operation) -> None:
-        """Close a constraint of the body, so that propagation adds no manual axis."""
+        """Keep manual axes off a constraint of the body; without axes, nothing is left of it."""
         found = operation.properties["sharding"]
         assert isinstance(found, ShardingAttr)
-        closed = _closed(operation, found.data, self._manual)
-        if not any(each.axes for each in closed.dimensions):
+        _check_free(operation, found.data, self._manual)
+        if not any(each.axes for each in found.data.dimensions):
             Rewriter.replace_op(operation, [], [operation.operands[0]])
             return
-        operation.properties["sharding"] = ShardingAttr(closed)
+        sharding = self._replicated_along_manual_axes(found.data)
+        operation.properties["sharding"] = ShardingAttr(sharding)
 
 
-def _closed(
-    operation: Operation, sharding: TensorSharding, manual: frozenset[str]
-) -> TensorSharding:
-    """Return a sharding with all dimensions closed.
-
-    Raises OperationError if it uses an axis that is manual around the op.
-    """
+def _check_free(operation: Operation, sharding: TensorSharding, manual: frozenset[str]) -> None:
+    """Raise OperationError if a sharding uses an axis that is manual around the op."""
     named = {axis.name for each in sharding.dimensions for axis in each.axes}
     if named & manual:
         raise OperationError(
             operation,
-            f"splits along {', '.join(sorted(named & manual))}, where the computation around it is"
-            " manual",
+            f"splits along {', '.join(sorted(named & manual))}, along which the enclosing "
+            "computation is manual",
         )
+
+
+def _closed(sharding: TensorSharding) -> TensorSharding:
+    """Return a sharding with all dimensions closed."""
     closed = tuple(replace(each, is_open=False) for each in sharding.dimensions)
     return replace(sharding, dimensions=closed)
 

@@ -183,7 +183,7 @@ class _Grouping:
 def _whole_tensor(reader: Operation) -> OperationError:
     return OperationError(
         reader,
-        f"is in a manual computation and reads a whole tensor, which comes in by @{ENTRY} alone",
+        f"is in a manual computation and reads a whole tensor, which can only enter by @{ENTRY}",
     )
 
 
@@ -196,7 +196,7 @@ def _form(computation: _Computation, border: Border, around: frozenset[str]) -> 
     for entry in computation.entries:
         if not entry.is_before_in_block(first):
             raise OperationError(
-                entry, f"enters a manual computation after @{EXIT} of it, expected before"
+                entry, f"enters a manual computation after its @{EXIT}, expected before"
             )
     inside = {border.manual_axes[entry.results[0]] for entry in computation.entries}
     if len(inside) > 1:

@@ -81,7 +81,7 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
     if body == "replicated":
         return Tiling(((),) * rank, 0)
     if body.startswith("maximal"):
-        raise ValueError("it is on one device alone, which a grid cannot express")
+        raise ValueError("it is on a single device, which a grid cannot express")
     if body == "manual":
         return Tiling(((),) * rank, 0, ())
     found = _ASSIGNMENT.fullmatch(body)
@@ -119,7 +119,7 @@ def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> list[int]:
     """Return 0, 1, 2, ... as an array of a shape, transposed and flattened in row-major order."""
     order = order or range(len(shape))
     if prod(shape) != count or sorted(order) != list(range(len(shape))):
-        raise ValueError(f"its order of devices is no transposition of {count} numbers")
+        raise ValueError(f"its order of devices is not a transposition of {count} numbers")
     strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
     return [
         sum(position * strides[axis] for position, axis in zip(point, order, strict=True))
@@ -138,7 +138,9 @@ def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple
     known = [digits for digits in found if digits is not None]
     sums = [sum(point) for point in product(*lines)]
     if devices[0] != 0 or len(known) < len(found) or sums != list(devices):
-        raise ValueError("its order of devices does not follow digits of their numbers")
+        raise ValueError(
+            "its order of devices is not a transposition of an array of device numbers"
+        )
     return tuple(digits[::-1] for digits in known)
 
 
@@ -201,7 +203,8 @@ def _insert_mesh(module: ModuleOp, found: Sequence[_ShardingString]) -> tuple[st
         (one, _), (other, where) = list(counts.items())[:2]
         raise OperationError(
             where.operation,
-            f'has {MHLO_SHARDING} = "{where.text}" for {other} devices, elsewhere there are {one}',
+            f'has {MHLO_SHARDING} = "{where.text}" for {other} devices, but another sharding is '
+            f"for {one}",
         )
     manual = next((each for each in found if each.tiling and each.tiling.manual is not None), None)
     if manual is not None and not counts:
@@ -209,8 +212,8 @@ def _insert_mesh(module: ModuleOp, found: Sequence[_ShardingString]) -> tuple[st
         if not isinstance(partitions, IntegerAttr) or partitions.value.data < 1:
             raise OperationError(
                 manual.operation,
-                "is of a manual computation, but the program does not say for how many devices:"
-                f" give the module {_PARTITIONS}",
+                "belongs to a manual computation, but the number of devices is unknown: set "
+                f"{_PARTITIONS} on the module",
             )
         counts[partitions.value.data] = manual
     for count, each in counts.items():
@@ -233,7 +236,11 @@ def _form_manual_computations(found: Sequence[_ShardingString], name: str, mesh:
         if is_call_of(operation, ENTRY) or is_call_of(operation, EXIT):
             blocks[block_of(operation)] = None
             if tiling is None:
-                raise OperationError(operation, f"has no {MHLO_SHARDING} that says where it lies")
+                raise OperationError(
+                    operation,
+                    f"has no {MHLO_SHARDING}, expected a sharding of the whole tensor or of its "
+                    "shards",
+                )
         if tiling is None:
             continue
         if is_call_of(operation, ENTRY) and tiling.manual is None:
@@ -304,8 +311,8 @@ def _mesh(operation: Operation, count: int, tilings: Sequence[Tiling]) -> Mesh:
         if high % low:
             raise OperationError(
                 operation,
-                f"is one of several shardings that split {count} devices at {low} and at {high},"
-                " which no mesh has both",
+                f"is one of several shardings that split {count} devices at {low} and at {high}; "
+                "no mesh has both",
             )
     sizes = [high // low for low, high in pairwise(ordered)][::-1]
     return Mesh(tuple((f"axis_{index}", size) for index, size in enumerate(sizes)))

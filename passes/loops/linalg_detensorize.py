@@ -24,9 +24,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
     NoneAttr,
@@ -320,7 +318,7 @@ class _Computation:
         Rewriter.replace_op(operation, [], tensors)
 
     def _scalar(self, tensor: SSAValue, reader: Operation) -> SSAValue:
-        """Return the element of a tensor; what is not known is read where the tensor is made."""
+        """Return the element of a tensor; an unknown one is read where the tensor is defined."""
         if tensor not in self._known:
             constant = _scalar_constant(tensor)
             owner = tensor.owner
@@ -343,8 +341,4 @@ def _scalar_constant(tensor: SSAValue) -> Operation | None:
     if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
     elements = cast("DenseIntOrFPElementsAttr[Any]", value)
-    number, kind = elements.get_values()[0], cast(Attribute, elements.get_element_type())
-    if isinstance(kind, IntegerType | IndexType):
-        integer = cast("IntegerType[Any, Any] | IndexType", kind)
-        return ConstantOp(IntegerAttr(int(number), integer))
-    return ConstantOp(FloatAttr(float(number), cast("Any", kind)))
+    return ConstantOp(elements.get_attrs()[0])

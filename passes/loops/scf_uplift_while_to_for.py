@@ -20,7 +20,15 @@ from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp, ConstantOp, IndexCastOp, MaxSIOp, MuliOp, SubiOp
+from xdsl.dialects.arith import (
+    CMPI_COMPARISON_OPERATIONS,
+    AddiOp,
+    ConstantOp,
+    IndexCastOp,
+    MaxSIOp,
+    MuliOp,
+    SubiOp,
+)
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -32,8 +40,9 @@ from ...ir.attribute_access import constant_integer, integer
 from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt
 from ...ir.regions import walk
+from ...ir.tensor_types import integer_width
 
-SLT, SGT, ULT = 2, 4, 6
+SLT, SGT, ULT = map(CMPI_COMPARISON_OPERATIONS.index, ("slt", "sgt", "ult"))
 """The predicates of `arith.cmpi` that counting loops compare with."""
 
 
@@ -164,7 +173,7 @@ def _counting(loop: Operation) -> _Counting | None:
 
 
 def _positions(before: Block, values: Sequence[SSAValue]) -> list[int] | None:
-    """Return the positions of arguments of a block, `None` if some values are no arguments."""
+    """Return the positions of arguments of a block, `None` if some values are not arguments."""
     found = [each for each in values if isinstance(each, BlockArgument) and each.owner is before]
     return [each.index for each in found] if len(found) == len(values) else None
 
@@ -198,14 +207,8 @@ def _stays_in_range(
         return False
     if step == 1:
         return True
-    most = 1 << (_width(cast(Attribute, kind)) - 1)
-    return low is not None and high is not None and high - 1 + step < most
-
-
-def _width(kind: Attribute) -> int:
-    if isinstance(kind, IntegerType):
-        return cast("IntegerType[Any, Any]", kind).width.data
-    return 64
+    limit = 1 << (integer_width(cast(Attribute, kind)) - 1)
+    return low is not None and high is not None and high - 1 + step < limit
 
 
 def _without_invariants(loop: Operation) -> Operation:
@@ -357,7 +360,7 @@ def _cast(builder: Builder, value: SSAValue, kind: Attribute) -> SSAValue:
 
 def _constant(builder: Builder, number: int, kind: Attribute) -> SSAValue:
     """Return a constant, wrapped to its type."""
-    half = 1 << (_width(kind) - 1)
+    half = 1 << (integer_width(kind) - 1)
     number = (number + half) % (2 * half) - half
     attribute = IntegerAttr(number, cast("IntegerType[Any, Any] | IndexType", kind))
     return builder.insert(ConstantOp(attribute)).result

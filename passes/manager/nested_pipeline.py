@@ -60,7 +60,7 @@ def alone_in_module(operation: Operation, around: SymbolsAround) -> Generator[Mo
     block = operation.parent
     parent = operation.parent_op()
     if block is None or parent is None:
-        raise OperationError(operation, "stands in no block, so it cannot be put back there")
+        raise OperationError(operation, "is not in a block, so a pipeline cannot replace it")
     following = operation.next_op
     copies = _copies_for(operation, around)
     operation.detach()

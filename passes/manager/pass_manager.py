@@ -63,12 +63,12 @@ class InternalFault(Exception):
         kind, why = type(self.failed), exception_text(self.cause)
         function = foreign_origin(self.cause)
         if function is not None and not function.startswith(f"{name_of(kind)}."):
-            return f"pass '{self.failed.name}' broke down in {function}: {why}"
+            return f"pass '{self.failed.name}' crashed in {function}: {why}"
         if is_foreign(kind.__module__):
             return f"in pass {name_of(kind)}: {why}"
         return (
-            f"pass '{self.failed.name}' broke down: this is a fault of mesh-opt, not of the"
-            f" program ({why})"
+            f"pass '{self.failed.name}' crashed: this is a bug in mesh-opt, not in the program"
+            f" ({why})"
         )
 
 

@@ -126,8 +126,8 @@ class _Entry:
         more = ", ..." if len(names) > _MOST_NAMES else ""
         there = ", ".join(names[:_MOST_NAMES]) + more if names else "none"
         raise PassFailedException(
-            f"option '{option}' names '{self.pattern}', which no tensor of {where or 'a function'}"
-            f" is called that is not annotated by an earlier entry; names are {there}"
+            f"option '{option}' has the pattern '{self.pattern}', which matches no tensor of "
+            f"{where or 'a function'} that earlier entries leave; names are {there}"
         )
 
 
@@ -294,7 +294,7 @@ def annotate_producer(
         if use.operation.name == SHARD and "annotate_for_users" not in use.operation.properties:
             raise OperationError(
                 use.operation,
-                f"annotates a value that {who} is to annotate, too; remove one of them",
+                f"annotates a value that {who} annotates, too; remove one of them",
             )
     read_annotated(_made(value, lists, grid, who, (block, before, origin), for_users=False))
 
@@ -351,7 +351,6 @@ def _made(
     except VerifyException as problem:
         raise OperationError(
             origin,
-            f"cannot be annotated by {who} with {json.dumps(lists)}, which is to"
-            f" place a {value.type}: {problem}",
+            f"cannot be annotated by {who} with {json.dumps(lists)} for a {value.type}: {problem}",
         ) from problem
     return annotation

@@ -95,7 +95,7 @@ def _check_divisible(size: IndexOrInt, group: IndexOrInt, arithmetic: Arithmetic
         return
     if isinstance(remainder, int):
         raise OperationError(
-            arithmetic.anchor, f"slices {size} elements into {group} pieces, which are not equal"
+            arithmetic.anchor, f"slices {size} elements into {group} pieces of unequal size"
         )
     zero = arithmetic.index(0)
     equal = arithmetic.insert(arith.CmpiOp(remainder, zero, "eq"))

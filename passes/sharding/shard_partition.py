@@ -122,5 +122,5 @@ def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> N
 
 def _boundary(whole: Attribute, sharding: Sharding) -> Boundary:
     if not isinstance(whole, TensorType):
-        raise TypeError(f"{whole} is placed, but is no ranked tensor")
+        raise TypeError(f"{whole} has a sharding, but is not a ranked tensor")
     return Boundary(whole, sharding)  # pyright: ignore[reportUnknownArgumentType]

@@ -96,8 +96,8 @@ class ShardSearchPass(ModulePass):
         if not objective.fits(found.cost):
             raise OperationError(
                 graph.functions[0],
-                f"has no sharding that fits into {objective.memory:.0f} bytes of each device; the"
-                f" least that was found takes {found.cost.peak}",
+                f"has no sharding that fits into {objective.memory:.0f} bytes of each device; the "
+                f"best one found needs {found.cost.peak}",
             )
         if remarks_wanted():
             _explain(found, objective, graph, printed=_names(graph))
@@ -130,7 +130,9 @@ class ShardSearchPass(ModulePass):
         declared = [each for each in module.body.block.ops if isinstance(each, GridOp)]
         if self.devices is not None:
             if self.grid:
-                raise PassFailedException("options 'grid' and 'devices' say the same: use one")
+                raise PassFailedException(
+                    "options 'grid' and 'devices' exclude each other: use one"
+                )
             if not 1 < self.devices <= 1 << 20:
                 raise PassFailedException(
                     f"option 'devices' is {self.devices}, expected 2 to {1 << 20}"
@@ -162,7 +164,7 @@ def _check_annotations(graph: ShardingGraph, name: str) -> None:
         if grid is not None and f"@{grid.name}" != name:
             raise OperationError(
                 annotation.operation,
-                f"places a tensor on @{grid.name}, and shardings are searched on {name}; use"
+                f"places a tensor on @{grid.name}, but shardings are searched on {name}; use"
                 f" grid=@{grid.name}",
             )
 

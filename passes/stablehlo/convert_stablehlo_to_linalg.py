@@ -84,5 +84,5 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
         import_module(f".{name}", __package__)
     for operation in module.body.block.ops:
         if is_to_convert(operation):
-            raise OperationError(operation, "stands outside of a function")
+            raise OperationError(operation, "is outside of a function")
     convert_functions(module, functions_of_processes(module))

@@ -153,7 +153,9 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
     """Read an element on the host, from a copy in staging memory."""
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
-        raise OperationError(operation, f"reads an element of {source.type}: decode it first")
+        raise OperationError(
+            operation, f"reads an element of the encoded tensor {source.type}: decode it first"
+        )
     stored = host.stored(source, operation)
     reachable = transfer(stored, host.affinity_of(source), None, site.builder, STAGING)
     load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
@@ -164,7 +166,9 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
     source, index = operation.operands[0], constant_integer(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
-        raise OperationError(operation, "asks for a dimension that is not a known one")
+        raise OperationError(
+            operation, "queries a dimension, but the index is not a valid constant"
+        )
     size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
     if isinstance(size, int):
         size = constant_index(size, site.builder)
@@ -175,7 +179,9 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
 def _load_global(host: Host, operation: Operation, site: Site) -> None:
     stored = host.variables.load(operation, site.builder)
     if stored is None:
-        raise OperationError(operation, f"loads {_global(operation)}, which is no tensor global")
+        raise OperationError(
+            operation, f"loads {_global(operation)}, which is not a global of tensor type"
+        )
     host.store(operation.results[0], stored)
 
 
@@ -185,7 +191,7 @@ def _store_global(host: Host, operation: Operation, site: Site) -> None:
     stored, affinity = host.stored(value, operation), host.affinity_of(value)
     if not host.variables.store(operation, stored, affinity, site.builder):
         raise OperationError(
-            operation, f"stores to {_global(operation)}, which is no tensor global"
+            operation, f"stores to {_global(operation)}, which is not a global of tensor type"
         )
 
 

@@ -45,7 +45,7 @@ CHOICES = frozenset({"scf.if", "scf.index_switch"})
 
 @dataclass(frozen=True)
 class ElideAsyncCopiesPass(ModulePass):
-    """Drop copies that cannot be told from what they copy."""
+    """Drop copies that cannot be distinguished from their sources."""
 
     name = "iree-stream-elide-async-copies"
 

@@ -177,7 +177,7 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     encoding = tensor_encoding(tensor)
     if encoding is not None and not encoding.is_identity(tensor):
         raise OperationError(
-            operation, f"cannot find elements by position in a tensor of encoding {encoding}"
+            operation, f"cannot address single elements of a tensor with encoding {encoding}"
         )
     return tensor
 
@@ -212,7 +212,8 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
     bits = {formula.element_bits for formula in storage_formula_of(tensor)}
     if len(bits) > 1:
         raise OperationError(
-            operation, f"writes elements of {tensor}, whose layouts differ in bits"
+            operation,
+            f"writes elements of {tensor}, whose layouts have elements of different bit widths",
         )
     return Elements(tensor.element_type, bits.pop())
 
@@ -243,9 +244,7 @@ def run_of_bytes(
     """
     sizes = sizes_of(tensor, dims, builder)
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
-        raise OperationError(
-            operation, f"is about a part of {tensor} that is not known to be one run of bytes"
-        )
+        raise OperationError(operation, f"accesses a slice of {tensor} that may not be contiguous")
     first = [builder.known(start) for start in starts]
     element = element_of(tensor)
     bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
@@ -259,8 +258,9 @@ def run_of_bytes(
     if not begins or not ends:
         raise OperationError(
             operation,
-            f"is about a part of {tensor} that is not known to {'end' if begins else 'begin'} with"
-            f" a whole byte: {in_byte} elements share one, and only kernels can take them apart",
+            f"accesses a slice of {tensor} that may not {'end' if begins else 'begin'} at a byte "
+            f"boundary: {in_byte} elements share a byte, and only kernels can access them "
+            "separately",
         )
     elements: IndexOrInt = 1
     for length in lengths:
@@ -334,7 +334,7 @@ def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
     """Return constant contents without gaps between elements, the first in the lowest bits."""
     value = operation.value
     if not isinstance(value, DenseIntOrFPElementsAttr):
-        raise OperationError(operation, f"packs elements of {value}, which are not known")
+        raise OperationError(operation, f"packs {value}, expected dense elements")
     bits = element_of(tensor).bits
     numbers = _unsigned(cast(DenseIntOrFPElementsAttr, value), bits)
     packed: list[int] = []

@@ -64,7 +64,7 @@ def _replacements(sites: Sequence[Sequence[SSAValue]]) -> list[Replacement]:
         ):
             found.append(first)
         else:
-            # The earlier operand is no constant, since equal operands are constants alike.
+            # The earlier operand is not a constant, since equal operands are constants alike.
             earlier = columns.index(column)
             found.append(earlier if earlier < number else None)
     return found

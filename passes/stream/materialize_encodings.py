@@ -88,7 +88,7 @@ class Relayouts:
         Raises OperationError if a layout is not resolved.
         """
         if not isinstance(operation, TensorEncodeOp):
-            raise OperationError(operation, "is of another dialect than ours")
+            raise OperationError(operation, "is not supported, expected stream.tensor.encode")
         source = require_ranked(operation, operation.source_encoding)
         result = require_ranked(operation, operation.result_encoding)
         if storage_key(source) == storage_key(result) or (_is_plain(source) and _is_plain(result)):

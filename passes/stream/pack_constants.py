@@ -302,7 +302,7 @@ def _offset(parameter: NamedParameter) -> IntegerAttr:
 def _known_size(operation: Operation, size: SSAValue) -> int:
     number = known(size)
     if not isinstance(number, int):
-        raise OperationError(operation, "keeps a constant in a resource of unknown size")
+        raise OperationError(operation, "stores a constant in a resource of unknown size")
     return number
 
 
@@ -316,7 +316,7 @@ def _composite(
         stored = _stored_bytes(operation, constant.value)
         if stored > constant.length:
             raise OperationError(
-                operation, f"keeps a constant of {stored} bytes in a resource of {constant.length}"
+                operation, f"stores a constant of {stored} bytes in a resource of {constant.length}"
             )
         if padding := aligned(constant.length, alignment) - stored:
             type_ = VectorType(i8, [padding])
@@ -329,7 +329,7 @@ def _stored_bytes(operation: Operation, value: Attribute) -> int:
     """Return the size in bytes of constant contents."""
     type_ = getattr(value, "type", None)
     if not isinstance(type_, TensorType | VectorType):
-        raise OperationError(operation, f"keeps {value}: its bytes are not known here")
+        raise OperationError(operation, f"stores {value}, whose size in bytes is unknown")
     tensor = cast("TensorType[Attribute]", type_)
     bits = element_named(tensor.element_type).storage_bits
     return -(-prod(tensor.get_shape()) * bits // 8)

@@ -111,9 +111,7 @@ def _bits(operation: Operation, type_: Attribute, index_bits: int) -> int:
         return 32 if index_bits <= 32 else 64
     if isinstance(type_, FixedBitwidthType) and type_.bitwidth <= 64:
         return type_.bitwidth
-    raise OperationError(
-        operation, f"passes a number of type {type_}: only those of 64 bits and less are words"
-    )
+    raise OperationError(operation, f"passes a number of type {type_}, expected at most 64 bits")
 
 
 def _join_arguments(function: Operation, index_bits: int) -> None:

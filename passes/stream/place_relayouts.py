@@ -187,7 +187,7 @@ def _send(source: SSAValue, size: SSAValue, like: AsyncTransferOp, before: Opera
 
 
 def _growth(encode: TensorEncodeOp) -> int | None:
-    """Return how many bytes an encode adds; `None` if it is no relayout or not resolved."""
+    """Return how many bytes an encode adds; `None` if it is not a relayout or not resolved."""
     tensors = cast(Tensor, encode.source_encoding), cast(Tensor, encode.result_encoding)
     encodings = [tensor_encoding(tensor) for tensor in tensors]
     if not all(encoding is None or encoding.is_resolved for encoding in encodings):

@@ -104,8 +104,8 @@ class LifetimeInference:
             if _lifetime(value.type) != lifetime:
                 raise OperationError(
                     operation,
-                    f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}':"
-                    " a stream.async.cast between them makes that a copy",
+                    f"accesses a global of lifetime '{lifetime}' as '{_lifetime(value.type)}': "
+                    "insert a stream.async.cast between them, which copies",
                 )
 
     def _set(self, value: SSAValue) -> None:

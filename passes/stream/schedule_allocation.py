@@ -217,7 +217,7 @@ class Allocation:
             elif (rule := to_command.get(operation.name)) is not None:
                 lowered = rule(lowering, operation)
             else:
-                raise OperationError(operation, "is nothing that commands do")
+                raise OperationError(operation, "cannot be converted to a command")
             for command in lowered:
                 locate(command, operation)
             commands += lowered
@@ -249,8 +249,7 @@ class Allocation:
 def _refuse(to: CommandLowering, operation: Operation) -> None:
     raise OperationError(
         operation,
-        "is in no stream.async.execute: iree-stream-schedule-execution puts what devices can"
-        " do into one",
+        "is not in a stream.async.execute: run iree-stream-schedule-execution first",
     )
 
 

@@ -85,7 +85,7 @@ def _specialize(group: KernelGroup) -> None:
 
 
 def _constants(values: Sequence[SSAValue]) -> Column | None:
-    """Return the constants that dispatches pass for an operand; `None` if one is no constant."""
+    """Return the constants that dispatches pass for an operand; `None` if one is not a constant."""
     found: list[Constant] = []
     for value in values:
         if isinstance(value, OpResult) and isinstance(value.op, ConstantOp):

@@ -139,17 +139,17 @@ class Planner:
             if name.endswith("encoding") and self._types.needs_resolving(attribute):
                 raise OperationError(
                     operation,
-                    f"may not be about a tensor whose layout is a device's: {name} is {attribute}",
+                    f"does not support tensors in the layout of a device: {name} is {attribute}",
                 )
 
     def _refuse_tensors(self, operation: Operation) -> None:
-        """Refuse encoded tensors that are no resources: their encodings would never be resolved."""
+        """Refuse encoded tensors outside of resources: their encodings would never be resolved."""
         for value in (*operation.operands, *operation.results):
             if self._types.needs_resolving(value.type):
                 raise OperationError(
                     operation,
-                    f"works on an encoded tensor, {value.type}, and layouts are resolved where "
-                    "tensors are in resources: run form-dispatches and convert-to-stream first",
+                    f"has an encoded tensor, {value.type}, but layouts are resolved for tensors "
+                    "in resources: run form-dispatches and convert-to-stream first",
                 )
 
     # Dispatches
@@ -189,7 +189,8 @@ class Planner:
                 if self._types.needs_resolving(type_) and index not in readable:
                     raise OperationError(
                         operation,
-                        f"gives @{kernel.export.sym_name.data} an encoded tensor, but the kernel "
+                        f"passes an encoded tensor to @{kernel.export.sym_name.data}, but the "
+                        "kernel "
                         f"does not read argument #{index} as a type that carries an encoding: "
                         "its layout would be lost",
                     )
@@ -200,7 +201,7 @@ class Planner:
         """Return the resolved tensor type of a kernel's binding for a dispatch."""
         tensor = bound_tensor(subspan)
         if tensor is None:
-            raise OperationError(subspan, "does not read a tensor")
+            raise OperationError(subspan, "does not bind a tensor")
         if argument < len(values):
             return self._types.for_value(tensor, values[argument], operation)
         return self._result_type(operation, self._untied_result(operation, argument), tensor)
@@ -221,8 +222,8 @@ class Planner:
         if position >= len(untied):
             raise OperationError(
                 operation,
-                f"has {len(dispatched_values(operation))} operands and {len(untied)} results of "
-                f"its own, but its kernel takes an argument #{argument}",
+                f"has {len(dispatched_values(operation))} operands and {len(untied)} untied "
+                f"results, but its kernel takes an argument #{argument}",
             )
         return untied[position]
 

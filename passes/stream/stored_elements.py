@@ -109,8 +109,8 @@ class Elements:
         if element.kind in (ElementKind.SIGNED, ElementKind.UNSIGNED):
             raise OperationError(
                 operation,
-                f"is about one {element} of several in a byte: only signless integers can be"
-                f" shifted, so use i{element.bits}",
+                f"accesses one of several {element} elements in a byte: only signless integers "
+                f"can be shifted, so use i{element.bits}",
             )
         return IntegerType(self.stored_bits)
 
@@ -134,7 +134,7 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
         raise OperationError(
             operation,
             f"has unsupported pattern type {value.type}: only patterns of at most "
-            f"{LARGEST_PATTERN} bits can be written over and over; a new builtin is required",
+            f"{LARGEST_PATTERN} bits can be repeated; a new builtin is required",
         )
     element = element_named(value.type)
     if element.kind is ElementKind.COMPLEX:

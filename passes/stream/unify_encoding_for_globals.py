@@ -123,9 +123,9 @@ class Unifier:
         stores = (version.encode, *version.copies)
         for use in version.size.storage_size.uses:
             if use.operation not in stores and use.operation.name != GLOBAL_STORE:
-                yield use.operation, "uses the number of its bytes, too"
+                yield use.operation, "also uses its size in bytes"
         for operation in readers.unknown:
-            yield operation, "reads it and does not say as what tensor"
+            yield operation, "reads it without a tensor type"
         for operation in readers.copies:
             for size in operation.operands[1:]:
                 if not _can_follow(size, version.tensor):
@@ -138,7 +138,7 @@ class Unifier:
         for entry in entry_points(dispatch):
             kernel = self._kernels.of_entry_point(entry, dispatch)
             if kernel is None:
-                return f"runs {entry}, which is no executable of stream"
+                return f"runs {entry}, which is not a stream.executable"
             argument = kernel.function.regions[0].block.args[index]
             read = sum(1 for bound, _ in kernel.bindings if bound == index)
             if len(tuple(argument.uses)) != read:

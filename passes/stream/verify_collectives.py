@@ -117,8 +117,8 @@ def _use_of(operation: Operation) -> CollectiveUse:
         if tensor_encoding(type_) is not None:
             raise OperationError(
                 operation,
-                f"moves {type_} between processes, of which others may lay it out otherwise: "
-                "decode it first",
+                f"moves {type_} between processes, which may use different layouts: decode it "
+                "first",
             )
     signature = operation.name, tuple(sorted(operation.properties.items())), types
     return CollectiveUse(signature, f"{operation.name} of {operation.operands[0].type}", operation)
@@ -136,5 +136,5 @@ def _compare(switch: Operation, uses: CollectiveUses) -> None:
                     if use is not None
                 ]
                 raise OperationError(
-                    switch, "lets processes of two kinds meet at different collectives", notes
+                    switch, "makes processes of two kinds meet at different collectives", notes
                 )

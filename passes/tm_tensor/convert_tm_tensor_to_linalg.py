@@ -54,6 +54,6 @@ def _require_tensors(operation: Operation) -> None:
         if isinstance(type_, MemRefType):
             raise OperationError(
                 operation,
-                f"works on memrefs (operand #{index}), and is converted on tensors only: give the"
-                " program before its bufferization",
+                f"has operand #{index} of memref type, but only tensors are supported: give the "
+                "program before its bufferization",
             )

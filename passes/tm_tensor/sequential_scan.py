@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import scf
-from xdsl.ir import Block, Region, SSAValue
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
 
 from ...ir.index import IndexOrInt
 from ..stablehlo.elementwise.conversions import convert_tensor
-from ..stablehlo.lowering.emitter import INDEX, Emitter, shape
+from ..stablehlo.lowering.emitter import Emitter, shape
 from ..stablehlo.reduction.combiners import Combiner
 
 
@@ -21,23 +22,21 @@ def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: 
     first = convert_tensor(e, value, given, carried)
     row: list[IndexOrInt] = [1 if each == dimension else sizes[each] for each in range(rank)]
     strides = [1] * rank
-    block = Block(arg_types=[INDEX, first.type])
-    inner = e.inside(block)
-    position, done = block.args
 
     def at(index: IndexOrInt) -> list[IndexOrInt]:
         return [index if each == dimension else 0 for each in range(rank)]
 
-    before = inner.extract_slice(done, at(inner.subtract(position, 1)), row, strides)
-    here = inner.extract_slice(done, at(position), row, strides)
-    (made,) = inner.loops(
-        [before, here],
-        None,
-        [inner.empty(row, carried.type)],
-        None,
-        lambda body, args: combined.combine(body, args[:1], args[1:2], [carried]),
-    )
-    found = inner.insert_slice(made, done, at(position), strides)
-    inner.add_op(scf.YieldOp(found))
-    loop = scf.ForOp(e.index(1), e.index(sizes[dimension]), e.index(1), [first], Region(block))
-    return e.add_op(loop).results[0]
+    def step(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        position, done = args
+        before = inner.extract_slice(done, at(inner.subtract(position, 1)), row, strides)
+        here = inner.extract_slice(done, at(position), row, strides)
+        (made,) = inner.loops(
+            [before, here],
+            None,
+            [inner.empty(row, carried.type)],
+            None,
+            lambda body, pair: combined.combine(body, pair[:1], pair[1:2], [carried]),
+        )
+        return [inner.insert_slice(made, done, at(position), strides)]
+
+    return e.sequential_loop(sizes[dimension], [first], step, first=1)[0]

@@ -100,7 +100,7 @@ class InputTypes:
         """Raise InputError if the function has no argument with this number."""
         count = len(self._types)
         if not 0 <= argument < count:
-            raise InputError(f"@{function} takes {count} inputs, and has no input {argument}")
+            raise InputError(f"@{function} has no input {argument}: it takes {count} inputs")
 
 
 def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
@@ -141,7 +141,7 @@ def _numbered(
 def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType) -> Array:
     """Return an input as an array of the argument's element type and shape. Raises InputError."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise InputError(f"input {index} has masked elements, expected numbers alone")
+        raise InputError(f"input {index} has masked elements, expected only numbers")
     array = np.asarray(value)
     check_kind(f"input {index}", array.dtype, array.shape, value_type)
     return _native(f"input {index}", array, value_type)
@@ -209,7 +209,7 @@ def converted(index: int, value: npt.ArrayLike, value_type: ValueType) -> Array:
         array: Array = _as_array(value)
     except (OverflowError, TypeError, ValueError) as problem:
         # Rows of different lengths, or an object whose conversion to an array fails.
-        raise InputError(f"input {index} is no array: {problem}") from problem
+        raise InputError(f"input {index} is not an array: {problem}") from problem
     try:
         dtype = value_type.dtype
     except UnsupportedType:

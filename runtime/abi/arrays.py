@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -55,6 +56,7 @@ class UnsupportedType(ValueError):
     """A type whose values NumPy arrays cannot hold; the message names it."""
 
 
+@cache
 def container(width: int, unsigned: bool = False) -> np.dtype[Any]:
     """Return the NumPy dtype that holds integers of `width` bits.
 
@@ -109,8 +111,9 @@ def is_number(value: Value) -> bool:
 
 def shape_fits(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
     """Whether an array's shape matches the shape of a type, where negative extents are dynamic."""
-    return len(shape) == len(expected) and all(
-        want in (got, -1) or want < 0 for got, want in zip(shape, expected, strict=True)
+    return shape == expected or (
+        len(shape) == len(expected)
+        and all(want in (got, -1) or want < 0 for got, want in zip(shape, expected, strict=True))
     )
 
 

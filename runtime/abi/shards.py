@@ -27,7 +27,9 @@ def cut(array: Array, sharding: Sharding) -> list[Array]:
     """
     check_fits(array.shape, sharding)
     if sharding.halos or sharding.partials:
-        raise ValueError(f"{sharding} is more than a part of the array")
+        raise ValueError(
+            f"{sharding} has halos or partial sums, expected a plain part of the array"
+        )
     return parts_of(array, sharding, lambda _, intervals: array[slices(intervals)])
 
 

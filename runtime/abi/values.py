@@ -165,7 +165,7 @@ def reinterpreted(value: Array, source: Attribute, target: Attribute) -> Array:
     stored, wanted = (element_named(element_type(each)) for each in (source, target))
     bits = value.size * stored.storage_bits
     if bits % wanted.storage_bits:
-        raise ValueError(f"{bits} bits are no whole number of {wanted}")
+        raise ValueError(f"{bits} bits are not a multiple of {wanted}")
     data = to_bytes(value, stored)
     return from_bytes(data, wanted, dtype_of(target), bits // wanted.storage_bits)
 

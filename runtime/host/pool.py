@@ -3,7 +3,7 @@
 A pool is an array of words: the first free block of each size class, then counters. A block has a
 header of 64 bytes, whose words are the reference count, the class, the next free block, the next of
 all blocks, the requested bytes, the capacity, the device, and a guard. A block is identified by the
-address behind its header; 0 is no block, for example for the memory of an input.
+address behind its header; 0 is not a block, for example for the memory of an input.
 
 There are four classes per power of two, so a block is at most a quarter larger than requested.
 """

@@ -132,27 +132,31 @@ class VirtualMachine:
         self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
         self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._cached: dict[int, _LoadedExchange] = {}
-        self._state[machine_state.EXCHANGES] = self._exchanges.ctypes.data
-        self._state[machine_state.CALLS] = self._calls.ctypes.data
-        self._state[machine_state.MAX_CALLS] = max_calls
-        self._state[machine_state.CANCEL] = self._cancel.ctypes.data
-        self._state[machine_state.POOL] = self.pool.words.ctypes.data
-        self._state[machine_state.FUNCTIONS] = linked.functions.ctypes.data
-        self._state[machine_state.KERNELS] = linked.kernels.ctypes.data
-        self._state[machine_state.CHECKS] = self._checks.ctypes.data
-        self._state[machine_state.PROCESS] = process
-        self._state[machine_state.GUARDED] = int(guard)
-        self._state[machine_state.STEPPING] = (
-            machine_state.STEP if trace is not None or timeline is not None else 0
-        )
         self._globals: Words = linked.globals.copy()
-        self._state[machine_state.GLOBALS] = self._globals.ctypes.data
+        self._fill_state(max_calls)
         self._share_kernels(team)
         self._address = self._state.ctypes.data
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for self._number, call in enumerate(linked.program.python):
             call.prepare(self)
+
+    def _fill_state(self, max_calls: int) -> None:
+        """Write the addresses and settings that a run does not change into the state's words."""
+        linked, state = self.linked, self._state
+        state[machine_state.EXCHANGES] = self._exchanges.ctypes.data
+        state[machine_state.CALLS] = self._calls.ctypes.data
+        state[machine_state.MAX_CALLS] = max_calls
+        state[machine_state.CANCEL] = self._cancel.ctypes.data
+        state[machine_state.POOL] = self.pool.words.ctypes.data
+        state[machine_state.FUNCTIONS] = linked.functions.ctypes.data
+        state[machine_state.KERNELS] = linked.kernels.ctypes.data
+        state[machine_state.CHECKS] = self._checks.ctypes.data
+        state[machine_state.GLOBALS] = self._globals.ctypes.data
+        state[machine_state.PROCESS] = self.process
+        state[machine_state.GUARDED] = int(self.guards is not None)
+        is_watched = self._tracer is not None or self._timeline is not None
+        state[machine_state.STEPPING] = machine_state.STEP if is_watched else 0
 
     def _share_kernels(self, team: WorkerTeam | None) -> None:
         self._team = team
@@ -352,8 +356,8 @@ class VirtualMachine:
                 name = self.linked.program.functions[self._callee(at)].name
                 raise VirtualMachineError(
                     instruction.source,
-                    f"is a call {words[machine_state.MAX_CALLS]} deep: does @{name}"
-                    " recurse without end?",
+                    f"exceeds the depth of {words[machine_state.MAX_CALLS]} nested calls: does "
+                    f"@{name} recurse without end?",
                 )
             case machine_state.MEMORY | machine_state.OVERFLOW:
                 size = self._bytes(at) if reason == machine_state.MEMORY else "too many"
@@ -480,7 +484,7 @@ class VirtualMachine:
         if size <= self._stack_bytes:
             return
         if size > 8 * MAX_STACK_WORDS:
-            problem = "needs more memory for the frames of calls than there is"
+            problem = "is out of memory for the frames of calls"
             raise VirtualMachineError(source, problem)
         old = self._stack
         stack: Words = np.empty(max(2 * len(old), -(-size // 8)), np.int64)

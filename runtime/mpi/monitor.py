@@ -159,7 +159,7 @@ class Monitor:
                         self._first_failure = time.monotonic()
                         self._fail(Failure("exit", (rank, text)))
                 case _:
-                    raise ValueError(f"rank {rank} says {note}")
+                    raise ValueError(f"rank {rank} sent the unknown note {note}")
 
     def _send(self, rank: int, note: _Note) -> None:
         if rank == 0:

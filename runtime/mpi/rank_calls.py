@@ -113,13 +113,13 @@ def agree_on_steps(steps: int, done: int) -> None:
     Raises InputError if they differ: a rank would wait for calls that others do not make.
     """
     communicator = join_ranks()
-    with _asked_by_all("as many steps", "--steps"):
+    with _asked_by_all("the same number of steps", "--steps"):
         communicator.begin()
         found = communicator.exchange(communicator.world, ENDED, (steps, done))
     for rank, (wanted, begun) in enumerate(found):
         if wanted != found[0][0]:
             raise InputError(
-                f"rank {rank} wants {wanted} steps, rank 0 wants {found[0][0]}: give all ranks the"
+                f"rank {rank} runs {wanted} steps, rank 0 runs {found[0][0]}: give all ranks the"
                 " same --steps"
             )
         if begun != found[0][1]:
@@ -148,9 +148,9 @@ def _compare_inputs(
         for position in range(0 if inputs_per_rank else len(inputs)):
             if theirs[start + position] != first[start + position]:
                 raise InputError(
-                    f"input {position} holds something else on rank {rank} than on rank 0: all"
-                    " ranks must be given the same inputs, unless each is to take its part of its"
-                    " own (--inputs-per-rank)"
+                    f"input {position} differs between rank {rank} and rank 0: all ranks must be "
+                    "given the same inputs, unless each takes its part of its own "
+                    "(--inputs-per-rank)"
                 )
 
 
@@ -236,7 +236,7 @@ def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Gener
             said = text.strip().removeprefix("mesh-run: ")
             raise InputError(f"rank {rank} failed: {said}") from problem
         raise InputError(
-            f"not all ranks ask for {what}: give {options} to all or to none"
+            f"not all ranks request {what}: give {options} to all or to none"
         ) from problem
 
 

@@ -251,7 +251,7 @@ class Supervisor:
             case ("end", code):
                 self._exit_code = code
             case _:
-                raise ValueError(f"rank 0 says {note}")
+                raise ValueError(f"rank 0 sent the unknown note {note}")
 
     def _send(self, note: tuple[Any, ...]) -> None:
         if self._monitor is None:

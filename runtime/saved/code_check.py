@@ -99,7 +99,7 @@ def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Dec
     while at < end:
         kind = BY_OPCODE.get(code[at])
         if kind is None:
-            raise _damaged(path, at, f"{code[at]} is no instruction")
+            raise _damaged(path, at, f"{code[at]} is not an instruction")
         operands: dict[str, int | Sequence[int]] = {}
         position = at + 1
         for name, access in kind.operands:
@@ -135,7 +135,7 @@ def _problem(
             if access == "frame" and value != 8 * function.size:
                 return f"has a frame of {value} bytes, expected {8 * function.size}"
             if access == "target" and (value % 8 or found.at + value // 8 not in places):
-                return f"leads {value} bytes on, where no instruction begins"
+                return f"jumps by {value} bytes, where no instruction begins"
             if access == "number" and name != "amount" and value not in allowed:
                 return (
                     f"names number {value}, expected one from {allowed.start} to {allowed.stop - 1}"
@@ -159,12 +159,12 @@ def _count_problem(found: Decoded, function: FunctionCode, tables: Tables) -> st
         sizes = tables.checks[found.values("number")[0]]
         needed = sizes.words
         if given < needed:
-            return f"has {given} sizes, of {needed} that its rules are about"
+            return f"has {given} sizes, but its rules use {needed}"
     if name in _EXCHANGES:
         for each in tables.exchanges[found.values("number")[0]]:
             brought = 1 + each.shape.count(DYNAMIC_SIZE)
             if len(found.values("values")) < brought:
-                return f"brings {len(found.values('values'))} words, expected {brought} or more"
+                return f"passes {len(found.values('values'))} words, expected {brought} or more"
             results = ADDRESS_AND_BLOCK + len(each.dynamic_results)
             if name == "exchange" and len(found.values("results")) != results:
                 return f"has {len(found.values('results'))} results, expected {results}"

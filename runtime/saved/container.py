@@ -158,7 +158,7 @@ class Container:
         try:
             found: object = json.loads(bytes(text))
         except (ValueError, RecursionError) as problem:
-            raise DamagedFile(f"has a header that is no JSON: {problem}") from problem
+            raise DamagedFile(f"has a header that is not JSON: {problem}") from problem
         return Fields(found, "header")
 
     def _section(self, name: str, row: Fields, *, verify: bool) -> memoryview:
@@ -185,7 +185,7 @@ class Container:
         try:
             return str(self.section(name), "utf-8")
         except UnicodeDecodeError as problem:
-            raise DamagedFile(f"has section '{name}' that is no text: {problem}") from problem
+            raise DamagedFile(f"has section '{name}' that is not text: {problem}") from problem
 
 
 def _compare(what: str, data: memoryview, expected: str) -> None:

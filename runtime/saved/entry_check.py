@@ -157,7 +157,7 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
     if signature.group != group.processes:
         return f"groups {list(group.processes)} and {list(signature.group)}"
     if collective.row is None and collective.kind not in _SIGNED:
-        return f"{collective.kind!r} is no collective"
+        return f"{collective.kind!r} is not a collective"
     if signature.kind != _SIGNED.get(collective.kind, collective.kind):
         return f"{collective.kind!r} for {signature.kind!r}"
     if collective.source_shape != exchange.shape:

@@ -204,7 +204,7 @@ class SavedProgram:
             processes = range(process, 1 if grid is None else grid.device_count(), len(entries))
             check_entry(entry, types, (arguments, results), processes, row.path)
         if not entries and why.is_null:
-            raise DamagedFile(f"has nothing to run as {data.path}")
+            raise DamagedFile(f"has no code as {data.path}")
         reason = None if why.is_null else why.text()
         rounding = [
             None if each.is_null else ROUNDED_TYPES[each.choice(*ROUNDED_TYPES)]
@@ -232,10 +232,10 @@ class SavedProgram:
             self._kernels.add(symbol)
         for kind in (*types.arguments, *types.results):
             if not kind.holds_numbers:
-                raise DamagedFile(f"has host code for values of {kind}, which are no numbers")
+                raise DamagedFile(f"has host code for values of {kind}, which are not numbers")
         devices = [None if each.is_null else each.text() for each in data["devices"].items()]
         if not devices:
-            raise DamagedFile(f"has blocks of no device as {data.path}")
+            raise DamagedFile(f"has blocks without a device as {data.path}")
         failures = data["failures"].count(len(words))
         checks = [read_sizes(each) for each in data["checks"].items()]
         exchanges = [_read_exchanges(each) for each in data["exchanges"].items()]

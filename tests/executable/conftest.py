@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from mesh_opt.codegen.kernels import loop_nests
 from mesh_opt.passes.sharding.partition import by_rule
 
 
@@ -14,3 +15,17 @@ def nothing_left_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(f"partition chooses a sharding for {rule} from {known}")
 
     monkeypatch.setattr(by_rule, "choose_op_sharding", fail)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the loops that became kernels."""
+    names: list[str] = []
+    write = loop_nests.KERNELS["scf.for"]
+
+    def record(writer, operation):
+        names.append(operation.name)
+        return write(writer, operation)
+
+    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
+    return names

@@ -176,7 +176,7 @@ def test_what_does_not_fit_is_refused_in_words(
     loaded = mesh_opt.load(saved[0])
     folder = tmp_path / "c"
     loaded.step.run_steps(inputs(), 2, folder, every=2)
-    with pytest.raises(CheckpointError, match="is after step 2, and 1 are wanted"):
+    with pytest.raises(CheckpointError, match="is after step 2, but 1 are requested"):
         loaded.step.run_steps(inputs(), 1, folder)
     other = api.compile(
         "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
@@ -187,13 +187,15 @@ def test_what_does_not_fit_is_refused_in_words(
         other.f.run_steps([np.ones(4, np.float32)], 3, folder)
     with pytest.raises(CheckpointError, match="has tensor<8x4xf32> as array 0, expected f32"):
         other.g.run_steps([1.0, 1], 3, folder)
-    with pytest.raises(api.InputError, match="its first argument is f32, its first result i32"):
+    with pytest.raises(
+        api.InputError, match="a first argument of type f32 and a first result of type i32"
+    ):
         other.h.run_steps([1.0], 3)
     manifest = folder / "step-000000000002" / "manifest.json"
     data = json.loads(manifest.read_text())
     for change in ("[", '{"version": 2}', json.dumps({**data, "state": [[1]]})):
         manifest.write_text(change)
-        with pytest.raises(CheckpointError, match="has no whole checkpoint: the last has"):
+        with pytest.raises(CheckpointError, match="has no complete checkpoint: the last has"):
             Checkpoints(folder).last()
     shutil.rmtree(folder)
     assert Checkpoints(folder).last() is None

@@ -226,12 +226,13 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
         (
             """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xcomplex<f32>>)""",
             "tensor<3xui64>",
-            "makes bits of type complex<f32>, expected integers or floats of 8, 16, 32 or 64 bits",
+            "returns bits of type complex<f32>, expected integers or floats of 8, 16, 32 or 64 "
+            "bits",
         ),
         (
             """%0, %1 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",
             "tensor<1xui64>",
-            "asks for the smallest elements, expected largest = true",
+            "has largest = false, expected true: the smallest elements are not supported",
         ),
         (
             """%0 = "chlo.scan"(%s) <{dimension = 1 : i64, operandSegmentSizes = array<i32: 1, 0>, resultSegmentSizes = array<i32: 1, 0>}> ({

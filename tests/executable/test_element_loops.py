@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from backend_checks import check, function
 from mesh_opt import api
-from mesh_opt.codegen.kernels import loop_nests
 from mesh_opt.passes.stablehlo.data_movement import scatter
 
 
@@ -40,20 +39,6 @@ def loop(body: str, bounds: tuple[int, int, int] = (0, 40, 1), initial: str = "%
 ADD = """%old = tensor.extract %t[%at] : tensor<7xf32>
     %s = arith.addf %old, %x : f32
     %n = tensor.insert %s into %t[%at] : tensor<7xf32>"""
-
-
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the loops that became kernels."""
-    names: list[str] = []
-    write = loop_nests.KERNELS["scf.for"]
-
-    def record(writer, operation):
-        names.append(operation.name)
-        return write(writer, operation)
-
-    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
-    return names
 
 
 @pytest.mark.parametrize(

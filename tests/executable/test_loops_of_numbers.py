@@ -5,27 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.codegen.kernels import element_loops, loop_nests
+from mesh_opt.codegen.kernels import element_loops
 
 HEAD = """  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %low = arith.constant {low} : index
   %high = arith.constant {high} : index
   %step = arith.constant {step} : index"""
-
-
-@pytest.fixture
-def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the loops that became kernels."""
-    names: list[str] = []
-    write = loop_nests.KERNELS["scf.for"]
-
-    def record(writer, operation):
-        names.append(operation.name)
-        return write(writer, operation)
-
-    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
-    return names
 
 
 def numbers(

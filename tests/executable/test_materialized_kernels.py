@@ -176,7 +176,7 @@ def test_a_part_of_a_packed_result_cannot_be_stored() -> None:
         "sizes = [17, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
         "sizes = [16, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
     )
-    with pytest.raises(CompilationError, match="stores a part of a tensor that is in tiles"):
+    with pytest.raises(CompilationError, match="stores a slice of a packed tensor"):
         compile(text, "materialize-encodings", stages=False)
 
 
@@ -290,7 +290,7 @@ def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:
     dim = "%o = arith.constant 1 : index\n  %c = tensor.dim %x, %o : tensor<?x?xf32, #e2>\n  return"
     start = text.index("func.func @unpack")
     text = text[:start] + text[start:].replace("return", dim)
-    with pytest.raises(CompilationError, match="needs a size of an argument"):
+    with pytest.raises(CompilationError, match="needs a size of the packed argument"):
         compile(text, "materialize-encodings", stages=False)
 
 
@@ -355,7 +355,11 @@ func.func @main(%x: {x}>, %y: {y}>, %z: {z}>) -> {z}> attributes {{hal.executabl
 @pytest.mark.parametrize(
     ("kind", "shape", "message"),
     [
-        ("intrinsic = MFMA_F32_4x4x4x16B_F16", "2x3x4x16", "no product by an instruction"),
+        (
+            "intrinsic = MFMA_F32_4x4x4x16B_F16",
+            "2x3x4x16",
+            "expected a product by a known instruction",
+        ),
         ("intrinsic = MFMA_F32_16x16x4_F32", "2x3x16x4", "expects tiles of"),
     ],
     ids=["instruction", "tiles"],

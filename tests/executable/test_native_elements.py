@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
@@ -176,3 +177,13 @@ func.func @main(%a: tensor<37xf32>, %b: tensor<37xf32>, %c: tensor<37xi8>, %d: t
 
 def test_comparisons() -> None:
     check(COMPARISONS)
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_every_clamp_of_special_numbers(element: str) -> None:
+    kind = f"tensor<512x{element}>"
+    numbers = np.array([np.nan, -np.inf, -1.0, -0.0, 0.0, 1.0, 2.0, np.inf])
+    dtype = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+    inputs = [each.ravel().astype(dtype[element]) for each in np.meshgrid(*[numbers] * 3)]
+    body = f"  %0 = math.clampf %a0 to [%a1, %a2] : {kind}\n  return %0 : {kind}"
+    check(function([kind] * 3, kind, body), inputs)

@@ -222,7 +222,7 @@ def test_bytes(name: str) -> None:
 def test_another_devices_bytes_need_a_transfer() -> None:
     body = f"%y = stream.async.clone on(#on_b) %x : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     program = CompiledProgram(api.compile(host(body), stages=False).module)
-    with pytest.raises(OperationError, match="it has to be transferred first"):
+    with pytest.raises(OperationError, match="transfer it first"):
         program.run("f", [X])
 
 
@@ -231,7 +231,7 @@ def test_a_range_beyond_a_resource() -> None:
         f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     )
     program = CompiledProgram(api.compile(host(body), stages=False).module)
-    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32"):
+    with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32 bytes"):
         program.run("f", [X])
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt.api import compile
+from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 from mesh_opt.runtime.abi.values import dtype_of, integer_width
 
 TYPES = [
@@ -94,3 +95,21 @@ func.func @main(%a: tensor<3xi64>) -> tensor<3xi64> {{
         for backend in ("interpreter", "native"):
             compiled = compile(text, pipeline, stages=False, backend=backend)
             np.testing.assert_array_equal(compiled["main"].run([a])[0], wanted)
+
+
+@pytest.mark.parametrize("element", [name for name in FLOAT_TYPES if name not in ("f32", "f64")])
+def test_arguments_and_results_of_float_types(element: str) -> None:
+    given, taken = f"tensor<2x4x{element}>", "tensor<2x4xf32>"
+    main = compile(
+        f"""
+func.func @main(%a: {given}) -> ({given}, {taken}) {{
+  %0 = arith.extf %a : {given} to {taken}
+  return %a, %0 : {given}, {taken}
+}}
+""",
+        "compile",
+    ).main
+    numbers = np.array([[1, 2, 4, 1], [2, 1, 1, 4]], FLOAT_TYPES[element])
+    same, wide = main(numbers)
+    assert np.array_equal(same, numbers)
+    assert np.array_equal(wide, numbers.astype(np.float32))

@@ -43,6 +43,26 @@ def transpose(
         ((17, 5, 33), (2, 1, 0), "f32"),
         ((16, 16), (1, 0), "i64"),
         ((5, 3), (1, 0), "f32"),
+        # Neighbours that stay together are one dimension.
+        ((7, 5, 3, 8), (3, 0, 1, 2), "f32"),
+        ((2, 1, 7, 5, 9), (0, 4, 1, 2, 3), "i16"),
+        ((4, 1, 70), (2, 1, 0), "f32"),
+        ((6, 70), (1, 0), "f64"),
+        # The last dimension stays: runs of elements change places.
+        ((33, 5, 8), (1, 0, 2), "f32"),
+        ((31, 17, 2, 3), (2, 1, 0, 3), "i8"),
+        ((9, 3, 67), (1, 0, 2), "f32"),
+        ((2, 19, 35, 1), (0, 2, 1, 3), "i1"),
+        # Two or three rows are interleaved, or taken apart.
+        ((5, 7, 3), (2, 0, 1), "f32"),
+        ((3, 9, 15), (1, 2, 0), "f32"),
+        ((2, 65, 3), (0, 2, 1), "i8"),
+        ((2, 33), (1, 0), "f64"),
+        ((4, 3, 31), (0, 2, 1), "bf16"),
+        ((37, 2), (1, 0), "complex<f32>"),
+        ((3, 4, 40), (2, 1, 0), "f32"),
+        ((3, 0, 8), (1, 0, 2), "f32"),
+        ((0, 3), (1, 0), "f32"),
     ],
 )
 def test_permutation(shape: tuple[int, ...], permutation: tuple[int, ...], element: str) -> None:
@@ -80,6 +100,15 @@ def test_open_sizes(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
     inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, shape[::-1])]
     check(transpose(shape, (1, 0), "f32", is_open=True), inputs)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 0), (1, 20, 5), (9, 17, 33), (40, 3, 1)])
+def test_open_runs(shape: tuple[int, ...]) -> None:
+    """The length of what stays together may be open, too."""
+    rng = np.random.default_rng(0)
+    turned = (shape[1], shape[0], shape[2])
+    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, turned)]
+    check(transpose(shape, (1, 0, 2), "f32", is_open=True), inputs)
 
 
 def test_bits_of_special_numbers() -> None:

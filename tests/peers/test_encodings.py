@@ -154,7 +154,10 @@ def test_the_demo_of_2024() -> None:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        ("c17_unrecognized", "'stream.tensor.dispatch' op gives @f an encoded tensor, but the ker"),
+        (
+            "c17_unrecognized",
+            "'stream.tensor.dispatch' op passes an encoded tensor to @f, but the ker",
+        ),
         ("c19b_no_exe_targets", "'stream.tensor.sizeof' op runs on @d, whose executable targets"),
     ],
 )

@@ -153,9 +153,9 @@ REFUSED = """
 mesh = {"x": 2}
 refused(ValueError, 'tensor<8x16xf32> is split along the axis "z", but the mesh has "x" of size 2',
         f, p, x, mesh=mesh, in_shardings=(None, P("z")))
-refused(ValueError, "args[1] of type tensor<8x16xf32> is given 3 dimensions to split, but has 2",
+refused(ValueError, "args[1] of type tensor<8x16xf32> has a sharding of 3 dimensions, but rank 2",
         f, p, x, mesh=mesh, in_shardings=(None, P(None, None, "x")))
-refused(ValueError, "is on no mesh: give mesh=", f, p, x, in_shardings=(None, P("x")))
+refused(ValueError, "has no mesh: give mesh=", f, p, x, in_shardings=(None, P("x")))
 refused(TypeError, "expected a mesh of JAX, or sizes", f, p, x, mesh=3)
 refused(TypeError, "expected a PartitionSpec or a NamedSharding", f, p, x,
         in_shardings=(None, jax.sharding.SingleDeviceSharding(jax.devices()[0])))

@@ -181,14 +181,14 @@ refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sam
         torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
 refused(TypeError, "expected a torch.nn.Module or an ExportedProgram, got int", 3, x)
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
-refused(ValueError, "for 'y' fits no parameter, buffer or input; there are 0.weight, 0.bias,", mlp,
-        x, mesh=mesh, placements={"y": [[0]]})
-refused(ValueError, "for '0.weigth' fits no parameter, buffer or input; there are 0.weight, 2",
+refused(ValueError, "for 'y' matches no parameter, buffer or input; there are 0.weight, 0.bias,",
+        mlp, x, mesh=mesh, placements={"y": [[0]]})
+refused(ValueError, "for '0.weigth' matches no parameter, buffer or input; there are 0.weight, 2",
         mlp, x, mesh=mesh, placements={"0.weigth": [[0]]})
 refused(ValueError, 'input is split along axis 5, but the mesh has "axis_0" of size 2 and "axis_1"',
         mlp, x, mesh=mesh, placements={"input": [[5]]})
-refused(ValueError, "input of type tensor<8x16xf32> is given 3 dimensions to split, but has 2", mlp,
-        x, mesh=mesh, placements={"input": [[0], [], [1]]})
+refused(ValueError, "input of type tensor<8x16xf32> has a sharding of 3 dimensions, but rank 2",
+        mlp, x, mesh=mesh, placements={"input": [[0], [], [1]]})
 refused(ValueError, "input has 1 placements, expected one for each axis of the mesh", mlp, x,
         mesh=mesh, placements={"input": [Shard(0)]})
 refused(ValueError, "input of rank 2 has the placement Shard(2), expected Shard(0) to Shard(1)",

@@ -151,7 +151,7 @@ class Airy(torch.nn.Module):
 ''')
 namespace = {}
 exec(compile(own.read_text(), str(own), "exec"), namespace)
-fault = "torch.export cannot trace what is written here"
+fault = "torch.export cannot trace this code"
 refused("Decides", f"{own}:5: {fault}", x)
 refused("Compares", f"{own}:11: {fault}, aten.equal", x)
 refused("Airy", "conversion of aten.special_airy_ai to stablehlo", x[:, :4])

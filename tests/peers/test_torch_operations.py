@@ -361,3 +361,53 @@ def test_elements(torch_python: Callable[[str], str]) -> None:
 def test_rare(torch_python: Callable[[str], str]) -> None:
     """Numbers without dimensions, nothing at all, and sizes that depend on data."""
     torch_python(SAME + RARE)
+
+
+COMPLEX_MATRICES = """
+# Complex matrices, factorised and solved; the phases of vectors are free.
+complex = lambda *sizes: torch.randn(*sizes, dtype=torch.complex64)
+square, right = complex(2, 4, 4) + 2 * torch.eye(4), complex(2, 4, 3)
+def solved(x, y):
+    found = (torch.linalg.inv(x), torch.linalg.solve(x, y), torch.linalg.solve(x[0], y[0, :, 0]),
+             torch.linalg.solve_triangular(x.triu(), y, upper=True), torch.linalg.matrix_exp(x))
+    return *found, *torch.linalg.lu(x), torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y)
+same(solved, square, right)
+same(lambda x: (torch.linalg.det(x), *torch.linalg.slogdet(x), torch.logdet(x)), square)
+def factorised(x):
+    (q, r), (u, s, v) = torch.linalg.qr(x), torch.linalg.svd(x, full_matrices=False)
+    return q @ r, q.mH @ q, s, (u * s) @ v, torch.linalg.pinv(x)
+same(factorised, complex(5, 3))
+def spectrum(x):
+    values, vectors = torch.linalg.eigh(x + x.mH)
+    lower = torch.linalg.cholesky(x @ x.mH + torch.eye(4), upper=True)
+    return values, (vectors * values) @ vectors.mH, lower, torch.linalg.eigvals(x).abs().sum()
+same(spectrum, square[0])
+# Rows that have to be swapped, and matrices without an inverse.
+swapped = tensor([[[0.0, 1], [1, 0]], [[0, 0], [0, 1]], [[1, 2], [2, 4]]])
+same(lambda x: (torch.linalg.det(x), *torch.linalg.slogdet(x)), swapped)
+same(lambda x: (torch.linalg.qr(x, mode="r").R, (lambda q, r: (q.abs(), q @ r))(
+    *torch.linalg.qr(x, mode="complete"))), torch.randn(5, 3))
+same(lambda x: torch.linalg.tensorinv(x, ind=1), torch.randn(6, 2, 3))
+"""
+
+
+SHORT_TIME = """
+sound, window = torch.randn(2, 64), torch.hann_window(16)
+same(lambda x, w: [torch.stft(x, 16, 4, window=w, return_complex=True, **more)
+                   for more in ({}, dict(onesided=False), dict(center=False, normalized=True))],
+     sound, window)
+same(lambda x, w: torch.stft(x, 16, window=w, onesided=False, return_complex=True),
+     torch.randn(64, dtype=torch.complex64), window)
+same(lambda x: torch.stft(x, 16, 5, 12, window=torch.ones(12), pad_mode="constant",
+                          return_complex=True), sound)
+same(lambda x: (x * torch.fft.fftfreq(8), x[:4] * torch.fft.rfftfreq(7, 0.5)),
+     torch.randn(8)[:, None])
+"""
+
+
+def test_complex_matrices(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + COMPLEX_MATRICES)
+
+
+def test_short_time_transforms(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + SHORT_TIME)

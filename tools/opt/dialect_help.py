@@ -44,7 +44,7 @@ def _dialect_text(dialect: Dialect) -> str:
         ("Types", [(f"!{each.name}", summary(each)) for each in types]),
         ("Attributes", [(f"#{each.name}", summary(each)) for each in others]),
     )
-    lines = [f"{dialect.name}: a dialect (--help-dialect={dialect.name}.OP tells of an operation)"]
+    lines = [f"{dialect.name}: a dialect (--help-dialect={dialect.name}.OP describes an operation)"]
     for title, rows in tables:
         if rows:
             lines += ["", f"{title}:"]

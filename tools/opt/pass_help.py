@@ -31,7 +31,7 @@ class _Option:
 
 def list_passes(table: PassTable) -> str:
     """Return one line per pass of this package, and the names of the passes of xDSL and others."""
-    lines = ["Passes of mesh-opt (--help-pass NAME tells more):", ""]
+    lines = ["Passes of mesh-opt (--help-pass NAME describes one):", ""]
     for name, factory in OWN_PASSES.items():
         if name not in ALIASES:
             lines.append(_row(name, factory()))

@@ -96,7 +96,7 @@ def file_size(path: str) -> int:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise UsageError(f"cannot read '{path}': {reason}") from problem
     if not stat.S_ISREG(status.st_mode):
-        kind = next((name for test, name in _KINDS if test(status.st_mode)), "no regular file")
+        kind = next((name for test, name in _KINDS if test(status.st_mode)), "a special file")
         raise UsageError(f"cannot read '{path}': it is {kind}, expected a regular file")
     return status.st_size
 
@@ -167,7 +167,7 @@ def _stored_array(
     first = file.tell()
     start = file.read(_START)
     if not start.startswith(_MAGIC) or len(start) < _START:
-        raise FileProblem("has no NumPy array at the beginning" if not first else _BEHIND)
+        raise FileProblem("does not begin with a NumPy array" if not first else _BEHIND)
     version = start[len(_MAGIC)]
     if version not in (1, 2, 3):
         raise FileProblem(f"is of version {version}, expected 1, 2 or 3")
@@ -182,11 +182,11 @@ def _stored_array(
     begin, size = file.tell(), prod(shape) * item_size
     left = room - (begin - first)
     if len(header) < length or size > left:
-        raise FileProblem(f"announces {size} bytes of elements, but only {max(left, 0)} follow")
+        raise FileProblem(f"declares {size} bytes of elements, but only {max(left, 0)} follow")
     return StoredArray(element, dtype, item_size, fortran_order, shape, lambda: read(begin, size))
 
 
-_BEHIND = "has something behind an array that is no NumPy array"
+_BEHIND = "has data behind an array that is not a NumPy array"
 
 
 def _parse_header(text: str) -> tuple[str, bool, tuple[int, ...]]:
@@ -227,7 +227,7 @@ def _parse_shape(text: str | None) -> tuple[int, ...] | None:
 
 
 def _element_type(name: str) -> tuple[np.dtype[Any] | None, int]:
-    """Return the dtype and the size of an element type. Raises FileProblem if it is no number."""
+    """Return the dtype and size of an element type. Raises FileProblem if it is not a number."""
     match = _ELEMENT.fullmatch(name)
     if match is not None and (match[2] == "V" or name == "<f1"):
         return None, int(match[3])
@@ -266,7 +266,7 @@ def archived_arrays(path: str) -> dict[str, StoredArray]:
 
 def _archived_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> StoredArray:
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileProblem(f"has '{entry.filename}' compressed in a way that NumPy does not write")
+        raise FileProblem(f"has '{entry.filename}' in an unknown compression format")
 
     def read(start: int, size: int) -> bytes:
         try:
@@ -275,7 +275,7 @@ def _archived_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> StoredA
                 data = member.read(size)
                 # At the end of the member, zipfile compares the checksum.
                 if len(data) != size or member.read(1):
-                    raise FileProblem(f"has '{entry.filename}' of another size than it says")
+                    raise FileProblem(f"has '{entry.filename}', whose size differs from its header")
                 return data
         except FileProblem:
             raise

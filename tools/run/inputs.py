@@ -56,7 +56,7 @@ def read_values(
             continue
         if len(arrays) >= len(types):
             raise UsageError(
-                f"expected {_counted(types, role)}, but {role.option}={_short(text)} is one more"
+                f"expected {_counted(types, role)}, found one more: {role.option}={_short(text)}"
             )
         if role is EXPECTED and text == IGNORED:
             arrays.append(None)
@@ -105,7 +105,7 @@ def _read_file(
         elif is_archive(path):
             found = _from_archive(path, archived_arrays(path), key, wanted, role)
         elif key:
-            raise UsageError(f"'{path}' is no .npz file, so it has no '{key}'")
+            raise UsageError(f"'{path}' is not an .npz file, so it has no '{key}'")
         else:
             found = stored_arrays(path, wanted)
         if len(found) > wanted:
@@ -115,7 +115,7 @@ def _read_file(
         for stored in found:
             arrays.append(_loaded(stored, types[len(arrays)], f"{role.noun} {len(arrays)}"))
     except FileProblem as problem:
-        raise UsageError(f"'{path}' is no file of NumPy arrays: it {problem}") from problem
+        raise UsageError(f"'{path}' is not a NumPy file: it {problem}") from problem
     except InputError as problem:
         raise UsageError(f"{problem} ({_short(text)})") from problem
 
@@ -145,9 +145,7 @@ def _from_archive(
     if numbered:
         names = [name for _, name in sorted(numbered, key=lambda entry: int(entry[0][2]))]
     if len(names) > wanted:
-        raise UsageError(
-            f"'{path}' has {len(names)} arrays, but {wanted} {role.noun}s are expected"
-        )
+        raise UsageError(f"'{path}' has {len(names)} arrays, expected {wanted} {role.noun}s")
     return [found[name] for name in names]
 
 
@@ -157,7 +155,7 @@ def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
     shape = expected.shape
     if stored.element == BYTES and shape is not None and min(shape, default=0) >= 0:
         if stored.size != prod(shape) * own.itemsize:
-            raise InputError(f"{role} has {stored.size} bytes, expected those of {expected}")
+            raise InputError(f"{role} has {stored.size} bytes, expected the bytes of {expected}")
         stored = StoredArray(own.str, own, own.itemsize, False, shape, stored.data)
     # NumPy stores types that it does not know, such as bf16, as raw bytes.
     is_raw = stored.dtype is None and own.isbuiltin != 1 and own.itemsize == stored.item_size

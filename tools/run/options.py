@@ -224,7 +224,7 @@ class RunOptions(Printing, Watching, Pipelines, Simulation, Native, Execution, V
             return None
         words = self.grid_shape.split("x")
         if not all(word.isdecimal() and int(word) for word in words):
-            raise UsageError(f"--grid-shape={self.grid_shape} is no shape such as 2x4")
+            raise UsageError(f"--grid-shape={self.grid_shape} is not a shape such as 2x4")
         return tuple(map(int, words))
 
 
@@ -237,11 +237,13 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     for name in ("devices_per_rank", "every", "ranks", "steps", "workers"):
         number = getattr(options, name)
         if number is not None and number < 1:
-            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, and is {number}")
+            raise UsageError(f"--{name.replace('_', '-')} must be at least 1, found {number}")
     _refuse_idle_options(options)
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
+    if options.tolerance is not None and not options.tolerance >= 0:
+        raise UsageError(f"--tolerance must be at least 0, and is {options.tolerance}")
     _ = options.extents
     default = MPI if options.ranks is not None else default_backend()
     return dataclasses.replace(
@@ -277,7 +279,7 @@ def _refuse_idle_options(options: RunOptions) -> None:
         return
     for name in idle:
         if getattr(options, name) not in (None, False, ()):
-            raise UsageError(f"{why}: --{name.replace('_', '-')} has no meaning with it")
+            raise UsageError(f"{why}: --{name.replace('_', '-')} cannot be used with it")
 
 
 def check_options(options: RunOptions) -> None:

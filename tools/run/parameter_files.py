@@ -66,7 +66,7 @@ def _read_file(path: str) -> dict[str, Parameter]:
                 raise FileProblem(f"names '{key}' twice")
             found[key] = parameter
     except FileProblem as problem:
-        raise UsageError(f"'{path}' is no file of parameters: it {problem}") from problem
+        raise UsageError(f"'{path}' is not a parameter file: it {problem}") from problem
     return found
 
 
@@ -88,7 +88,8 @@ def stored_parameters(path: str) -> dict[str, StoredArray]:
     Raises UsageError.
     """
     if Path(path).suffix.lower() not in READERS:
-        raise UsageError(f"'{path}' is no {', '.join(sorted(READERS))} file")
+        known = ", ".join(sorted(READERS))
+        raise UsageError(f"'{path}' has an unknown suffix, expected one of {known}")
     return {name: _stored(name, each) for name, each in _read_file(path).items()}
 
 
@@ -98,7 +99,7 @@ def _stored(name: str, parameter: Parameter) -> StoredArray:
     if shape is None:
         return StoredArray(BYTES, np.dtype(np.uint8), 1, False, (contents.size,), _data(contents))
     if dtype is None:
-        raise UsageError(f"'{name}' is of a type that arrays do not have")
+        raise UsageError(f"'{name}' has a type that arrays do not support")
     return StoredArray(dtype.str, dtype, dtype.itemsize, False, shape, _data(contents))
 
 
@@ -138,7 +139,7 @@ class _File:
 
 def _numpy(path: str) -> Read:
     if not _File(path).read(0, 2) == b"PK":
-        raise FileProblem("is no archive of arrays with names")
+        raise FileProblem("is not an archive of named arrays")
     for name, stored in archived_arrays(path).items():
         dtype = None if stored.dtype is None else stored.dtype.newbyteorder("=")
         yield name, Parameter(Deferred(stored.size, _reader(stored, dtype)), stored.shape, dtype)
@@ -180,7 +181,7 @@ def _safetensors(path: str) -> Read:
     try:
         found: object = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as problem:
-        raise FileProblem(f"has a description that is no JSON: {problem}") from problem
+        raise FileProblem(f"has a description that is not JSON: {problem}") from problem
     if not isinstance(found, dict):
         raise FileProblem("has a description that names no tensors")
     for name, entry in cast("dict[str, object]", found).items():
@@ -191,7 +192,7 @@ def _safetensors(path: str) -> Read:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return found
 
 

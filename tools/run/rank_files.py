@@ -81,7 +81,7 @@ def _part_of_argument(
     kind = function.types.arguments[position]
     if not text.endswith(".npy") or kind.shape is None or min(kind.shape, default=0) < 0:
         raise UsageError(
-            f"--input={text} needs an .npy file and an argument of known sizes, which is {kind}"
+            f"--input={text} needs an .npy file and an argument of static shape, found {kind}"
         )
     sharding = function.argument_sharding(position, len(kind.shape))
     return _part(sharding, kind.shape, device)

@@ -37,7 +37,9 @@ def check_outputs(function: AnyFunction, options: RunOptions) -> None:
                 _check_array_file(text)
             elif text not in ("", "-"):
                 known = "@file.npy, +file.npy, - (print), and nothing"
-                raise UsageError(f"--output={text} is none of {known}; did you mean @{text}?")
+                raise UsageError(
+                    f"--output={text} is not supported, expected {known}; did you mean @{text}?"
+                )
     for path in (options.trace, options.report):
         if path is not None:
             check_folder(path)
@@ -65,8 +67,8 @@ def check_given(function: AnyFunction, results: Sequence[object], options: RunOp
     last = count - 1 if is_archive(options.output) else max(wanted, default=0)
     if given <= last:
         raise UsageError(
-            f"result {last} is that of the last step, and all steps are in --checkpoint="
-            f"{options.checkpoint} already, which has the state alone: results 0 to {given - 1}"
+            f"result {last} is not available: --checkpoint={options.checkpoint} has all steps "
+            f"already, and holds only the state, results 0 to {given - 1}"
         )
 
 

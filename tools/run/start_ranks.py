@@ -54,7 +54,7 @@ def start_ranks(
     if not error_lines and (code or not has_ended):
         why = deaths[0] if deaths else f"mpiexec ended with {code}"
         who = "a rank" if first is None else _rank_text(first, devices)
-        stderr.write(f"mesh-run: {who} has ended before its time, and so did all: {why}\n")
+        stderr.write(f"mesh-run: {who} ended early, so all ranks ended: {why}\n")
     return code if code == 130 else int(code != 0 or not has_ended)
 
 

@@ -84,7 +84,9 @@ def _results(
             raise
         message = f"cannot write '{problem.filename}': {problem.strerror}"
         if isinstance(problem, FileExistsError):
-            message = f"--checkpoint={options.checkpoint} is a file, and must be a folder, or new"
+            message = (
+                f"--checkpoint={options.checkpoint} is a file, expected a folder or a new name"
+            )
         raise UsageError(message) from problem
     check_given(function, found, options)
     return list(map(np.asarray, found))

@@ -140,7 +140,7 @@ def parse_raw(head: str, expected: ValueType, size: int, read: Callable[[], byte
     shape, values = _parse_type(head, expected)
     dtype = expected.dtype
     if values:
-        raise TextError("has elements, expected a type alone")
+        raise TextError("has elements, expected only a type")
     if size != prod(shape) * dtype.itemsize:
         raise TextError(f"has {size} bytes, expected {prod(shape) * dtype.itemsize}")
     return np.frombuffer(read(), dtype).reshape(shape)
@@ -175,13 +175,16 @@ def _parts(text: str) -> tuple[tuple[int, ...], str | None, str]:
         extents = match["shape"].split("x")[:-1]
         return tuple(map(int, extents)), match["element"], values
     if equals:
-        raise TextError(f"is of type '{head}', which is no type such as 2x3xf32")
+        raise TextError(f"has type '{head}', expected a type such as 2x3xf32")
     return (), None, head
 
 
 def _parse_element(word: str, scalar: ValueType) -> Any:
     width = scalar.integer_width
     try:
+        if "_" in word or not word.isascii():
+            # Numbers in Python, but not in MLIR or in C.
+            raise ValueError(word)
         if scalar.dtype.kind == "c":
             return complex(word)
         if width is None:
@@ -190,7 +193,7 @@ def _parse_element(word: str, scalar: ValueType) -> Any:
             return word.lower() == "true"
         number = int(word, 16) if "0x" in word.lower() else int(word, 10)
     except ValueError as error:
-        raise TextError(f"'{word}' is no {scalar.element}") from error
+        raise TextError(f"'{word}' is not a valid {scalar.element}") from error
     low = 0 if scalar.is_unsigned else -(1 << (width - 1))
     if not low <= number < 1 << width:
         raise TextError(f"{number} does not fit {scalar.element}")

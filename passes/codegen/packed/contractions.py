@@ -68,7 +68,7 @@ class PackedProduct:
 def packed_product(operation: Operation, layouts: tuple[PackedLayout, ...]) -> PackedProduct | None:
     """Return the product of tiles that an operation computes, given the layouts of its tensors.
 
-    Return `None` if it is no sum of products, or if the layouts do not make one product of tiles.
+    Return `None` if it is not a sum of products, or if the layouts do not make a product of tiles.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
@@ -281,8 +281,8 @@ def lower_convolution(
 ) -> SSAValue | None:
     """Emit a sum of products over tiled loops as a `linalg.generic`; return the packed result.
 
-    `layouts` are those of the two factors and the result. Return `None` if the operation is no sum
-    of products, if nothing is tiled, or if the tensors do not tile the same loops alike.
+    `layouts` are those of the two factors and the result. Return `None` if the operation is not a
+    sum of products, if nothing is tiled, or if the tensors do not tile the same loops alike.
     """
     view = structured_view(operation)
     if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:

@@ -82,7 +82,11 @@ def target_solver(
             and any(tensor_encoding(value.type) for value in values)
         ):
             name = root_symbol(function, "sym_name")
-            remark(CATEGORY, function, f"@{name} names no target: its tensors are stored in rows")
+            remark(
+                CATEGORY,
+                function,
+                f"@{name} does not name a target: its tensors are stored in row-major order",
+            )
         return (default,)
     solver = solver_of(target)
     without_tiles = isinstance(solver, UnsupportedResolverAttr | SpecializationResolverAttr)
@@ -174,7 +178,8 @@ class KernelLayouts:
             if not layouts:
                 raise OperationError(
                     operation,
-                    f"has a tensor whose layout is open, {tensor}, in a kernel that no device runs",
+                    f"has a tensor without a resolved layout, {tensor}, in a kernel that no "
+                    "device runs",
                     [
                         Note(
                             "data-tile makes kernels for devices; a function may also name its "

@@ -47,8 +47,8 @@ class UnknownSizes:
             for use in op.results[0].uses:
                 raise OperationError(
                     use.operation,
-                    f"needs a size of an argument that is passed in tiles, {argument.type}: its "
-                    "tiles may reach beyond it; list the sizes where it is decoded",
+                    f"needs a size of the packed argument {argument.type}, but its tiles may be "
+                    "padded: list the sizes where it is decoded",
                 )
 
 

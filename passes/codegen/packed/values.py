@@ -91,7 +91,7 @@ class PackedValues:
     def forms_of(self, value: SSAValue) -> TensorForms:
         """Return the forms of a tensor; one that was never encoded has only itself.
 
-        Raises OperationError at the current operation if the value is no ranked tensor.
+        Raises OperationError at the current operation if the value is not a ranked tensor.
         """
         if value not in self._forms:
             tensor = ranked(value)

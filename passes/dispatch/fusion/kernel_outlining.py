@@ -83,8 +83,8 @@ class KernelOutliner:
         for call, _ in chain.from_iterable(map(calls_in, group.operations)):
             raise OperationError(
                 call,
-                "is in a kernel, which cannot call functions: inline-calls inlines those that do "
-                "not call themselves",
+                "is in a kernel, which cannot call functions: inline-calls inlines functions that "
+                "are not recursive",
             )
         interface = Interface(group, sizes, rematerialized)
         root = root_of(group)
@@ -229,8 +229,8 @@ class Interface:
             if isinstance(value.type, NOT_PASSED):
                 raise OperationError(
                     group.operations[0],
-                    f"reads a value of type '{value.type}', which no dispatch can pass: kernels "
-                    "are given tensors and numbers",
+                    f"reads a value of type '{value.type}', which a dispatch cannot pass: kernels "
+                    "take tensors and numbers",
                 )
         self.scalars = [*self.workload, *others]
         self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
@@ -292,8 +292,8 @@ class Interface:
                 producer = value.owner
                 raise OperationError(
                     producer if isinstance(producer, Operation) else self.group.operations[0],
-                    f"has a result of type {value.type} whose sizes are not known before it has "
-                    "run: storage cannot be set aside for it",
+                    f"has a result of type {value.type} whose sizes are unknown before it has "
+                    "run: its storage cannot be allocated",
                 )
 
 

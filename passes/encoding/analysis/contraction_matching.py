@@ -195,7 +195,7 @@ def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None
 
 
 def unsigned_factors(body: Block) -> tuple[bool, bool] | None:
-    """Return whether each factor is read as unsigned; `None` if the body is no sum of products."""
+    """Return whether each factor is read as unsigned; `None` if the body is not a product."""
     product = added_product(body) if len(body.args) == 3 else None
     if product is None:
         return None

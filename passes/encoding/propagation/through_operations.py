@@ -32,7 +32,7 @@ from .encoded_operations import (
 
 
 def _inverse(map_: AffineMap) -> AffineMap | None:
-    """Return the inverse of a permutation; `None` if the map is no permutation."""
+    """Return the inverse of a permutation; `None` if the map is not a permutation."""
     return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 

@@ -92,7 +92,7 @@ def _record(
         elif (rule := command_rule.get(command.name)) is not None:
             rule(hal, recorded, command)
         else:
-            raise OperationError(command, "is no command that can be recorded")
+            raise OperationError(command, "cannot be recorded into a command buffer")
         if in_order:
             hal.emit(
                 "hal.command_buffer.execution_barrier",
@@ -173,7 +173,9 @@ def _call(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
         else:
             arguments.append(value)
     if op.results:
-        raise OperationError(op, "returns a resource: commands only write to what they are given")
+        raise OperationError(
+            op, "returns a resource, but commands only write to the resources that they take"
+        )
     hal.emit("util.call", [arguments], [[]], callee=op.properties["callee"])
 
 
@@ -213,7 +215,7 @@ def _variant(op: Operation, entry: SymbolRefAttr) -> ExecutableVariantOp:
     """Return the executable variant that contains an entry point."""
     variant = _named(op, [entry.root_reference.data, *_nested(entry)[:-1]])
     if not isinstance(variant, ExecutableVariantOp):
-        raise OperationError(op, f"dispatches {entry}, which is in no variant of an executable")
+        raise OperationError(op, f"dispatches {entry}, which is not in a variant of an executable")
     return variant
 
 
@@ -288,7 +290,7 @@ def _function_and_workgroups(
     entry = entries[-1]
     export = _named(op, [entry.root_reference.data, *_nested(entry)])
     if not isinstance(export, ExecutableExportOp):
-        raise OperationError(op, f"dispatches {entry}, which exports nothing")
+        raise OperationError(op, f"dispatches {entry}, which is not an export")
     arguments = [device, *values(op, "workload")]
 
     def run(hal: HalBuilder) -> Sequence[SSAValue]:
@@ -305,7 +307,7 @@ def _function_and_workgroups(
         export.condition_fallback.root_reference.data,
     )
     if other in entries:
-        raise OperationError(export, f"falls back to {other}, which falls back to it")
+        raise OperationError(export, f"falls back to {other}, which falls back to it in turn")
     (condition,) = _inlined(export, export.condition, arguments, hal.builder)
     then, otherwise = Block(), Block()
     then.add_op(YieldOp(*run(hal.at_end_of(then))))
@@ -322,13 +324,12 @@ def _inlined(
 ) -> Sequence[SSAValue]:
     """Clone a region of one block; return the values that it yields for these arguments."""
     if len(region.blocks) != 1:
-        raise OperationError(
-            owner, "expected a region of one block: it runs where it is dispatched"
-        )
+        raise OperationError(owner, "expected a region of one block, to inline it at the dispatch")
     block = region.block
     if len(block.args) != len(arguments) or block.last_op is None:
         raise OperationError(
-            owner, f"takes {len(block.args) - 1} sizes, and is dispatched with {len(arguments) - 1}"
+            owner,
+            f"takes {len(block.args) - 1} sizes, but the dispatch passes {len(arguments) - 1}",
         )
     known: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
     for operation in block.ops:

@@ -174,7 +174,9 @@ def _array(op: Operation, name: str) -> Sequence[Attribute]:
 def _same_fence(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     outside = op.operands if op.name.endswith("import") else op.results
     if [value.type for value in outside] != [FENCE]:
-        raise OperationError(op, "expected one fence: nothing else is a timepoint outside")
+        raise OperationError(
+            op, "expected one fence, the only form of a timepoint outside of the program"
+        )
     return (op.operands[0],)
 
 
@@ -283,7 +285,7 @@ def _resolve(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
             resolved.append(queue)
         else:
             raise OperationError(
-                op, f"asks for {result.type}: expected a device, an allocator or queues (i64)"
+                op, f"returns {result.type}, expected a device, an allocator or queues (i64)"
             )
     return resolved
 

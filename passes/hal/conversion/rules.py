@@ -106,8 +106,8 @@ class HalBuilder:
         if lifetime not in KNOWN_LIFETIMES:
             raise OperationError(
                 self.operation,
-                f"is a resource of lifetime '{lifetime}': memory is chosen by lifetimes, so they"
-                f" must be out of {', '.join(KNOWN_LIFETIMES)}",
+                f"is a resource of lifetime '{lifetime}', but the lifetime selects the memory: "
+                f"expected one of {', '.join(KNOWN_LIFETIMES)}",
             )
         types, usage = self.emit(
             "hal.allocator.resolve_memory_properties",
@@ -137,8 +137,8 @@ class HalBuilder:
         if not isinstance(affinity, DeviceAffinityAttr):
             raise OperationError(
                 self.operation,
-                f"runs on {affinity}, which is not one device: only memory is allocated on one of"
-                " several",
+                f"runs on {affinity}, expected a single device: only allocations may choose among "
+                "several",
             )
         (device,) = self.emit(
             "util.global.load",

@@ -128,7 +128,7 @@ def _refuse_devices(
                     raise OperationError(
                         operation,
                         f"names device @{name}, but runs on the processes of @{name_of(grid)}, "
-                        "each of which is on a device of its own",
+                        "each of which has its own device",
                         [Note("the grid names the devices here", grid)],
                     )
 
@@ -206,6 +206,6 @@ def _place_state(
         if own != affinity:
             raise OperationError(
                 variable,
-                f"is on {own}, but is a state of the processes of @{name_of(grid)}",
+                f"is on {own}, but holds state of the processes of @{name_of(grid)}",
                 [Note("the grid names the devices here", grid)],
             )

@@ -41,6 +41,7 @@ GET_SHARDING = "shard.get_sharding"
 PRIORITY_PROPERTY = "priority"
 """Optional extra property of `shard.shard`: lower numbers are propagated first."""
 OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
+REPLICATED_AXES_ATTRIBUTE = "shard.replicated_axes"
 """Extra discardable attribute of `shard.shard`: dimensions that propagation may split further."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Extra discardable attribute of `shard.shard`: a priority for each dimension."""
@@ -70,7 +71,9 @@ def grid_of(operation: Operation) -> Grid:
     try:
         return grid_value(found)
     except (ValueError, VerifyException) as error:
-        raise OperationError(operation, f"refers to @{name}, which is no grid: {error}") from error
+        raise OperationError(
+            operation, f"refers to @{name}, which is not a grid: {error}"
+        ) from error
 
 
 class GridTable:
@@ -112,7 +115,7 @@ class GridTable:
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
     """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
-    Raises OperationError at the defining operation if it is no `shard.sharding` (or
+    Raises OperationError at the defining operation if it is not a `shard.sharding` (or
     `shard.get_sharding` of an annotated value), or does not fit the tensor: lists beyond the rank,
     axes beyond the grid or used twice, halos or offsets that are unknown at compile time or do not
     fit.
@@ -158,7 +161,7 @@ def shard_asked_about(operation: Operation) -> Operation:
     """
     shard = made_by(operation.operands[0], SHARD)
     if shard is None:
-        raise OperationError(operation, "asks for the sharding of a value that has no annotation")
+        raise OperationError(operation, "queries the sharding of a value without an annotation")
     return shard
 
 
@@ -205,7 +208,10 @@ def _halos(operation: Operation, axes: Sequence[Axes]) -> tuple[tuple[int, int],
     if not numbers:
         return ()
     if len(numbers) != 2 * len(split):
-        raise ValueError(f"{len(numbers)} halo sizes for {len(split)} split dimensions")
+        raise ValueError(
+            f"expected {2 * len(split)} halo sizes for {len(split)} split dimensions, found "
+            f"{len(numbers)}"
+        )
     if min(numbers) < 0:
         raise ValueError(f"halo size {min(numbers)} is negative")
     pairs = [(0, 0)] * len(axes)
@@ -227,10 +233,13 @@ def _offsets(
             continue
         parts = grid.size(split_axes)
         if parts is None:
-            raise ValueError("offsets on a grid with an extent known only at run time")
+            raise ValueError("offsets need a grid with static extents")
         limits, remaining = tuple(remaining[: parts + 1]), remaining[parts + 1 :]
         if len(limits) != parts + 1:
-            raise ValueError(f"{len(limits)} offsets for the {parts} shards of {dimension=}")
+            raise ValueError(
+                f"expected {parts + 1} offsets for the {parts} shards of {dimension=}, found "
+                f"{len(limits)}"
+            )
         if list(limits) != sorted(limits):
             raise ValueError(f"offsets {list(limits)} decrease")
         extent = shape[dimension]
@@ -239,7 +248,7 @@ def _offsets(
             raise ValueError(f"offsets {list(limits)} do not run from 0 to {end}")
         offsets.append(limits)
     if remaining:
-        raise ValueError(f"{len(remaining)} offsets more than there are shards")
+        raise ValueError(f"found {len(remaining)} more offsets than the shards need")
     return tuple(offsets)
 
 
@@ -253,6 +262,8 @@ class Annotation:
     priorities: tuple[int, ...]
     """One per dimension: lower numbers are propagated first."""
     open_dimensions: tuple[bool, ...]
+    replicated: Axes = ()
+    """Axes that split no dimension, open or not. Then propagation extends the annotation."""
 
     @property
     def source(self) -> SSAValue:
@@ -286,6 +297,7 @@ def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annot
         isinstance(operation.properties.get("annotate_for_users"), UnitAttr),
         _priorities(operation, rank),
         tuple([dimension in listed for dimension in range(rank)]) if listed else (False,) * rank,
+        integers(operation, REPLICATED_AXES_ATTRIBUTE) if listed else (),
     )
 
 

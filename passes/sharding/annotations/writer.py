@@ -22,7 +22,7 @@ from ....sharding.local_shape import default_offsets
 from ....sharding.sharding import Sharding
 from ..propagation.graph import Entry, ShardingGraph
 from ..propagation.tensor_shardings import ShardedUse, ShardingAssigner, TensorShardings
-from .access import SHARD, stated_lists
+from .access import OPEN_DIMENSIONS_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD, stated_lists
 
 _UNIT = UnitAttr()
 
@@ -50,12 +50,26 @@ class AnnotationWriter:
 
     def write(self) -> None:
         """Insert missing annotations, so that all placed operands and results have one."""
+        self._extend_annotations()
         for entry in reversed(self._assigned.rematerializable):
             self._write_rematerialized(entry)
         for value in self._graph.values:
             sharding = self._assigned.definitions.get(value)
             if sharding is not None:
                 self._write_value(value, sharding, self._assigned.uses.get(value, []))
+
+    def _extend_annotations(self) -> None:
+        """Write what propagation added to annotations with replicated axes."""
+        for operation, annotation in self._annotations.items():
+            found = self._assigned.definitions.get(annotation.result)
+            if not annotation.replicated or found is None:
+                continue
+            self._annotations[operation] = replace(annotation, sharding=found)
+            operation.operands[1] = self._sharding_value(
+                found, block_of(operation), annotation.source
+            )
+            del operation.attributes[OPEN_DIMENSIONS_ATTRIBUTE]
+            del operation.attributes[REPLICATED_AXES_ATTRIBUTE]
 
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)

@@ -14,7 +14,8 @@ from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, operand_sharding, shared_outputs
-from .by_rule import copy_with, run_replicated
+from .by_rule import choose, copy_local, copy_with, partition_by_rule, run_replicated
+from .chosen_sharding import OpSharding
 from .local_types import local_type_of
 from .partitioner import Partitioner, normal
 from .registry import partition
@@ -51,17 +52,30 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
 def manual_collective(partitioner: Partitioner, operation: Operation) -> None:
     """Keep a collective that is marked as manual. Raises OperationError for others.
 
-    Operations of the SPMD program have no meaning before partitioning unless they are marked.
+    Operations of the SPMD program have no meaning before partitioning unless they are marked. Free
+    axes may split the dimensions that a collective leaves alone.
     """
     if MANUAL_ATTRIBUTE in operation.attributes:
+        chosen = choose(partitioner, operation)
+        if chosen is not None and chosen.is_split:
+            partition_by_rule(partitioner, operation, _copy_unmarked)
+            return
         run_replicated(partitioner, operation)
         made = partitioner.value(operation.results[0]).owner
         made.attributes.pop(MANUAL_ATTRIBUTE, None)  # pyright: ignore
         return
     raise OperationError(
         operation,
-        "is for the program of one device, but the function around it still has annotations",
+        "belongs to the program of one device, but the enclosing function still has annotations",
     )
+
+
+def _copy_unmarked(
+    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
+) -> Operation:
+    made = copy_local(partitioner, op_sharding, operands)
+    made.attributes.pop(MANUAL_ATTRIBUTE)
+    return made
 
 
 @partition("func.call")

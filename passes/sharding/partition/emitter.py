@@ -123,7 +123,7 @@ class Emitter(ProcessArithmetic):
         for scope in self._scopes():
             if scope._define_grid is not None:
                 return Grid(scope._define_grid(coarse.name, fine), fine.shape)
-        raise ValueError(f"no one to define a finer grid than @{coarse.name}")
+        raise ValueError(f"no definition of a finer grid than @{coarse.name}")
 
     def extent(self, grid: Grid, axis: int) -> IndexOrInt:
         """Return the number of processes along an axis; an unknown extent is queried once."""
@@ -192,7 +192,7 @@ class Emitter(ProcessArithmetic):
     def dimension(self, value: SSAValue, dimension: int) -> IndexOrInt:
         """Return the size of a dimension of a tensor of the emitted program.
 
-        Raises ValueError if the value is no ranked tensor.
+        Raises ValueError if the value is not a ranked tensor.
         """
         value_type = value.type
         if not isinstance(value_type, TensorType):

@@ -94,7 +94,7 @@ class Partitioner:
         self._tensors[original] = source
 
     def set_scalar(self, original: SSAValue, value: SSAValue) -> None:
-        """Record the value of a scalar, or of any other value that is no ranked tensor."""
+        """Record the value of a scalar, or of any other value that is not a ranked tensor."""
         self._scalars[original] = value
         if value.name_hint is None:
             value.name_hint = original.name_hint
@@ -252,7 +252,7 @@ class Partitioner:
         original, dimension = root
         found = self._tensors[original]
         if isinstance(found, Rematerializable):
-            raise ValueError(f"{found.operation.name} has a dimension without a size")
+            raise ValueError(f"{found.operation.name} has a dimension of unknown size")
         emitter, sharding = found.emitter, found.sharding
         local = emitter.dimension(found.value, dimension)
         if sharding is None:
@@ -368,8 +368,8 @@ def check_same_processes(value: SSAValue, source: Sharding, target: Sharding) ->
         return
     raise OperationError(
         maker_of(value),
-        f"is on grid @{left.name} and needed on grid @{right.name}, which is possible only"
-        " between grids of equally many devices",
+        f"is on grid @{left.name} but needed on grid @{right.name}: expected grids with the same "
+        "number of devices",
         [
             Note(f"grid @{left.name} has shape {_extents(left)}"),
             Note(f"grid @{right.name} has shape {_extents(right)}"),

@@ -73,7 +73,8 @@ def finish_result(
     combiner = op_sharding.combiners[index]
     if gathered and combiner is None:
         raise OperationError(
-            operation, f"is split along a reduction, but partial results #{index} do not combine"
+            operation,
+            f"is split along a reduction, but partial results #{index} cannot be combined",
         )
     if gathered and combiner is not None:
         value = _combine_gathered(partitioner.emitter, value, made, gathered, combiner)
@@ -123,7 +124,7 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
         return IntegerAttr(wrapped, cast(IntegerType[int], element))
     if isinstance(element, IndexType):
         return IntegerAttr(int(number), element)
-    raise ValueError(f"{element} has no numbers")
+    raise ValueError(f"{element} is not a type of numbers")
 
 
 def scalar_constant(emitter: Emitter, number: float, element: Attribute) -> SSAValue:
@@ -144,11 +145,11 @@ def _constant(number: float, element: Attribute) -> Operation:
 def splat_like(emitter: Emitter, value: SSAValue, number: float) -> SSAValue:
     """Return a tensor of the shape of `value` filled with one number.
 
-    Raises ValueError if `value` is no ranked tensor.
+    Raises ValueError if `value` is not a ranked tensor.
     """
     tensor_type = ranked(value)
     if tensor_type is None:
-        raise ValueError(f"{value.type} is no ranked tensor")
+        raise ValueError(f"{value.type} is not a ranked tensor")
     element = scalar_constant(emitter, number, tensor_type.element_type)
     if tensor_type.has_static_shape():
         return emitter.once(

@@ -159,7 +159,7 @@ def _rounded_up(number: int, divisor: int) -> int:
 
 @partition("tosa.avg_pool2d")
 def average(partitioner: Partitioner, operation: Operation) -> None:
-    """Partition an average pooling, whose divisor counts only elements that are no padding."""
+    """Partition an average pooling, whose divisor counts only elements that are not padding."""
     windows, totals = _slidings(operation), shape(operation.results[0])
 
     def surplus(dimension: int, start: int, end: int) -> _Surplus:

@@ -190,6 +190,7 @@ class _Builder:
         tensor.axes = annotation.sharding.dimension_axes
         tensor.open_dimensions = annotation.open_dimensions
         tensor.priorities = annotation.priorities
+        tensor.replicated = annotation.replicated
         self._graph.grids[node] = annotation.sharding.grid
 
     def _add_region(self, region: Region) -> None:

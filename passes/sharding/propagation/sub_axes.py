@@ -7,21 +7,25 @@ devices also form a grid of 2 x 2, on which it is a whole axis.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.shard.attributes import AxesArrayAttr, axes_attribute
 from ....dialects.shard.checks import AXIS_NAMES, DEVICES, grid_value
 from ....dialects.shard.dialect import GridOp
 from ....dialects.shard.syntax import grid_reference
+from ....ir.attribute_access import integers
 from ....ir.symbols import find_visible_symbol
 from ....sharding.axis_names import sub_axis_names
+from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
 from ....sharding.refinement import Refinement, needed_cuts
-from ..annotations.access import SHARD
+from ....sharding.sharding import Axes
+from ..annotations.access import MANUAL_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD
 from .graph import ShardingGraph
 
 
@@ -37,6 +41,8 @@ def refine_nodes(graph: ShardingGraph, refinement: Refinement) -> None:
     for index, tensor in enumerate(graph.tensors):
         if graph.grids[index] == refinement.coarse:
             tensor.axes = refinement.refine_all(tensor.axes)
+            tensor.replicated = refinement.refine(tensor.replicated)
+    _renumber_reserved(graph, refinement.refine)
 
 
 def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
@@ -51,6 +57,7 @@ def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
     for index, axes in coarse.items():
         tensor = graph.tensors[index]
         tensor.axes = axes or ()
+        tensor.replicated = refinement.coarsen(tensor.replicated) or ()
         tensor.origins = [
             replace(origin, before=before, after=after)
             for origin in tensor.origins
@@ -58,7 +65,25 @@ def coarsen_nodes(graph: ShardingGraph, refinement: Refinement) -> bool:
             if (before := refinement.coarsen_all(origin.before)) is not None
             and (after := refinement.coarsen_all(origin.after)) is not None
         ]
+    _renumber_reserved(graph, lambda axes: refinement.coarsen(axes) or ())
     return True
+
+
+def _renumber_reserved(graph: ShardingGraph, renumber: Callable[[Axes], Axes]) -> None:
+    """Renumber the axes that rules reserve; a rule stays one object for all its operations."""
+    renewed: dict[FactorRule, FactorRule] = {}
+
+    def renew(rule: FactorRule) -> FactorRule:
+        if not rule.reserved:
+            return rule
+        if rule not in renewed:
+            axes = renumber(tuple(sorted(rule.reserved)))
+            renewed[rule] = replace(rule, reserved=frozenset(axes))
+        return renewed[rule]
+
+    graph.operations = [replace(node, rule=renew(node.rule)) for node in graph.operations]
+    for entry in graph.entries:
+        entry.rule = None if entry.rule is None else renew(entry.rule)
 
 
 def annotate_on_finer_grid(graph: ShardingGraph, refinement: Refinement) -> None:
@@ -67,6 +92,11 @@ def annotate_on_finer_grid(graph: ShardingGraph, refinement: Refinement) -> None
     moved: set[Operation] = set()
     for function in graph.functions:
         for operation in function.walk():
+            for name in (REPLICATED_AXES_ATTRIBUTE, MANUAL_ATTRIBUTE):
+                listed = operation.attributes.get(name)
+                if isinstance(listed, DenseArrayBase):
+                    axes = refinement.refine(integers(operation, name))
+                    operation.attributes[name] = DenseArrayBase.from_list(i64, axes)
             if operation.name != SHARD:
                 continue
             sharding = operation.operands[1].owner
@@ -89,7 +119,7 @@ def define_finer_grid(user: Operation, coarse_name: str, fine: Grid) -> str:
     coarse = find_visible_symbol(user, grid_reference(coarse_name))
     block = None if coarse is None else coarse.parent
     if coarse is None or block is None:
-        raise ValueError(f"no grid @{coarse_name} to define a finer one beside")
+        raise ValueError(f"there is no grid @{coarse_name} beside which to define a finer one")
     taken = {
         name.data: operation
         for operation in block.ops

@@ -378,6 +378,8 @@ class ShardingAssigner:
         annotation = entry.annotation
         assert annotation is not None
         sharding = self._intern(annotation.sharding)
+        if annotation.replicated:
+            sharding = self._by_table(self._graph.values[annotation.result]) or sharding
         self._use(entry.operation, 0, sharding)
         self._assigned.definitions[annotation.result] = sharding
 

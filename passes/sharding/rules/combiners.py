@@ -354,7 +354,13 @@ def _own_combiner(view: StructuredView, result: int) -> Combiner | None:
     terminator = body.last_op
     if terminator is None or len(terminator.operands) <= result:
         return None
-    accumulator = body.args[len(view.inputs) + result]
+    value = terminator.operands[result]
+    accumulators = body.args[len(view.inputs) :]
+    accumulator = accumulators[result]
     if isinstance(accumulator.type, IndexType):
         return None
-    return body_combiner(body, accumulator, terminator.operands[result])
+    if any(_depends_on(value, each, body) for each in accumulators if each is not accumulator):
+        # As in Horner's scheme, `(p, q) -> (p * a, q + p * b)`: the terms of the sum have been
+        # multiplied by another accumulator, which begins anew in each part.
+        return None
+    return body_combiner(body, accumulator, value)

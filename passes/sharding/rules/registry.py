@@ -32,6 +32,7 @@ _MODULES = {
     "bufferization": ("tensor",),
     "linalg": ("linalg",),
     "math": ("registry",),
+    "shard": ("shard",),
     "stablehlo": ("stablehlo",),
     "tensor": ("reshapes", "tensor"),
     "tosa": ("reshapes", "tosa", "tosa_windows"),
@@ -129,7 +130,7 @@ def _check_extent(
         made = " x ".join(
             f"f{factor} ({size})" for factor, size in zip(factors, sizes, strict=True)
         )
-        raise ValueError(f"the rule makes {name}, which has the extent {extent}, of {made}")
+        raise ValueError(f"the rule gives {name} of extent {extent} the factors {made}")
 
 
 def _load(dialect: str) -> None:

@@ -166,7 +166,7 @@ def covered_dimensions(operation: Operation, full: Shape) -> list[bool] | None:
     """Return which dimensions of a tensor of shape `full` a slice covers completely.
 
     A slice as long as the dimension can only begin at 0, also if the offset is dynamic. Returns
-    `None` if the operation is no slice.
+    `None` if the operation is not a slice.
     """
     numbers = _slice_numbers(operation)
     if numbers is None:

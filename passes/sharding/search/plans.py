@@ -9,7 +9,7 @@ with a plan for all three tensors, `x [[0], []]` may be sufficient.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -100,7 +100,7 @@ def _propagated(
     for node, known in enumerate(program.graph.tensors):
         axes = plan.get(Key(program.tensors[node]))
         if axes is None or not _can_annotate(program, node):
-            tensors.append(TensorNode(known.axes, known.open_dimensions, known.priorities))
+            tensors.append(replace(known, origins=[]))
         else:
             tensors.append(TensorNode(axes, (False,) * len(axes)))
     operations: Sequence[OperationNode] = program.graph.operations

@@ -19,7 +19,7 @@ def _custom_call(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
     target = string(attribute(op, "call_target_name")) or ""
     rule = call_rule.get(target)
     if rule is None:
-        raise OperationError(op, f"calls '{target}', which is no target that mesh-opt knows")
+        raise OperationError(op, f"calls the unknown target '{target}'")
     return rule(lowering, op, operands)
 
 
@@ -38,7 +38,9 @@ def _identity(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if len(operands) != len(op.results) or any(
         one != other for one, other in zip(op.operand_types, op.result_types, strict=True)
     ):
-        raise OperationError(op, "changes the shape of what it annotates, which is not supported")
+        raise OperationError(
+            op, "changes the shape of the annotated tensor, which is not supported"
+        )
     return operands
 
 
@@ -51,7 +53,9 @@ def _mhlo(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     options = dict(found.data) if isinstance(found, DictionaryAttr) else {}
     largest = options.pop("largest", None)
     if isinstance(largest, IntegerAttr) and not largest.value.data:
-        raise OperationError(op, "asks for the smallest elements, expected largest = true")
+        raise OperationError(
+            op, "has largest = false, expected true: the smallest elements are not supported"
+        )
     stand_in = _FUNCTIONS[name].create(
         operands=op.operands, result_types=op.result_types, properties=options
     )

@@ -95,7 +95,7 @@ def _dynamic_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
 def _dynamic_rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a bit generator; its operands are the state and the sizes of the bits."""
     if len(operands) != 2 or len(op.results) != 2:
-        raise OperationError(op, "expected a state and sizes, and as many results")
+        raise OperationError(op, "expected two operands, a state and sizes, and two results")
     sizes = index_values(lowering.emit, operands[1], len(shape(op.results[1])))
     return random_bits(lowering, op, operands[0], sizes)
 

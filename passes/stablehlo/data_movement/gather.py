@@ -40,7 +40,7 @@ def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOr
     """
     numbers = attribute(op, "dimension_numbers")
     if not isinstance(numbers, GatherAttr):
-        raise OperationError(op, f"needs #stablehlo.gather<...>, found {numbers}")
+        raise OperationError(op, f"expects #stablehlo.gather<...>, found {numbers}")
     source, starts = operands[:2]
     offset_dims = numbers.integers("offset_dims")
     dropped = (

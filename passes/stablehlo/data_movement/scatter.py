@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from functools import reduce
 from math import prod
 
-from xdsl.dialects import scf
 from xdsl.dialects.tensor import InsertOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stablehlo.attributes import ScatterAttr
 from ....ir.attribute_access import attribute
@@ -21,7 +20,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
-from ..lowering.emitter import BOOL, INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, tensor_rule
 from ..reduction.combiners import Combiner, combiner
@@ -44,7 +43,7 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """
     numbers = attribute(op, "scatter_dimension_numbers")
     if not isinstance(numbers, ScatterAttr):
-        raise OperationError(op, f"needs #stablehlo.scatter<...>, found {numbers}")
+        raise OperationError(op, f"expects #stablehlo.scatter<...>, found {numbers}")
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
     kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]
@@ -220,17 +219,16 @@ class _ScatterLowering:
         inputs = self._promoted()
         sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
         total = reduce(e.multiply, sizes, 1)
-        block = Block(arg_types=[INDEX, *(value.type for value in inputs)])
-        inner = e.inside(block)
-        position, *carried = block.args
-        batch: list[IndexOrInt] = []
-        rest: IndexOrInt = position
-        for size in reversed(sizes):
-            batch.insert(0, inner.remainder(rest, size))
-            rest = inner.divide(rest, size)
-        inner.add_op(scf.YieldOp(*update(inner, batch, carried)))
-        loop = scf.ForOp(e.index(0), e.index(total), e.index(1), inputs, Region(block))
-        return list(e.add_op(loop).results)
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+            batch: list[IndexOrInt] = []
+            rest: IndexOrInt = args[0]
+            for size in reversed(sizes):
+                batch.insert(0, inner.remainder(rest, size))
+                rest = inner.divide(rest, size)
+            return update(inner, batch, args[1:])
+
+        return e.sequential_loop(total, inputs, body)
 
     def _updated(
         self,
@@ -245,25 +243,7 @@ class _ScatterLowering:
         The slice that is rewritten has the size of the window but is moved inside the tensor;
         elements of the slice that the window does not cover keep their values.
         """
-        starts = self._starts(e, batch, self._vector(e, batch))
-        offsets: list[IndexOrInt] = []
-        sizes: list[IndexOrInt] = []
-        shifts: dict[int, SSAValue] = {}
-        hit = e.constant(1, BOOL)
-        for dimension, start in enumerate(starts):
-            extent, width = e.size(carried[0], dimension), self._width(e, dimension)
-            size = e.minimum(width, extent)
-            sizes.append(size)
-            if start == 0:
-                # The window starts at the tensor's first element and cannot be larger than it.
-                offsets.append(0)
-                continue
-            offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
-            offsets.append(offset)
-            if dimension in self.window:
-                shifts[dimension] = e.index(e.subtract(offset, start))
-            else:
-                hit = e.both(hit, e.compare_integers("eq", e.index(offset), e.index(start)))
+        offsets, sizes, shifts, hit = self._slice_to_rewrite(e, batch, carried[0])
         strides = [1] * len(sizes)
         parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
         combined, given = self.combined, self.kinds[self.count + 1 :]
@@ -293,6 +273,36 @@ class _ScatterLowering:
             e.insert_slice(new, old, offsets, strides, sizes)
             for new, old in zip(made, carried, strict=True)
         ]
+
+    def _slice_to_rewrite(
+        self, e: Emitter, batch: Sequence[IndexOrInt], tensor: SSAValue
+    ) -> tuple[list[IndexOrInt], list[IndexOrInt], dict[int, SSAValue], SSAValue]:
+        """Return the slice that a window updates: offsets, sizes, shifts, and whether it is hit.
+
+        A shift is the distance from the start of the window to that of the slice, by dimension of
+        the window. The slice is not hit if the start is out of bounds in a dimension without a
+        window.
+        """
+        starts = self._starts(e, batch, self._vector(e, batch))
+        offsets: list[IndexOrInt] = []
+        sizes: list[IndexOrInt] = []
+        shifts: dict[int, SSAValue] = {}
+        hit = e.constant(1, BOOL)
+        for dimension, start in enumerate(starts):
+            extent, width = e.size(tensor, dimension), self._width(e, dimension)
+            size = e.minimum(width, extent)
+            sizes.append(size)
+            if start == 0:
+                # The window starts at the tensor's first element and cannot be larger than it.
+                offsets.append(0)
+                continue
+            offset = e.maximum(e.minimum(start, e.subtract(extent, size)), 0)
+            offsets.append(offset)
+            if dimension in self.window:
+                shifts[dimension] = e.index(e.subtract(offset, start))
+            else:
+                hit = e.both(hit, e.compare_integers("eq", e.index(offset), e.index(start)))
+        return offsets, sizes, shifts, hit
 
     def _width(self, e: Emitter, dimension: int) -> IndexOrInt:
         """Return the size of a window along a dimension of the tensor."""

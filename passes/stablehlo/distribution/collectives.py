@@ -146,15 +146,17 @@ def _groups(lowering: Lowering, op: Operation) -> list[list[int]]:
         if count is None:
             raise OperationError(
                 op,
-                "is for all devices, but the program does not say how many there are: give the"
-                " module mhlo.num_partitions",
+                "is for all devices, but their number is unknown: set mhlo.num_partitions on the "
+                "module",
             )
         return [list(range(count))]
     if any(number < 0 for group in groups for number in group):
         raise OperationError(op, "has groups of different sizes, which is not supported")
     listed = sum(map(len, groups))
     if count is not None and listed != count:
-        raise OperationError(op, f"has groups of {listed} devices, but the program runs on {count}")
+        raise OperationError(
+            op, f"has groups of {listed} devices, but the program runs on {count} devices"
+        )
     return groups
 
 
@@ -176,14 +178,14 @@ def mesh_groups(
             raise OperationError(op, f"refers to mesh @{name}, which is not defined")
     elif isinstance(named, MeshAttr):
         if named.field("device_ids") is not None:
-            raise OperationError(op, "has a mesh with its own order of devices: not supported")
+            raise OperationError(op, "has a mesh with device ids, which is not supported")
         axes = cast("Sequence[Any]", named.field("axes") or ())
         sizes = {axis.field("name"): axis.field("size") for axis in axes}
     digits: list[tuple[int, int]] = []
     for each in cast("Sequence[Any]", found.field("axes") or ()):
         axis = AxisRef(each.field("name"), each.field("sub_axis_info"))
         size = sizes.get(axis.name)
-        error = "is no axis of the mesh" if size is None else axis.validation_error(size)
+        error = "is not an axis of the mesh" if size is None else axis.validation_error(size)
         if error:
             raise OperationError(op, f"has groups along {axis}: {error}")
         names = list(sizes)
@@ -223,8 +225,7 @@ def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
     if count is None:
         raise OperationError(
             op,
-            "needs the number of devices, which the program does not say: give the module"
-            " mhlo.num_partitions",
+            "needs the number of devices: set mhlo.num_partitions on the module",
         )
     known = [each for each in _known_shapes(lowering) if prod(each) == count]
     extents = known[0] if known else (count,)
@@ -251,10 +252,12 @@ def _reduction(op: Operation) -> ReductionKind:
     if len(body) != 2 or found is None or set(first.operands) != arguments:
         names = ", ".join(name.removeprefix("stablehlo.") for name in _KINDS)
         raise OperationError(
-            op, f"has a body that is none of the reductions between devices: {names}"
+            op, f"has a body that is not a reduction between devices, expected one of {names}"
         )
     if element.quantization is not None:
-        raise OperationError(op, "reduces quantised numbers between devices: not supported")
+        raise OperationError(
+            op, "reduces quantised numbers between devices, which is not supported"
+        )
     if element.name == "unsigned" and found in (ReductionKind.MAX, ReductionKind.MIN):
         raise OperationError(
             op, f"takes the {found} of unsigned integers between devices, which is not supported"
@@ -341,7 +344,7 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     )
     count = prod(extents)
     if any(not 0 <= number < count for pair in pairs for number in pair):
-        raise OperationError(op, f"names a device that is none of the {count} of the program")
+        raise OperationError(op, f"names a device outside of the {count} devices of the program")
     if len({target for _, target in pairs}) != len(pairs):
         raise OperationError(op, "sends to one device more than once")
     for axis in axes:

@@ -141,7 +141,7 @@ def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]
 def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
     function = lowering.function(_name(name))
     if function is None or len(function.body.blocks) != 1:
-        raise OperationError(op, f"runs @{_name(name)}, which is no function of one block")
+        raise OperationError(op, f"runs @{_name(name)}, which is not a function of one block")
     return function
 
 
@@ -173,7 +173,7 @@ def _run_collectives(lowering: Lowering, processes: _Processes) -> None:
     waiting = {p: each for p, each in processes.running.items() if each.waiting is not None}
     for each in waiting.values():
         if each.waiting is not None and each.waiting.name in exchange:
-            raise OperationError(each.waiting, "waits for what no other process has sent")
+            raise OperationError(each.waiting, "waits for a value that no other process has sent")
     for operation in dict.fromkeys(each.waiting for each in waiting.values()):
         if operation is None:
             continue
@@ -243,7 +243,7 @@ def _process_rows(
         return mesh_groups(lowering, op, found)
     rows = [[number for number in row if number >= 0] for row in number_rows(op, name)]
     if name == "source_target_pairs" and any(len(row) != 2 for row in rows):
-        raise OperationError(op, f"needs pairs as '{name}', found {found}")
+        raise OperationError(op, f"expects pairs as '{name}', found {found}")
     return rows or [list(range(processes.replicas))]
 
 
@@ -253,7 +253,7 @@ def _process_rows(
 @exchange("stablehlo.infeed")
 def _infeed(processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if not processes.infeed:
-        raise OperationError(op, "takes more than the program's infeed has")
+        raise OperationError(op, "reads more values than the program's infeed has")
     block = processes.infeed.pop(0).body.block
     *body, end = block.ops
     for operation in body:

@@ -176,7 +176,7 @@ def _bitcast_convert(lowering: Lowering, op: Operation, operands: Tensors) -> Te
     if before.type == after.type:
         return [source]
     if "complex" in (before.name, after.name):
-        raise OperationError(op, f"cannot see {before.type} as {after.type}")
+        raise OperationError(op, f"cannot bitcast {before.type} to {after.type}")
     if before.width == after.width:
         return [_bitcast(e, source, after)]
     if before.width > after.width:
@@ -255,5 +255,5 @@ def _constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     elif isinstance(value, DenseIntOrFPElementsAttr):
         stored = DenseIntOrFPElementsAttr(type_, value.data)
     else:
-        raise OperationError(op, f"is a constant of another kind than dense: {value}")
+        raise OperationError(op, f"expects a dense constant, found {value}")
     return [lowering.emit.insert(ConstantOp(stored, type_))]

@@ -231,7 +231,7 @@ def _complex_square(z: Pair) -> Pair:
 def _asin_acos_kernel(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Return w for which asin(z) is atan2(z.real, w.real) + i * copysign(w.imag, z.imag)."""
     if operand_kind(op).name != "complex":
-        raise OperationError(op, f"works on complex numbers, not on {operand_kind(op).type}")
+        raise OperationError(op, f"expects complex numbers, found {operand_kind(op).type}")
 
     def formula(z: Pair) -> Pair:
         (x, y), lacks = _near(z)

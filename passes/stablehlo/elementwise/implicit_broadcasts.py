@@ -64,6 +64,6 @@ def _constant_like(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     e = lowering.emit
     value = attribute(op, "value")
     if not isinstance(value, IntegerAttr | FloatAttr):
-        raise OperationError(op, f"needs a number as 'value', found {value}")
+        raise OperationError(op, f"expects a number as 'value', found {value}")
     number: float = value.value.data
     return [e.fill(e.constant(number, result_kind(op).type), e.sizes(operands[0]))]

@@ -90,7 +90,7 @@ def _compute_scalar(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     stand_in = _with_real_types(op)
     rule = scalar_rule.get(op.name)
     if rule is None:
-        raise OperationError(op, "is not supported in a body that works on quantised elements")
+        raise OperationError(op, "is not supported in a body on quantised elements")
     reals = [
         convert(e, value, operand_kind(op, index), operand_kind(stand_in, index))
         for index, value in enumerate(args)

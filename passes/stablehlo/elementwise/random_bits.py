@@ -30,7 +30,7 @@ _PARITY = 0x1BD11BDA
 def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     sizes = shape(op.results[1])
     if min(sizes, default=0) < 0:
-        raise OperationError(op, "makes random bits for a shape that is not known")
+        raise OperationError(op, "expects a static shape of its random bits")
     return random_bits(lowering, op, operands[0], sizes)
 
 
@@ -52,7 +52,7 @@ def random_bits(
     element = kind(op.result_types[1])
     if element.name == "complex" or element.width not in (8, 16, 32, 64):
         expected = "integers or floats of 8, 16, 32 or 64 bits"
-        raise OperationError(op, f"makes bits of type {element.type}, expected {expected}")
+        raise OperationError(op, f"returns bits of type {element.type}, expected {expected}")
     key, low, *high = (e.element(state, [index]) for index in range(shape(state)[0]))
     split = _split_dimension(e, sizes) if threefry and element.width < 64 else [0] * len(sizes)
 
@@ -235,7 +235,7 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     element = result_kind(op)
     normal = word(op, "rng_distribution") == "NORMAL"
     if element.name != "float" and (normal or element.name == "complex"):
-        raise OperationError(op, f"draws numbers of type {element.type}, expected floats")
+        raise OperationError(op, f"returns numbers of type {element.type}, expected floats")
     sizes: list[IndexOrInt] = list(result_sizes(op))
     if min(result_sizes(op), default=0) < 0:
         sizes = list(index_values(e, operands[2], len(sizes)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import scf
@@ -42,7 +43,7 @@ def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Seque
     lowering.values.update(zip(block.args, arguments, strict=True))
     *operations, last = block.ops
     if last.name != "stablehlo.return":
-        raise OperationError(last, "ends a region, expected 'stablehlo.return'")
+        raise OperationError(last, "terminates a region, expected 'stablehlo.return'")
     for operation in operations:
         lowering.with_origin(operation).operation(operation, {})
     return [lowering.value(value) for value in last.operands]
@@ -108,25 +109,27 @@ def _scan(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     inputs, inits = operands[:count], operands[count:]
     extent = e.size(inputs[0], dimension) if inputs else op.extent
     if isinstance(extent, int) and extent < 0:
-        raise OperationError(op, "does not say how many slices its outputs have")
+        raise OperationError(
+            op, "has no inputs and no static extent: the number of slices is unknown"
+        )
     made = len(op.outputs)
     empties = [_empty_output(e, each.type, dimension, extent, op) for each in op.outputs]
-    block = Block(arg_types=[INDEX, *(each.type for each in (*empties, *inits))])
-    position, *carried = block.args
-    inside = lowering.inside(block, op)
-    inner = inside.emit
-    at = inner.subtract(inner.subtract(extent, 1), position) if flag(op, "is_reverse") else position
-    slices = [_slice_at(inner, value, dimension, at) for value in inputs]
-    results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
-    written = [
-        _with_slice(inner, part, whole, dimension, at)
-        for part, whole in zip(results[:made], carried, strict=False)
-    ]
-    pairs = zip(results[made:], inits, strict=True)
-    last = [inner.cast(value, init.type) for value, init in pairs]
-    inner.add_op(scf.YieldOp(*written, *last))
-    loop = scf.ForOp(e.index(0), e.index(extent), e.index(1), [*empties, *inits], Region(block))
-    return e.add_op(loop).results
+
+    def step(inner: Emitter, args: Tensors) -> Tensors:
+        position, *carried = args
+        is_reverse = flag(op, "is_reverse")
+        at = inner.subtract(inner.subtract(extent, 1), position) if is_reverse else position
+        slices = [_slice_at(inner, value, dimension, at) for value in inputs]
+        inside = replace(lowering, emit=inner)
+        results = _body_results(inside, op.regions[0].block, [*slices, *carried[made:]])
+        written = [
+            _with_slice(inner, part, whole, dimension, at)
+            for part, whole in zip(results[:made], carried, strict=False)
+        ]
+        pairs = zip(results[made:], inits, strict=True)
+        return [*written, *(inner.cast(value, init.type) for value, init in pairs)]
+
+    return e.sequential_loop(extent, [*empties, *inits], step)
 
 
 def _empty_output(
@@ -135,7 +138,7 @@ def _empty_output(
     sizes: list[IndexOrInt] = list(cast("TensorType[Any]", type_).get_shape())
     sizes[dimension] = extent
     if any(isinstance(each, int) and each < 0 for each in sizes):
-        raise OperationError(op, f"has an output of type {type_} with slices of open sizes")
+        raise OperationError(op, f"has an output of type {type_} with slices of dynamic sizes")
     return e.empty(sizes, element_type(converted(type_)))
 
 
@@ -186,7 +189,7 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("stablehlo.tuple")
 def _tuple(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if any(use.operation.name not in _OF_TUPLES for use in op.results[0].uses):
-        raise OperationError(op, "makes a tuple that is more than taken apart")
+        raise OperationError(op, "has a result with users other than tuple operations")
     # `stablehlo.get_tuple_element` reads the operands of the tuple op itself.
     return operands[:1] or _token(lowering, op, ())
 
@@ -202,7 +205,7 @@ def _part(op: Operation) -> SSAValue:
     if isinstance(source, Operation) and source.name == "stablehlo.get_tuple_element":
         source = _part(source).owner
     if not isinstance(source, Operation) or source.name != "stablehlo.tuple":
-        raise OperationError(op, "takes a tuple that 'stablehlo.tuple' does not make here")
+        raise OperationError(op, "takes a tuple that is not a result of 'stablehlo.tuple'")
     return source.operands[integer(op, "index")]
 
 

@@ -108,7 +108,7 @@ def _kind_at(op: Operation, value_type: Attribute) -> Kind:
     try:
         return kind(value_type)
     except TypeError as problem:
-        raise OperationError(op, f"works on numbers, not on {problem}") from problem
+        raise OperationError(op, f"expects numbers, found {problem}") from problem
 
 
 def converted(value_type: Attribute) -> Attribute:

@@ -29,7 +29,6 @@ from xdsl.dialects.tensor import (
 from xdsl.dialects.tensor import YieldOp as TensorYieldOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint
 
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import NAMED_CLASSES, GenericOp
@@ -40,7 +39,6 @@ from ....dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shap
 from ....ir.attribute_access import element_type, is_splat
 from ....ir.index import IndexOrInt, known
 from ....ir.index_lists import slice_properties
-from ....ir.locations import located_builder
 from ...sizes.matching_dimensions import matching_dimensions
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
@@ -55,10 +53,6 @@ PARALLEL, REDUCTION = IteratorType.PARALLEL, IteratorType.REDUCTION
 
 class Emitter(ScalarEmitter):
     """Emits tensor ops at the insertion point of its builder. Static sizes are Python ints."""
-
-    def inside(self, block: Block) -> Emitter:
-        """Return an emitter that inserts at the end of a block."""
-        return Emitter(located_builder(InsertPoint.at_end(block), self.origin), self.origin)
 
     # Tensors.
 

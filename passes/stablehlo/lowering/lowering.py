@@ -95,7 +95,7 @@ class Lowering:
         elif isinstance(operation, CallOp):
             self._call(operation, operands)
         elif isinstance(operation, FuncOp | ModuleOp):
-            raise OperationError(operation, "stands inside a function")
+            raise OperationError(operation, "is inside of a function")
         else:
             self._copy(operation, operands, targets)
 
@@ -219,7 +219,9 @@ class Lowering:
                 return operands
             results = self._scalar_results(operation, operands, emitter, depth)
             values.update(zip(operation.results, results, strict=True))
-        raise OperationError(emitter.origin, f"has a body without any of {', '.join(_ENDS)}")
+        raise OperationError(
+            emitter.origin, f"has a body without a terminator, expected one of {', '.join(_ENDS)}"
+        )
 
     def _scalar_results(
         self, operation: Operation, operands: Sequence[SSAValue], emitter: Emitter, depth: int
@@ -230,7 +232,7 @@ class Lowering:
             each.get_num_dims() for each in operation.result_types if isinstance(each, TensorType)
         ]
         if any(ranks):
-            raise OperationError(operation, "makes a tensor in a body that works on elements")
+            raise OperationError(operation, "returns a tensor in a body on scalars")
         if computes_on_quantised(operation):
             return [scalar_rule["quantised"](here, operation, operands)]
         if name in scalar_rule:
@@ -246,11 +248,13 @@ class Lowering:
             which = "callee" if name == "func.call" else "decomposition"
             callee = self.function(root_symbol(operation, which))
             if callee is None or depth > MAX_INLINE_DEPTH:
-                raise OperationError(operation, "calls what is not defined, or itself")
+                raise OperationError(
+                    operation, "calls a function that is not defined, or is recursive"
+                )
             return self.inline_on_scalars(callee.body, operands, here, depth=depth + 1)
         if name in ("stablehlo.if", "stablehlo.case"):
             return self._scalar_branches(operation, operands[0], here, depth)
-        raise OperationError(operation, "is not supported in a body that works on elements")
+        raise OperationError(operation, "is not supported in a body on scalars")
 
     def _scalar_branches(
         self, operation: Operation, chosen: SSAValue, emitter: Emitter, depth: int

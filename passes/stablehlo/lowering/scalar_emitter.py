@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from xdsl.builder import Builder
+from xdsl.dialects import scf
 from xdsl.dialects.arith import (
     CMPF_COMPARISON_OPERATIONS,
     CMPI_COMPARISON_OPERATIONS,
@@ -14,12 +16,14 @@ from xdsl.dialects.arith import (
 )
 from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType, f32
 from xdsl.dialects.complex import Complex
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ....dialects.arith.dialect import ExtendedArith
 from ....dialects.linalg.bodies import IndexOp
 from ....dialects.math import ExtendedMath
-from ....ir.index import BuilderIndices, known
+from ....ir.index import BuilderIndices, IndexOrInt, known
+from ....ir.locations import located_builder
 from .element_types import kind
 
 INDEX = IndexType()
@@ -55,6 +59,28 @@ class ScalarEmitter(BuilderIndices):
     def add_op(self, operation: Operation) -> Operation:
         """Insert an op and return it."""
         return self.builder.insert(operation)
+
+    def inside(self, block: Block) -> Self:
+        """Return an emitter that inserts at the end of a block."""
+        return type(self)(located_builder(InsertPoint.at_end(block), self.origin), self.origin)
+
+    def sequential_loop(
+        self,
+        count: IndexOrInt,
+        initial: Sequence[SSAValue],
+        body: Callable[[Self, Sequence[SSAValue]], Sequence[SSAValue]],
+        first: int = 0,
+    ) -> list[SSAValue]:
+        """Emit an `scf.for` from `first` to `count` and return its results.
+
+        The body takes an emitter and the index followed by the carried values, and returns the next
+        carried values.
+        """
+        block = Block(arg_types=[INDEX, *(value.type for value in initial)])
+        inner = self.inside(block)
+        inner.add_op(scf.YieldOp(*body(inner, block.args)))
+        bounds = self.index(first), self.index(count), self.index(1)
+        return list(self.add_op(scf.ForOp(*bounds, initial, Region(block))).results)
 
     # Scalars.
 

@@ -60,7 +60,7 @@ def multiply(e: Emitter, element: Kind, left: SSAValue, right: SSAValue) -> SSAV
 def _dot_general(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     numbers = attribute(op, "dot_dimension_numbers")
     if not isinstance(numbers, DotAttr):
-        raise OperationError(op, f"needs #stablehlo.dot<...>, found {numbers}")
+        raise OperationError(op, f"expects #stablehlo.dot<...>, found {numbers}")
     lists = [
         numbers.integers(f"{side}_{what}_dimensions")
         for what in ("batching", "contracting")

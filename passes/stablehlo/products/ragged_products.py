@@ -75,7 +75,7 @@ def _dimensions(op: Operation) -> _Dimensions:
     """Return the dimension numbers. Raises OperationError if they do not fit the operands."""
     numbers = attribute(op, "ragged_dot_dimension_numbers")
     if not isinstance(numbers, RaggedDotAttr):
-        raise OperationError(op, f"needs #chlo.ragged_dot<...>, found {numbers}")
+        raise OperationError(op, f"expects #chlo.ragged_dot<...>, found {numbers}")
     pairs = [
         tuple(numbers.integers(f"{side}_{what}_dimensions") for side in ("lhs", "rhs"))
         for what in ("batching", "contracting")
@@ -92,7 +92,10 @@ def _dimensions(op: Operation) -> _Dimensions:
     left, right = (len(shape(value)) for value in op.operands[:2])
     ranks = ((*batch, *summed, *ragged), left), ((*right_batch, *right_summed, *group), right)
     if len(batch) != len(right_batch) or len(summed) != len(right_summed):
-        raise OperationError(op, "has other numbers of dimensions on its two sides")
+        raise OperationError(
+            op,
+            "expects the same number of batching and of contracting dimensions for both operands",
+        )
     for dimensions, rank in ranks:
         wrong = [dimension for dimension in dimensions if not 0 <= dimension < rank]
         if wrong:

@@ -24,7 +24,7 @@ Term = Callable[[Emitter, Sequence[SSAValue]], FloatExpr]
 def _epsilon(op: Operation) -> float:
     found = attribute(op, "epsilon")
     if not isinstance(found, FloatAttr):
-        raise OperationError(op, f"needs a float as 'epsilon', found {found}")
+        raise OperationError(op, f"expects a float as 'epsilon', found {found}")
     return found.value.data
 
 

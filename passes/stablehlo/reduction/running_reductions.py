@@ -35,7 +35,7 @@ _THROUGH = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 def running_dimension(op: Operation, windows: Sequence[Window]) -> tuple[int, bool] | None:
     """Return the dimension of a running reduction, and whether it starts at the last element.
 
-    Return `None` if the op is not one, if it is short, or if its initial value is no identity.
+    Return `None` if the op is not one, if it is short, or if its initial value is not an identity.
     """
     wide = [dimension for dimension, window in enumerate(windows) if not window.is_plain]
     if len(wide) != 1 or len(op.operands) != 2 or not _has_identity(op):

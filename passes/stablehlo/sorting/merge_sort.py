@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
 from ....ir.attribute_access import element_type
 from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
 from ..lowering.element_types import kind
-from ..lowering.emitter import INDEX, Emitter, shape
+from ..lowering.emitter import Emitter, shape
 from .rank_sort import Less, placed, ranks
 
 SHORT_RUN = 32
@@ -78,15 +77,15 @@ def _sorted(e: Emitter, items: Items) -> SSAValue:
     first = _sorted_runs(e, items, run)
     if not steps:
         return first
-    block = Block(arg_types=[INDEX, first.type])
-    inner = e.inside(block)
-    runs = inner.op("arith.shli", inner.index(1), block.args[0])
-    length = inner.op("arith.muli", runs, inner.index(run))
-    turns = inner.add(block.args[0], run.bit_length())
-    merged = _merged(inner, replace(items, values=block.args[1]), length, turns)
-    inner.add_op(scf.YieldOp(merged))
-    loop = scf.ForOp(e.index(0), e.index(steps), e.index(1), [first], Region(block))
-    return e.add_op(loop).results[0]
+
+    def merge(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        step, values = args
+        runs = inner.op("arith.shli", inner.index(1), step)
+        length = inner.op("arith.muli", runs, inner.index(run))
+        turns = inner.add(step, run.bit_length())
+        return [_merged(inner, replace(items, values=values), length, turns)]
+
+    return e.sequential_loop(steps, [first], merge)[0]
 
 
 def _sorted_runs(e: Emitter, items: Items, run: int) -> SSAValue:
@@ -191,10 +190,10 @@ def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SS
 
     outputs = [e.empty(sizes, i64) for _ in range(3)]
     low, high, inside = e.loops([], [], outputs, None, limits)
-    block = Block(arg_types=[INDEX, low.type, high.type])
-    inner = e.inside(block)
-    outputs = [inner.empty(sizes, i64) for _ in range(2)]
-    inner.add_op(scf.YieldOp(*inner.loops([*block.args[1:], inside], None, outputs, None, halved)))
-    bisection = scf.ForOp(e.index(0), e.index(turns), e.index(1), [low, high], Region(block))
-    low = e.add_op(bisection).results[0]
+
+    def bisect(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        outputs = [inner.empty(sizes, i64) for _ in range(2)]
+        return inner.loops([*args[1:], inside], None, outputs, None, halved)
+
+    low = e.sequential_loop(turns, [low, high], bisect)[0]
     return e.loops([low, inside], None, [e.empty(sizes, i64)], None, chosen)[0]

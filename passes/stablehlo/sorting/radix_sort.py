@@ -7,21 +7,17 @@ bisection for each number and doubling of the runs. Unlike there, iterations dep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
 from xdsl.dialects.tensor import InsertOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 
-from ..lowering.emitter import INDEX, Emitter, shape
+from ..lowering.emitter import Emitter, shape
 from .sort_keys import LOW_BITS, Keys
 
 DIGIT_BITS = 11
 """The most bits of a digit: its counters fit the first-level cache."""
-
-Turn = Callable[[Emitter, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
-"""Emits an iteration, given its index and the carried values; returns the new values."""
 
 
 def sorted_by_digits(e: Emitter, keys: Keys, packed: SSAValue) -> SSAValue:
@@ -66,14 +62,6 @@ def _digits(keys: Keys) -> list[_Digit]:
     return found
 
 
-def _loop(e: Emitter, count: int, carried: Sequence[SSAValue], turn: Turn) -> list[SSAValue]:
-    block = Block(arg_types=[INDEX, *(each.type for each in carried)])
-    inner = e.inside(block)
-    inner.add_op(scf.YieldOp(*turn(inner, block.args[0], block.args[1:])))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), carried, Region(block))
-    return list(e.add_op(loop).results)
-
-
 def _insert(e: Emitter, value: SSAValue, tensor: SSAValue, index: SSAValue) -> SSAValue:
     return e.add_op(InsertOp(value, tensor, [index])).results[0]
 
@@ -81,7 +69,8 @@ def _insert(e: Emitter, value: SSAValue, tensor: SSAValue, index: SSAValue) -> S
 def _counts(e: Emitter, numbers: SSAValue, digits: Sequence[_Digit]) -> list[SSAValue]:
     """Return how often each value of each digit occurs."""
 
-    def turn(inner: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        index, *carried = args
         number = inner.element(numbers, [index])
         made: list[SSAValue] = []
         for digit, counts in zip(digits, carried, strict=True):
@@ -92,27 +81,27 @@ def _counts(e: Emitter, numbers: SSAValue, digits: Sequence[_Digit]) -> list[SSA
         return made
 
     zeros = [e.fill(e.constant(0, i64), [1 << digit.bits]) for digit in digits]
-    return _loop(e, shape(numbers)[0], zeros, turn)
+    return e.sequential_loop(shape(numbers)[0], zeros, body)
 
 
 def _starts(e: Emitter, counts: SSAValue) -> SSAValue:
     """Return how many numbers have a lower digit than each value."""
 
-    def turn(inner: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        starts, total = carried
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        index, starts, total = args
         following = inner.op("arith.addi", total, inner.element(counts, [index]))
         return [_insert(inner, total, starts, index), following]
 
     size = shape(counts)[0]
-    return _loop(e, size, [e.empty([size], i64), e.constant(0, i64)], turn)[0]
+    return e.sequential_loop(size, [e.empty([size], i64), e.constant(0, i64)], body)[0]
 
 
 def _moved(e: Emitter, numbers: SSAValue, digit: _Digit, starts: SSAValue) -> SSAValue:
     """Return the numbers stably sorted by a digit."""
     count = shape(numbers)[0]
 
-    def turn(inner: Emitter, index: SSAValue, carried: Sequence[SSAValue]) -> list[SSAValue]:
-        moved, nexts = carried
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        index, moved, nexts = args
         number = inner.element(numbers, [index])
         value = digit.of(inner, number)
         place = inner.element(nexts, [value])
@@ -124,4 +113,4 @@ def _moved(e: Emitter, numbers: SSAValue, digit: _Digit, starts: SSAValue) -> SS
             _insert(inner, following, nexts, value),
         ]
 
-    return _loop(e, count, [e.empty([count], i64), starts], turn)[0]
+    return e.sequential_loop(count, [e.empty([count], i64), starts], body)[0]

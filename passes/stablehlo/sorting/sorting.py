@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import cast
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -20,7 +19,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     i64,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 
 from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError
@@ -28,7 +27,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
 from ..elementwise.comparisons import total_order
 from ..lowering.element_types import kind, operand_kind
-from ..lowering.emitter import INDEX, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
@@ -175,29 +174,29 @@ def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
     cut = e.reshape(packed, [*outer, sections, size])
     least = _least(e, cut, PACKED_BOUNDS[0])
     found = e.empty([*outer, count], i64)
-    block = Block(arg_types=[INDEX, least.type, found.type])
-    inner = e.inside(block)
-    best = _least(inner, block.args[1], PACKED_BOUNDS[0])
-    at = [*[0] * (rank - 1), block.args[0]]
-    filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), block.args[2], at, [1] * rank)
-    following = _next_in_section(inner, cut, best, size)
     row, column = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
 
     def replaced(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         is_taken = scalar.compare_integers("eq", args[0], args[1])
         return [scalar.select(is_taken, args[2], args[0])]
 
-    (rest,) = inner.loops(
-        [block.args[1], best, following],
-        [row, column, column],
-        [inner.empty([*outer, sections], i64)],
-        [row],
-        replaced,
-        [PARALLEL] * rank,
-    )
-    inner.add_op(scf.YieldOp(rest, filled))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, found], Region(block))
-    return places_of(e, e.add_op(loop).results[1])
+    def next_best(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        index, remaining, found = args
+        best = _least(inner, remaining, PACKED_BOUNDS[0])
+        at = [*[0] * (rank - 1), index]
+        filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), found, at, [1] * rank)
+        following = _next_in_section(inner, cut, best, size)
+        (remaining,) = inner.loops(
+            [remaining, best, following],
+            [row, column, column],
+            [inner.empty([*outer, sections], i64)],
+            [row],
+            replaced,
+            [PARALLEL] * rank,
+        )
+        return [remaining, filled]
+
+    return places_of(e, e.sequential_loop(count, [least, found], next_best)[1])
 
 
 PACKED_BOUNDS = ((1 << 63) - 1, -(1 << 63))
@@ -267,8 +266,6 @@ def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
     least = e.fill(e.constant(0 if greater == "ugt" else -(1 << bits - 1), element), outer)
     beyond = e.fill(e.constant((1 << 63) - 1, i64), outer)
     places = e.empty([*outer, count], i64)
-    block = Block(arg_types=[INDEX, least.type, none.type, places.type])
-    inner = e.inside(block)
     row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
     iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
 
@@ -289,15 +286,15 @@ def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
         has_it = scalar.both(open_, scalar.compare_integers("eq", args[0], args[3]))
         return [scalar.op("arith.minsi", args[5], scalar.select(has_it, place, args[4]))]
 
-    maps = [row, last, last, last]
-    found = [keys, *block.args[1:3]]
-    (key,) = inner.loops([*found, least], maps, [least], [last], largest, iterators)
-    (place,) = inner.loops(
-        [*found, key, beyond], [*maps, last], [beyond], [last], first_place, iterators
-    )
-    at = [*[0] * (rank - 1), block.args[0]]
-    column = inner.reshape(place, [*outer, 1])
-    result = inner.insert_slice(column, block.args[3], at, [1] * rank)
-    inner.add_op(scf.YieldOp(key, place, result))
-    loop = scf.ForOp(e.index(0), e.index(count), e.index(1), [least, none, places], Region(block))
-    return e.add_op(loop).results[2]
+    def next_largest(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        index, *last_found, places = args
+        maps, found = [row, last, last, last], [keys, *last_found]
+        (key,) = inner.loops([*found, least], maps, [least], [last], largest, iterators)
+        (place,) = inner.loops(
+            [*found, key, beyond], [*maps, last], [beyond], [last], first_place, iterators
+        )
+        at = [*[0] * (rank - 1), index]
+        column = inner.reshape(place, [*outer, 1])
+        return [key, place, inner.insert_slice(column, places, at, [1] * rank)]
+
+    return e.sequential_loop(count, [least, none, places], next_largest)[2]

@@ -88,8 +88,8 @@ class ResolvedTypes:
             assumed = required_affinity(operation)
             self._remark(
                 operation,
-                f"reads {_short(cast(Tensor, type_))}, and nothing tells which device laid it "
-                f"out: it is taken to be laid out for {assumed}",
+                f"reads {_short(cast(Tensor, type_))}, whose source device is unknown: it is "
+                f"assumed to be laid out for {assumed}",
             )
         if assumed is not None and not origins:
             return self.for_affinity(type_, assumed, operation)
@@ -102,8 +102,8 @@ class ResolvedTypes:
         if len({storage_key(cast(Tensor, one)) for one in types.values()}) > 1:
             raise OperationError(
                 operation,
-                f"reads {_short(cast(Tensor, type_))}, whose layout depends on where it comes "
-                "from: the devices lay it out differently; decode it before the join",
+                f"reads {_short(cast(Tensor, type_))}, which several devices lay out differently; "
+                "decode it before the values join",
                 [_origin_note(origin, type_) for origin, type_ in types.items()],
             )
         return next(iter(types.values()))
@@ -151,10 +151,12 @@ class ResolvedTypes:
                 return ResolvedType(type_, f"a target of {affinity} offers no solver")
             differ = len(found.layouts()) > 1 and storage_key(type_) == type_
             if differ and not encoding.keeps_layouts():
-                reason = f"the targets of {affinity} want different layouts"
+                reason = f"the targets of {affinity} choose different layouts"
                 return ResolvedType(with_encoding(tensor, self._cancelled()), reason)
             if found.is_identity(tensor):
-                return ResolvedType(type_, f"{affinity} has no tiles for it, or no solver")
+                return ResolvedType(
+                    type_, f"{affinity} has no solver, or the solver chooses no tiles for it"
+                )
         except ValueError as error:
             # Either a solver refuses, or the tensor has no size; the message says which.
             raise OperationError(
@@ -177,7 +179,7 @@ class ResolvedTypes:
 def _origin_note(origin: Origin, type_: Attribute) -> Note:
     encoding = tensor_encoding(type_)
     layout = encoding if encoding is not None else "no encoding"
-    description = "comes from here, taken to be laid out"
+    description = "comes from here, assumed to be laid out"
     if origin.affinity is not None:
         description = f"laid out here for {origin.affinity}"
     return Note(f"{description} as {layout}", origin.operation)

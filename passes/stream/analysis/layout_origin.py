@@ -90,7 +90,7 @@ class LayoutOrigins:
                 self._add(result, origin)
 
     def of(self, value: SSAValue) -> tuple[Origin, ...]:
-        """Return the origins of a value in a fixed order; empty if it is no resource."""
+        """Return the origins of a value in a fixed order; empty if it is not a resource."""
         origins = self._origins.get(value, NOWHERE)
         return tuple(sorted(origins, key=lambda origin: origin.number))
 

@@ -24,7 +24,7 @@ class DispatchValue:
     value: SSAValue
     """The converted value; of a result, the original one."""
     encoding: Attribute
-    """The tensor type, or `!util.unused` for a value that is no tensor."""
+    """The tensor type, or `!util.unused` for a value that is not a tensor."""
     size: SSAValue | None = None
     """The size of a tensor in bytes, else `None`."""
     dims: tuple[SSAValue, ...] = ()

@@ -182,8 +182,8 @@ class StoredGlobals:
         if is_open and (self._carries_dims or value is not None):
             raise OperationError(
                 variable,
-                f"is a global of {tensor}: its sizes must be known where it has an initial value,"
-                " and where the program asks for sizes that operations do not list (tensor.dim)",
+                f"is a global of {tensor}, expected static sizes: the global has an initial "
+                "value, or the program queries sizes that operations do not list (tensor.dim)",
             )
         if name not in self._copies and "is_mutable" in variable.properties:
             self._add_copy(name, variable.attributes.get(AFFINITY))

@@ -191,7 +191,7 @@ def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
     known = getattr(value, "type", None)
     tensor = require_ranked(operation, operation.results[0].type)
     if not isinstance(known, TensorType):
-        raise OperationError(operation, f"has contents of no tensor type: {value}")
+        raise OperationError(operation, f"has contents that are not of tensor type: {value}")
     dims: list[SSAValue] = []
     for size, extent in zip(tensor.get_shape(), known.get_shape(), strict=True):
         if size < 0:
@@ -208,7 +208,7 @@ def _select(host: Host, operation: Operation, site: Site) -> None:
     """Select between two tensors together with their sizes."""
     condition, *sides = operation.operands
     if ranked(condition) is not None:
-        raise OperationError(operation, "selects elements, which kernels do")
+        raise OperationError(operation, "selects elements on the host, expected this in a kernel")
     one, other = (
         host.stored(side, operation).values(with_dims=host.carries_dims) for side in sides
     )

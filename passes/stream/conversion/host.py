@@ -97,7 +97,7 @@ class Host:
         """Return the resource of a tensor. Raises OperationError at the reader if it has none."""
         stored = self._stored.get(value)
         if stored is None:
-            notes = [Note("it is made here", value.op)] if isinstance(value, OpResult) else []
+            notes = [Note("it is defined here", value.op)] if isinstance(value, OpResult) else []
             raise OperationError(reader, f"reads a tensor that has no storage: {value.type}", notes)
         return stored
 
@@ -157,8 +157,8 @@ class Host:
         if rule is None:
             raise OperationError(
                 operation,
-                "has to do with tensors and is left on the host, which only moves them: it has no "
-                "form in the stream dialect (form-dispatches moves what computes to executables)",
+                "uses tensors on the host, but has no form in the stream dialect: run "
+                "form-dispatches, which moves computations to executables",
             )
         rule(self, operation, Site(builder_before(operation), self.placement.runs_on(operation)))
         self._done.append(operation)

@@ -17,7 +17,7 @@ from ....ir.regions import enclosing
 
 
 def uniform_arguments(block: Block) -> tuple[BlockArgument, ...]:
-    """Return the arguments of a kernel's entry block that are no bindings."""
+    """Return the arguments of a kernel's entry block that are not bindings."""
     return tuple(each for each in block.args if not isinstance(each.type, BindingType))
 
 

@@ -35,7 +35,7 @@ def declared(function: Operation) -> Iterator[tuple[Declared, Attribute]]:
 
 
 def aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | Declared]]:
-    """Yield pairs of values that share storage. They include values that are no resources."""
+    """Yield pairs of values that share storage. They include values that are not resources."""
     operations = tuple(host_operations(module))
     yield from value_flow(operations)
     slots = {

@@ -153,3 +153,22 @@ func.func @f(%a: tensor<5x7xf32>, %b: tensor<7x4xf32>, %c: tensor<5x4xf32>) -> t
   %os = shard.shard %o to %t : tensor<5x4xf32>
   return %os : tensor<5x4xf32>
 }
+
+// -----
+
+// A sum of terms that the product beside it has multiplied: no partial sums.
+// Collectives: 1 all_to_all.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<4x6xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s annotate_for_users : tensor<4x6xi32>
+  %i = arith.constant dense<2> : tensor<4xi32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(i)>, affine_map<(i,j)->(i)>], iterator_types = ["parallel", "reduction"]}
+    ins(%xs : tensor<4x6xi32>) outs(%i, %i : tensor<4xi32>, tensor<4xi32>) {
+  ^bb0(%a: i32, %p: i32, %q: i32):
+    %m = arith.muli %p, %a : i32
+    %n = arith.addi %q, %m : i32
+    linalg.yield %m, %n : i32, i32
+  } -> (tensor<4xi32>, tensor<4xi32>)
+  return %r#0, %r#1 : tensor<4xi32>, tensor<4xi32>
+}

@@ -9,7 +9,7 @@
 // CHECK: remarks.mlir:[[#]]:8: remark: 'arith.select' op [backend] has no kernel and runs in the interpreter
 // CHECK: EXEC @elements
 func.func @elements(%c: i1, %x: tensor<2xf8E4M3FN>) -> tensor<2xf8E4M3FN> {
-  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels hold no elements of type f8E4M3FN}}
+  // expected-remark @+1 {{[backend] has no kernel and runs in the interpreter: kernels do not support elements of type f8E4M3FN}}
   %0 = arith.select %c, %x, %x : tensor<2xf8E4M3FN>
   return %0 : tensor<2xf8E4M3FN>
 }
@@ -19,7 +19,7 @@ func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
   %one = arith.constant 1 : index
   %r = scf.for %i = %z to %n step %one iter_args(%y = %x) -> (tensor<4xf32>) {
     %e = tensor.empty() : tensor<4xf32>
-    // expected-remark @+1 {{runs in the interpreter: no kernel can have 'scf.while' in its body}}
+    // expected-remark @+1 {{runs in the interpreter: kernels do not support 'scf.while' in their bodies}}
     %0 = linalg.map ins(%y : tensor<4xf32>) outs(%e : tensor<4xf32>) (%p: f32, %q: f32) {
       %w = scf.while (%v = %p) : (f32) -> f32 {
         %c = arith.cmpf olt, %v, %v : f32
@@ -36,11 +36,11 @@ func.func @bodies(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 func.func @forms(%x: tensor<?x4xf32>, %k: tensor<2x3xf32>) -> (tensor<?x4xf32>, tensor<2xi32>, tensor<1x3xf32>) {
-  // expected-remark @+1 {{runs in the interpreter: its kernels are made for sizes that are known before they run}}
+  // expected-remark @+1 {{runs in the interpreter: its kernels need sizes that are known before they run}}
   %0 = tosa.reverse %x {axis = 0 : i32} : (tensor<?x4xf32>) -> tensor<?x4xf32>
-  // expected-remark @+1 {{runs in the interpreter: no kernels are made for it}}
+  // expected-remark @+1 {{runs in the interpreter: kernels do not support it}}
   %1 = tosa.argmax %k {axis = 1 : i32} : (tensor<2x3xf32>) -> tensor<2xi32>
-  // expected-remark @+1 {{runs in the interpreter: no kernel does what its attributes ask for}}
+  // expected-remark @+1 {{runs in the interpreter: its kernels do not support its attributes}}
   %2 = tosa.reduce_max %k {axis = 0 : i32, nan_mode = IGNORE} : (tensor<2x3xf32>) -> tensor<1x3xf32>
   return %0, %1, %2 : tensor<?x4xf32>, tensor<2xi32>, tensor<1x3xf32>
 }

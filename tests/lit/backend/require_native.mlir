@@ -9,7 +9,7 @@
 // KERNEL: require_native.mlir:[[#]]:8: error: 'tosa.argmax' op has no kernel and runs in the interpreter (native code is required)
 // HOST: require_native.mlir:[[#]]:8: error: 'memref.alloc' op {{.*}} (native code is required)
 // BACKEND: --require-native needs --backend=native or --backend=mpi
-// WORKERS: --workers must be at least 1, and is 0
+// WORKERS: --workers must be at least 1, found 0
 // REMARK: remark: 'memref.alloc' op [backend] has no host code, so that the interpreter runs its function:
 // REMARK: EXEC @buffer
 

@@ -16,7 +16,7 @@ func.func private @last(%n: index) -> index {
 }
 func.func @main(%a: tensor<4xindex>, %n: index) -> tensor<4xindex> {
   %r = scf.forall (%i) in (4) shared_outs(%o = %a) -> (tensor<4xindex>) {
-    // CHECK: form_dispatches_calls.mlir:[[# @LINE + 1]]:10: error: 'func.call' op is in a kernel, which cannot call functions: inline-calls inlines those that do not call themselves
+    // CHECK: form_dispatches_calls.mlir:[[# @LINE + 1]]:10: error: 'func.call' op is in a kernel, which cannot call functions: inline-calls inlines functions that are not recursive
     %l = func.call @last(%n) : (index) -> index
     %e = tensor.from_elements %l : tensor<1xindex>
     scf.forall.in_parallel {

@@ -12,7 +12,7 @@ func.func @f1(%x: f32) -> f32 {
   %1 = call @f2(%0) : (f32) -> f32
   return %1 : f32
 }
-// CHECK: inline_calls_too_many.mlir:[[# @LINE + 1]]:1: error: 'func.func' op becomes 1572860 operations with those of the functions that it calls; at most 1048576 are inlined
+// CHECK: inline_calls_too_many.mlir:[[# @LINE + 1]]:1: error: 'func.func' op would have 1572860 operations after inlining, expected at most 1048576
 func.func @f2(%x: f32) -> f32 {
   %0 = call @f3(%x) : (f32) -> f32
   %1 = call @f3(%0) : (f32) -> f32

@@ -21,12 +21,12 @@
 // FOUR: 4xf32=9 9 9 9
 // FIVE: 4xf32=11 11 11 11
 // SIX: 4xf32=13 13 13 13
-// PAST: mesh-run: the checkpoint is after step 6, and 1 are wanted
+// PAST: mesh-run: the checkpoint is after step 6, but 1 are requested
 // OTHER: mesh-run: the checkpoint after step 6 has tensor<4xf32> as array 0, expected i32
 // STEPS: mesh-run: --checkpoint and --every need --steps
 // EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where
-// NONE: mesh-run: --steps must be at least 1, and is 0
-// FILE: mesh-run: --checkpoint={{.*}}long_runs.mlir is a file, and must be a folder, or new
+// NONE: mesh-run: --steps must be at least 1, found 0
+// FILE: mesh-run: --checkpoint={{.*}}long_runs.mlir is a file, expected a folder or a new name
 // NATIVE: mesh-run: --trace needs --backend=native
 
 shard.grid @g(shape = 2)

@@ -13,7 +13,7 @@
 // AGAIN: %a = arith.constant
 // AGAIN-NEXT: arith.addi %a, %a
 // PLAIN: arith.addi %a, %b
-// NONE: stores no pipeline to run
+// NONE: does not contain a pipeline to run
 func.func @f() -> i32 {
   %a = arith.constant 1 : i32
   %b = arith.constant 1 : i32

@@ -222,7 +222,7 @@ def test_bits_beyond_the_elements(matrix: Program) -> None:
         (np.ma.MaskedArray(F32.reshape(2, 3), mask=True), "has masked elements"),
         (F32, "has shape 6, expected"),
         (np.float32(1), "has rank 0, expected"),
-        ([[1, 2, 3], [4, 5]], "is no array: .*inhomogeneous"),
+        ([[1, 2, 3], [4, 5]], "is not an array: .*inhomogeneous"),
         ([["1", "2", "3"]] * 2, "is of <U1, expected"),
         ([[1, 2, None]] * 2, "is of object, expected"),
         ([[1, 2, 3j]] * 2, "is of complex128, expected"),

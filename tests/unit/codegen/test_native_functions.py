@@ -150,7 +150,7 @@ def test_a_function_may_have_no_result() -> None:
     callable_of(native)(1, 2)
 
 
-def test_a_name_without_a_meaning_is_refused() -> None:
+def test_an_undefined_name_is_refused() -> None:
     unknown_function: Any = unknown
-    with pytest.raises(TypeError, match="no meaning for missing"):
+    with pytest.raises(TypeError, match="does not define missing"):
         compile_function(unknown_function)

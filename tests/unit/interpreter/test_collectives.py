@@ -374,7 +374,7 @@ def test_open_extents_are_those_of_the_run(execute_spmd: Any) -> None:
     }"""
     results = execute_spmd(text, (3, 2), [[np.ones(1, np.float32)]] * 6)
     assert all((int(extent), float(total[0])) == (3, 3.0) for extent, total in results)
-    with pytest.raises(OperationError, match="does not fit"):
+    with pytest.raises(OperationError, match="does not match the running grid"):
         execute_spmd(text, (2, 3), [[np.ones(1, np.float32)]] * 6)
 
 

@@ -204,7 +204,7 @@ def test_unknown_operations(execute_error: Any) -> None:
       return
     }"""
     error = execute_error(text)
-    assert "the interpreter does not know" in error.message
+    assert "the interpreter does not support" in error.message
     assert error.operation.location is not None
 
 

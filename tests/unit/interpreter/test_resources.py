@@ -87,7 +87,9 @@ def test_a_dispatch_runs_its_kernel_on_bytes() -> None:
 
 def test_touching_another_devices_resource_is_an_error() -> None:
     kernel = KERNEL.replace("IN", "").replace("OUT", "")
-    with pytest.raises(ExecutionError, match="runs on device b and touches a resource of device a"):
+    with pytest.raises(
+        ExecutionError, match="runs on device b, but accesses a resource of device a"
+    ):
         execute(DEVICES + kernel + host(dispatch("", "#on_b")), X)
 
 
@@ -179,5 +181,5 @@ def test_a_fallback_is_the_device_that_it_falls_back_to() -> None:
     module = compile(text, stages=False).module
     (result,) = run(module, "f", [X], devices=["local-task"])
     np.testing.assert_array_equal(result, 2 * X)
-    with pytest.raises(OperationError, match="touches a resource of device"):
+    with pytest.raises(OperationError, match="accesses a resource of device"):
         run(module, "f", [X], devices=["local-task", "local-task"])

@@ -309,7 +309,7 @@ def test_extents_that_disagree(execute_error: Any) -> None:
       return %r : tensor<?x5xf32>
     }"""
     error = execute_error(text, _random((3, 4)), _random((6, 5)), _random((3, 5)))
-    assert "run to 4 and to 6" in error.message
+    assert "the extents 4 and 6 of loop d2" in error.message
 
 
 def test_empty_extents(execute: Any) -> None:

@@ -40,7 +40,7 @@ def test_every_device_is_where_the_array_has_it(
             found = parse_mhlo_sharding(f"{{{text}}}", len(kept))
         except ValueError as problem:
             # Digits that begin in the middle of another: 3 x 2 devices as 2 x 3, transposed.
-            assert "does not follow digits" in str(problem)
+            assert "not a transposition of an array" in str(problem)
             assert [shape[axis] for axis in order] != tiles
             continue
         assert found is not None and found.devices == devices.size
@@ -72,14 +72,14 @@ def test_which_devices_are_manual() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{maximal device=0}", "on one device alone"),
+        ("{maximal device=0}", "on a single device"),
         ("{devices=[2,1,4]<=[8] last_tile_dims={maximal}}", "expected manual or replicated"),
         ("{devices=[2]<=[2]}", "splits 1 dimensions of a tensor of rank 2"),
-        ("{devices=[2,2]<=[8]}", "no transposition of 4 numbers"),
-        ("{devices=[2,2]<=[2,2]T(1,1)}", "no transposition of 4 numbers"),
+        ("{devices=[2,2]<=[8]}", "not a transposition of 4 numbers"),
+        ("{devices=[2,2]<=[2,2]T(1,1)}", "not a transposition of 4 numbers"),
         ("{devices=[2,2]0,1,2,2}", "must name each of 4 devices once"),
-        ("{devices=[2,2]0,3,1,2}", "does not follow digits"),
-        ("{devices=[2,2]3,2,1,0}", "does not follow digits"),
+        ("{devices=[2,2]0,3,1,2}", "not a transposition of an array"),
+        ("{devices=[2,2]3,2,1,0}", "not a transposition of an array"),
         ("{devices=[0,2]<=[0]}", "for 0 devices"),
         ("{devices=[99999999,99999999]<=[1]}", "expected 1 to 1048576"),
         ("{{replicated}, {replicated}}", "expected '{replicated}' or"),

@@ -150,7 +150,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         ),
         "different inputs": (
             (*mesh_run(1, *inputs[0]), ":", *mesh_run(1, *inputs[1])),
-            "mesh-run: input 0 holds something else on rank 1 than on rank 0",
+            "mesh-run: input 0 differs between rank 1 and rank 0",
         ),
         "different programs": (
             (
@@ -162,7 +162,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
         ),
         "different numbers of steps": (
             (*mesh_run(1, *inputs[0], "--steps=2"), ":", *mesh_run(1, *inputs[0], "--steps=3")),
-            "mesh-run: rank 1 wants 3 steps, rank 0 wants 2: give all ranks the same --steps",
+            "mesh-run: rank 1 runs 3 steps, rank 0 runs 2: give all ranks the same --steps",
         ),
         "what is read from standard input": (
             mesh_run(2, "-", "--backend=mpi"),
@@ -350,7 +350,7 @@ def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) ->
     ranks[rank] = [*own, option.format(tmp_path / "t.json")]
     done = launch(*ranks[0], ":", *ranks[1])
     assert done.returncode == 1
-    assert done.stderr.startswith("mesh-run: not all ranks ask for "), done.stderr
+    assert done.stderr.startswith("mesh-run: not all ranks request "), done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -161,7 +161,7 @@ def test_frames_get_more_memory_when_they_need_it() -> None:
 
 def test_a_recursion_without_end_is_an_error_at_its_call() -> None:
     machine = machine_of(descend)
-    with pytest.raises(VirtualMachineError, match="20000 deep: does @descend recurse without end"):
+    with pytest.raises(VirtualMachineError, match="20000 nested calls: does @descend recurse"):
         machine.call(0, [MAX_CALLS + 1])
     assert machine.call(0, [1]) == [7]
 

@@ -173,7 +173,7 @@ func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
 @pytest.mark.parametrize(
     ("name", "operand", "values", "message"),
     [
-        ("exchange", 0, [63], "at word 0 63 is no instruction"),
+        ("exchange", 0, [63], "at word 0 63 is not an instruction"),
         ("exchange", 0, [35], "'python' is for programs that have Python"),
         ("exchange", 1, [1], "'exchange' names number 1, expected one from 0 to 0"),
         ("exchange", 1, [-1], "'exchange' names number -1"),
@@ -188,10 +188,10 @@ func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
         ("return", -3, [16, 80, 16, 80], "the end of a function, expected a return before it"),
         ("return", 0, [7], "'move' has result beyond the end of its function"),
         ("return", 0, [64], "'addi_i1' has result beyond the end of its function"),
-        ("jump_unless", 2, [288], "'jump_unless' leads 288 bytes on, where no instruction begins"),
-        ("jump_unless", 2, [281], "'jump_unless' leads 281 bytes on"),
-        ("position", 5, [-(1 << 40)], "'position' leads "),
-        ("loop", 4, [1 << 62], "'loop' leads "),
+        ("jump_unless", 2, [288], "'jump_unless' jumps by 288 bytes, where no instruction begins"),
+        ("jump_unless", 2, [281], "'jump_unless' jumps by 281 bytes"),
+        ("position", 5, [-(1 << 40)], "'position' jumps by "),
+        ("loop", 4, [1 << 62], "'loop' jumps by "),
         ("fail", 1, [1], "'fail' names number 1"),
     ],
 )
@@ -234,7 +234,7 @@ MEETING = (*EXCHANGE, 4, 0, 1)
         ((*EXCHANGE, 1), 8, "elements of 8 bytes, which are f32"),
         ((*MEETING, "shape"), [8], "shapes [8] and [4]"),
         ((*MEETING, "kind"), "halo", "'halo' for 'all_reduce'"),
-        ((*MEETING, "kind"), "f", "'f' is no collective"),
+        ((*MEETING, "kind"), "f", "'f' is not a collective"),
         ((*MEETING, "group"), [[1, 0], 1], "process 1 is number 1 of [1, 0]"),
         ((*MEETING, "group"), [[1], 0], "groups [1] and [0, 1]"),
         ((*MEETING, "elements"), ["f32", "f64"], "a result of tensor<4xf64>, which is tensor<4xf"),

@@ -185,7 +185,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 def test_a_halo_wider_than_the_neighbour_is_an_error() -> None:
     program = CompiledProgram(api.compile(HALO, stages=False).module)
     inputs = [[np.zeros(8, np.float32)], [np.zeros(5, np.float32)]]
-    with pytest.raises(OperationError, match="wider than what the neighbour holds"):
+    with pytest.raises(OperationError, match="wider than the shard of the neighbour"):
         program.run_spmd("main", inputs, Grid("g", (2,)))
 
 

@@ -177,7 +177,7 @@ def check(text: str, unregistered: bool) -> bool:
     code = main(options, io.StringIO(text), stdout, stderr)
     errors = stderr.getvalue()
     assert code in (0, 1), text
-    assert "Traceback" not in errors and "fault of" not in errors and "MemoryError" not in errors, (
+    assert "Traceback" not in errors and "a bug in" not in errors and "MemoryError" not in errors, (
         f"{errors}\n{text}"
     )
     if code == 1:
@@ -214,7 +214,7 @@ def test_mutated_programs_through_passes(start: int, passes: str) -> None:
         with limits(text):
             code = main([passes, "--verify-each"], io.StringIO(text), stdout, stderr)
         errors = stderr.getvalue()
-        assert "fault of mesh-opt" not in errors, f"{errors}\n{text}"
+        assert "bug in mesh-opt" not in errors, f"{errors}\n{text}"
         assert "produced this" not in errors, f"{errors}\n{text}"
         if code == 0:
             parse_module(new_context(), Source(stdout.getvalue(), "result"))

@@ -95,5 +95,5 @@ def test_headers_that_are_no_dictionary(tmp_path: Path, header: str) -> None:
     data = header.encode()
     path = tmp_path / "a.npy"
     path.write_bytes(b"\x93NUMPY\x01\x00" + len(data).to_bytes(2, "little") + data)
-    with pytest.raises(UsageError, match="is no file of NumPy arrays"):
+    with pytest.raises(UsageError, match="is not a NumPy file"):
         read_inputs([f"@{path}"], TYPES)

@@ -234,7 +234,7 @@ MUTATIONS = [
 def check_verdict(code: int, errors: str, text: str) -> None:
     """It went well, or an error names a place; nothing broke down."""
     assert code in (0, 1), f"{errors}\n{text}"
-    for fault in ("Traceback", "fault of mesh-opt", "produced this"):
+    for fault in ("Traceback", "bug in mesh-opt", "produced this"):
         assert fault not in errors, f"{errors}\n{text}"
     if code == 1:
         assert re.search(r"^\S+:\d+:\d+: error: .", errors, re.M), f"{errors!r} for\n{text}"

@@ -91,8 +91,8 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
-        (["-p", "cse,cost-report"], "--cost-report is an option, which stands beside the passes"),
-        (["--run-reproducer"], "stores no pipeline"),
+        (["-p", "cse,cost-report"], "--cost-report is an option, not a pass"),
+        (["--run-reproducer"], "does not contain a pipeline"),
         (["--shell-completion=tcsh"], "bash, zsh or fish"),
         (["--help-pass=spdm"], "there is no pass 'spdm'; did you mean 'spmd'?"),
         (["--mlir-print-ir-before=cze"], "there is no pass 'cze'; did you mean"),
@@ -157,7 +157,7 @@ def test_fault_of_ours_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     option = f"--mlir-pass-pipeline-crash-reproducer={tmp_path / 'again.mlir'}"
     code, _, errors = run("--strip-annotations", option)
     assert code == 1
-    assert "pass 'strip-annotations' broke down: this is a fault of mesh-opt, not of the " in errors
+    assert "pass 'strip-annotations' crashed: this is a bug in mesh-opt, not in the " in errors
     assert "(TypeError: 'NoneType' object is not callable)" in errors
 
 

@@ -64,7 +64,7 @@ def test_too_much(program: str, arguments: tuple[str, ...], backend: str) -> Non
     assert code == 1
     assert "internal error" not in errors
     assert re.search(
-        r"<stdin>:\d+:\d+: error: .*(is out of memory|which no memory can hold)", errors
+        r"<stdin>:\d+:\d+: error: .*(is out of memory|which is too large for memory)", errors
     ), errors
 
 

@@ -183,7 +183,7 @@ def test_remarks_by_regular_expressions(tmp_path: Path) -> None:
     assert set(re.findall(r" op \[(\w+)\]", some)) == {"sharding", "dispatch"}
     assert not run(EXAMPLE, "--compile", "--remarks-filter-missed=sharding")[2]
     assert not run(EXAMPLE, "--compile", "--remarks-filter-failed=.")[2]
-    assert "is no regular expression" in run("--remarks-filter=(")[2]
+    assert "is not a valid regular expression" in run("--remarks-filter=(")[2]
 
 
 def test_remarks_in_yaml(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 'attributes {acme.mark = "y"}' in run(*marking)[1]
     assert "no option or pass '--acme-mark" in run("--acme-mark")[2]
     for option, message in (
-        ("--load-pass-plugin=acme_plugin:ACME", "is no subclass of ModulePass"),
-        ("--load-dialect-plugin=acme_plugin:Mark", "is no Dialect"),
+        ("--load-pass-plugin=acme_plugin:ACME", "is not a subclass of ModulePass"),
+        ("--load-dialect-plugin=acme_plugin:Mark", "is not a Dialect"),
         ("--load-dialect-plugin=acme_plugin", "is not of the form module:NAME"),
         ("--load-dialect-plugin=no_such_module_at_all:X", "cannot load"),
     ):

@@ -321,8 +321,8 @@ def _shape(text: str) -> tuple[int, ...]:
 FAULTS = {
     "bad_rule": "in rule zeta_package.rules.bad_rule: ZeroDivisionError: integer division",
     "bad_ranks": "in rule zeta_package.rules.bad_ranks: ValueError: the rule gives operand #0 1",
-    "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule makes dimension 0"
-    " of result #0, which has the extent 4, of f1 (6)",
+    "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule gives dimension 0"
+    " of result #0 of extent 4 the factors f1 (6)",
     "bad_kinds": "in rule zeta_package.rules.bad_kinds: ValueError: factor f0 is a reduction with",
     "bad_handler": "in partition handler zeta_package.rules.bad_handler: KeyError: 'lost'",
 }
@@ -389,7 +389,7 @@ def test_faults_of_passes() -> None:
     message = "error: in pass zeta_package.universe.CrashPass: ZeroDivisionError: no zeros"
     code, _, errors = opt(PLAIN, "--zeta-crash", "--mlir-pass-pipeline-crash-reproducer=/dev/null")
     assert code == 1 and errors.startswith(f"<stdin>:1:1: {message}")
-    assert "fault of mesh-opt" not in errors
+    assert "bug in mesh-opt" not in errors
     code, _, errors = run(PLAIN, "-p", "zeta-crash", "--random-inputs=0")
     assert code == 1 and errors.startswith(f"<stdin>:1:1: {message}")
 
@@ -418,4 +418,4 @@ def test_faults_of_solvers(fails: str, message: str) -> None:
     """
     code, _, errors = opt(text, "--specialize-encodings")
     assert code == 1
-    assert message in errors and "<stdin>:" in errors and "fault of mesh-opt" not in errors
+    assert message in errors and "<stdin>:" in errors and "bug in mesh-opt" not in errors

@@ -45,7 +45,7 @@ func.func @nowhere(%x: tensor<17x40xf32>) -> tensor<17x40xf32, #e0> {
 #on_c = #hal.device.affinity<@c>
 util.global private @c = #hal.device.target<"local", [#avx512, #vmvx]> : !hal.device
 
-// expected-error @+1 {{runs on 2 targets, and its tensors can have the layout of one only}}
+// expected-error @+1 {{runs on 2 targets, but its tensors can have the layout of only one}}
 util.func public @of_two_targets(%x: tensor<17x40xf32>) -> tensor<17x40xf32, #e0> attributes {stream.affinity.default = #on_c} {
   %0 = iree_encoding.set_encoding %x : tensor<17x40xf32> -> tensor<17x40xf32, #e0>
   util.return %0 : tensor<17x40xf32, #e0>

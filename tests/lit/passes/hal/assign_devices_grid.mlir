@@ -49,7 +49,7 @@ util.global private @b = #hal.device.target<"local"> : !hal.device
 // expected-note @+1 {{the grid names the devices here}}
 shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@b>]}
 func.func @split(%x: tensor<2xf32> {shard.boundary = {global_type = tensor<4xf32>, grid = @g, split_axes = #shard<axisarray[[0]]>}}) {
-  // expected-error @+1 {{names device @b, but runs on the processes of @g, each of which is on a device of its own}}
+  // expected-error @+1 {{names device @b, but runs on the processes of @g, each of which has its own device}}
   %0 = flow.tensor.transfer %x : tensor<2xf32> to #hal.device.affinity<@b>
   return
 }

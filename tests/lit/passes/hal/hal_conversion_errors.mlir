@@ -19,7 +19,7 @@ util.func public @unknown(%n: index) -> !stream.resource<*> {
 util.global private @a : !hal.device
 util.global private @b : !hal.device
 util.func public @several(%r: !stream.resource<transient>, %n: index, %o: index) -> !stream.timepoint {
-  // expected-error @+1 {{which is not one device}}
+  // expected-error @+1 {{expected a single device}}
   %0 = stream.cmd.execute on(#hal.device.optimal<[#hal.device.affinity<@a>, #hal.device.affinity<@b>]>) with(%r as %c: !stream.resource<transient>{%n}) {
     stream.cmd.copy %c[%o], %c[%n], %n : !stream.resource<transient>{%n} -> !stream.resource<transient>{%n}
   } => !stream.timepoint
@@ -30,7 +30,7 @@ util.func public @several(%r: !stream.resource<transient>, %n: index, %o: index)
 
 util.func public @nowhere(%r: !stream.resource<transient>, %n: index) -> !stream.timepoint {
   %0 = stream.cmd.execute with(%r as %c: !stream.resource<transient>{%n}) {
-    // expected-error @+1 {{which exports nothing}}
+    // expected-error @+1 {{which is not an export}}
     stream.cmd.dispatch @ex::@f[%n] {
       rw %c[%n for %n] : !stream.resource<transient>{%n}
     }
@@ -51,7 +51,7 @@ util.func public @fences(%f: !hal.fence) -> !stream.timepoint {
 #layout = #hal.pipeline.layout<bindings = [#hal.pipeline.binding<storage_buffer>]>
 hal.executable private @ex {
   hal.executable.variant public @v target(<"llvm-cpu", "embedded-elf-x86_64">) {
-    // expected-error @+1 {{falls back to @ex::@v::@f, which falls back to it}}
+    // expected-error @+1 {{falls back to @ex::@v::@f, which falls back to it in turn}}
     hal.executable.export public @f ordinal(0) layout(#layout) condition(%device: !hal.device, %x: index) -> i1 {
       %0 = arith.cmpi ult, %x, %x : index
       hal.return %0 : i1

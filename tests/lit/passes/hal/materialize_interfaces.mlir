@@ -59,7 +59,7 @@ stream.executable private @ex {
 }
 util.func public @main(%r: !stream.resource<external>, %n: index) -> !stream.timepoint {
   %0 = stream.cmd.execute with(%r as %a: !stream.resource<external>{%n}) {
-    // expected-error @below {{runs on no device that is known, so its kernels have no target}}
+    // expected-error @below {{does not run on a known device, so its kernels have no target}}
     stream.cmd.dispatch @ex::@f {rw %a[%n for %n] : !stream.resource<external>{%n}}
   } => !stream.timepoint
   util.return %0 : !stream.timepoint

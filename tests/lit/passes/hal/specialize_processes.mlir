@@ -97,7 +97,7 @@ util.global private @g_device {shard.grid = @g} = #hal.device.select<[#hal.devic
 shard.grid @g(shape = 2) {devices = [#hal.device.affinity<@a>, #hal.device.affinity<@b>]}
 util.global private @w {stream.affinity = #hal.device.affinity<@g_device>} : !stream.resource<constant>
 util.func public @outside() {
-  // expected-error @+1 {{uses what each process of @g has of its own, but is in a function that does not run on its processes}}
+  // expected-error @+1 {{uses a value that is specific to each process of @g, but is in a function that does not run on these processes}}
   %0 = util.global.load immutable @w : !stream.resource<constant>
   util.return
 }

@@ -2,7 +2,7 @@
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 func.func @free_first(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{splits dimension 0 along {"y", "x"}, where a free axis comes before a manual one}}
+  // expected-error @+1 {{splits dimension 0 along {"y", "x"}, expected manual axes before free axes}}
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"y", "x"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
     %c = tensor.empty() : tensor<8xf32>
     sdy.return %c : tensor<8xf32>
@@ -15,7 +15,7 @@ func.func @free_first(%a: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=2]>
 func.func @constrained(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
-    // expected-error @+1 {{splits along x, where the computation around it is manual}}
+    // expected-error @+1 {{splits along x, along which the enclosing computation is manual}}
     %c = sdy.sharding_constraint %b <@mesh, [{"x"}]> : tensor<4xf32>
     sdy.return %c : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -24,7 +24,7 @@ func.func @constrained(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// expected-error @+1 {{numbers its devices out of order, which a grid cannot express where a manual computation names them}}
+// expected-error @+1 {{has device ids that are not in order, which a grid cannot express for manual computations}}
 sdy.mesh @mesh = <["x"=2], device_ids=[1, 0]>
 func.func @order(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
@@ -38,7 +38,7 @@ func.func @order(%a: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=2]>
 sdy.mesh @one = <[], device_ids=[1]>
 func.func @alone(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{is on device 1 alone, by mesh @one, which a grid cannot express}}
+  // expected-error @+1 {{is only on device 1 of mesh @one, which a grid cannot express}}
   %0 = sdy.sharding_constraint %a <@one, [{}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -60,7 +60,7 @@ func.func @early(%a: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=2]>
 func.func @twice(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
-    // expected-error @+1 {{is manual along x, where the computation around it is}}
+    // expected-error @+1 {{is manual along x, like the enclosing manual computation}}
     %1 = sdy.manual_computation(%b) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"x"} (%c: tensor<4xf32>) {
       sdy.return %c : tensor<4xf32>
     } : (tensor<4xf32>) -> tensor<4xf32>
@@ -74,7 +74,7 @@ func.func @twice(%a: tensor<8xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @around(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<4xf32>) {
-    // expected-error @+1 {{splits along x, where the computation around it is manual}}
+    // expected-error @+1 {{splits along x, along which the enclosing computation is manual}}
     %1 = sdy.manual_computation(%b) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"y"} (%c: tensor<4xf32>) {
       sdy.return %c : tensor<4xf32>
     } : (tensor<4xf32>) -> tensor<4xf32>

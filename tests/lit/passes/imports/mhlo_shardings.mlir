@@ -26,7 +26,7 @@ func.func @main(
 
 // -----
 
-// expected-error @+1 {{'func.func' op has argument 0 with mhlo.sharding = "{maximal device=0}": it is on one device alone, which a grid cannot express}}
+// expected-error @+1 {{'func.func' op has argument 0 with mhlo.sharding = "{maximal device=0}": it is on a single device, which a grid cannot express}}
 func.func @alone(%x: tensor<8xf32> {mhlo.sharding = "{maximal device=0}"}) {
   %0 = stablehlo.add %x, %x : tensor<8xf32>
   return
@@ -111,7 +111,7 @@ func.func @nested(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,1,4]<=[8] l
 
 func.func @unentered(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"}) -> tensor<8x16xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<8x16xf32>) -> tensor<4x16xf32>
-  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which comes in by @SPMDFullToShardShape alone}}
+  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which can only enter by @SPMDFullToShardShape}}
   %1 = stablehlo.negate %0 : tensor<4x16xf32>
   %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<4x16xf32>) -> tensor<4x16xf32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"} : (tensor<4x16xf32>) -> tensor<8x16xf32>
@@ -131,7 +131,7 @@ func.func @unplaced(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 func.func @mixed(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %w: tensor<4xf32>) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
-  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which comes in by @SPMDFullToShardShape alone}}
+  // expected-error @+1 {{is in a manual computation and reads a whole tensor, which can only enter by @SPMDFullToShardShape}}
   %1 = stablehlo.add %0, %w : tensor<4xf32>
   %2 = stablehlo.custom_call @SPMDShardToFullShape(%1) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xf32>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
@@ -140,7 +140,7 @@ func.func @mixed(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %w: t
 // -----
 
 func.func @whole(%x: tensor<8xf32> {mhlo.sharding = "{replicated}"}) -> tensor<8xf32> {
-  // expected-error @+1 {{is of a manual computation, but the program does not say for how many devices: give the module mhlo.num_partitions}}
+  // expected-error @+1 {{belongs to a manual computation, but the number of devices is unknown: set mhlo.num_partitions on the module}}
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<8xf32>
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{replicated}"} : (tensor<8xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
@@ -150,14 +150,14 @@ func.func @whole(%x: tensor<8xf32> {mhlo.sharding = "{replicated}"}) -> tensor<8
 
 func.func @nowhere(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}) -> tensor<8xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<4xf32>
-  // expected-error @+1 {{has no mhlo.sharding that says where it lies}}
+  // expected-error @+1 {{has no mhlo.sharding, expected a sharding of the whole tensor or of its shards}}
   %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) : (tensor<4xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
 
 // -----
 
-// expected-error @+1 {{has mhlo.sharding = "{devices=[4]<=[4]}" for 4 devices, elsewhere there are 2}}
+// expected-error @+1 {{has mhlo.sharding = "{devices=[4]<=[4]}" for 4 devices, but another sharding is for 2}}
 func.func @counts(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %y: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) {
   %0 = stablehlo.add %x, %y : tensor<8xf32>
   return
@@ -165,7 +165,7 @@ func.func @counts(%x: tensor<8xf32> {mhlo.sharding = "{devices=[2]<=[2]}"}, %y: 
 
 // -----
 
-// expected-error @+1 {{is one of several shardings that split 6 devices at 2 and at 3, which no mesh has both}}
+// expected-error @+1 {{is one of several shardings that split 6 devices at 2 and at 3; no mesh has both}}
 func.func @digits(%x: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, %y: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,2]<=[6]}"}) {
   %0 = stablehlo.add %x, %y : tensor<6x6xf32>
   return

@@ -6,7 +6,7 @@ shard.grid @three(shape = 3)
 func.func @grids(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
   %a = shard.sharding @two split_axes = [[0]] : !shard.sharding
   %b = shard.sharding @three split_axes = [[0]] : !shard.sharding
-  // expected-error@+1 {{'shard.shard' op is on grid @two and needed on grid @three, which is possible only between grids of equally many devices}}
+  // expected-error@+1 {{'shard.shard' op is on grid @two but needed on grid @three: expected grids with the same number of devices}}
   %x0 = shard.shard %x to %a : tensor<6x4xf32>
   %y = math.absf %x0 : tensor<6x4xf32>
   %y0 = shard.shard %y to %b : tensor<6x4xf32>
@@ -41,7 +41,7 @@ shard.grid @g(shape = 2)
 func.func @half_done(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
   %x0 = shard.shard %x to %rows : tensor<4x4xf32>
-  // expected-error@+1 {{'shard.all_reduce' op is for the program of one device, but the function around it still has annotations}}
+  // expected-error@+1 {{'shard.all_reduce' op belongs to the program of one device, but the enclosing function still has annotations}}
   %y = shard.all_reduce %x0 on @g grid_axes = [0] : tensor<4x4xf32> -> tensor<4x4xf32>
   return %y : tensor<4x4xf32>
 }

@@ -9,15 +9,15 @@
 // RUN: not mesh-opt %s -p 'shard-annotate{grid=4 args=x:[[0]]},shard-search{grid=2x4}' 2>&1 | filecheck %s --check-prefix=OTHER
 // RUN: mesh-opt %s --shard-search='grid=4x4 machine=cpu-cluster objective=bytes' --remarks=sharding 2>&1 | filecheck %s --check-prefix=REMARKS
 
-// BOTH: options 'grid' and 'devices' say the same: use one
+// BOTH: options 'grid' and 'devices' exclude each other: use one
 // FEW: option 'devices' is 1, expected 2 to 1048576
 // NONE: needs the option 'grid': the program has none
 // MEMORY: option 'memory' is 'lots', expected bytes, as 16GB or 512MiB
-// FULL: shard_search_errors.mlir:26:1: error: 'func.func' op has no sharding that fits into 100 bytes of each device; the least that was found takes 128
+// FULL: shard_search_errors.mlir:26:1: error: 'func.func' op has no sharding that fits into 100 bytes of each device; the best one found needs 128
 // LARGE: machine 'gpu-host' has 8 devices, but a grid of shape 4x4 needs 16
 // MACHINE: there is no machine 'gpu', expected gpu-host, tpu-torus, cpu-cluster or a file that ends in .toml
 // TIME: option 'time-limit' is 0.0, expected seconds above 0
-// OTHER: 'shard.shard' op places a tensor on @grid, and shardings are searched on @grid_0; use grid=@grid
+// OTHER: 'shard.shard' op places a tensor on @grid, but shardings are searched on @grid_0; use grid=@grid
 // REMARKS: remark: 'func.func' op [sharding] on a grid of 4x4 costs 0 bytes sent, 16 bytes held
 // REMARKS: note: before: 0 bytes sent, 256 bytes held
 // REMARKS: note: the plan is optimal in the model

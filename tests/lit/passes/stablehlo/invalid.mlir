@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --split-input-file --verify-diagnostics --convert-stablehlo-to-linalg
 
 func.func @unknown_target(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{calls 'my_target', which is no target that mesh-opt knows}}
+  // expected-error @+1 {{calls the unknown target 'my_target'}}
   %0 = stablehlo.custom_call @my_target(%a) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -20,7 +20,7 @@ func.func @tensor_in_body(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
   %shape = stablehlo.constant dense<0> : tensor<i64>
   %0 = stablehlo.reduce(%a init: %z) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
    reducer(%x: tensor<f32>, %y: tensor<f32>) {
-    // expected-error @+1 {{is not supported in a body that works on elements}}
+    // expected-error @+1 {{is not supported in a body on scalars}}
     %s = stablehlo.rng %x, %y, %shape, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<i64>) -> tensor<f32>
     stablehlo.return %s : tensor<f32>
   }
@@ -30,7 +30,7 @@ func.func @tensor_in_body(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @tuple_as_result(%a: tensor<4xf32>) -> tuple<tensor<4xf32>> {
-  // expected-error @+1 {{makes a tuple that is more than taken apart}}
+  // expected-error @+1 {{has a result with users other than tuple operations}}
   %0 = stablehlo.tuple %a : tuple<tensor<4xf32>>
   return %0 : tuple<tensor<4xf32>>
 }
@@ -38,7 +38,7 @@ func.func @tuple_as_result(%a: tensor<4xf32>) -> tuple<tensor<4xf32>> {
 // -----
 
 func.func @tuple_as_argument(%t: tuple<tensor<4xf32>>) -> tensor<4xf32> {
-  // expected-error @+1 {{takes a tuple that 'stablehlo.tuple' does not make here}}
+  // expected-error @+1 {{takes a tuple that is not a result of 'stablehlo.tuple'}}
   %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

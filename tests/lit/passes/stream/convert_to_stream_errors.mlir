@@ -2,7 +2,7 @@
 
 util.func public @computes(%a: !hal.buffer_view) -> !hal.buffer_view {
   %0 = hal.tensor.import %a : !hal.buffer_view -> tensor<4xf32>
-  // expected-error @+1 {{it has no form in the stream dialect}}
+  // expected-error @+1 {{has no form in the stream dialect}}
   %1 = math.exp %0 : tensor<4xf32>
   %2 = hal.tensor.export %1 : tensor<4xf32> -> !hal.buffer_view
   util.return %2 : !hal.buffer_view
@@ -10,7 +10,7 @@ util.func public @computes(%a: !hal.buffer_view) -> !hal.buffer_view {
 
 // -----
 
-// expected-error @+1 {{its sizes must be known where it has an initial value, and where the program asks for sizes that operations do not list}}
+// expected-error @+1 {{expected static sizes: the global has an initial value, or the program queries sizes that operations do not list}}
 util.global private mutable @w : tensor<?xf32>
 util.func public @asks() -> index {
   %c0 = arith.constant 0 : index

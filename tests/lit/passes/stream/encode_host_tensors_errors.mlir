@@ -34,7 +34,7 @@ util.func public @wide_pattern(%v: complex<f64>, %s: index) {
 
 #tiled = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0], innerTileSizes = [16], outerDimsPerm = [0]}}>]>
 util.func public @element_of_tile(%r: !stream.resource<staging>, %s: index) {
-  // expected-error @+1 {{cannot find elements by position in a tensor of encoding}}
+  // expected-error @+1 {{cannot address single elements of a tensor with encoding}}
   %0 = stream.tensor.load %r[%s] : tensor<4xf32, #tiled> in !stream.resource<staging>{%s} -> f32
   util.return
 }
@@ -44,7 +44,7 @@ util.func public @element_of_tile(%r: !stream.resource<staging>, %s: index) {
 util.func public @columns(%r: !stream.resource<*>, %s: index, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  // expected-error @+1 {{is about a part of tensor<?x4xf32> that is not known to be one run of bytes}}
+  // expected-error @+1 {{accesses a slice of tensor<?x4xf32> that may not be contiguous}}
   %0 = stream.tensor.slice %r[%c0, %c1 for %n, %c1] : tensor<?x4xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x1xf32>{%n} in !stream.resource<*>{%s}
   util.return
 }
@@ -54,7 +54,7 @@ util.func public @columns(%r: !stream.resource<*>, %s: index, %n: index) {
 util.func public @block(%r: !stream.resource<*>, %s: index, %f: f32) {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
-  // expected-error @+1 {{is about a part of tensor<4x4xf32> that is not known to be one run of bytes}}
+  // expected-error @+1 {{accesses a slice of tensor<4x4xf32> that may not be contiguous}}
   %0 = stream.tensor.fill %f, %r[%c0, %c0 for %c2, %c2] : f32 -> tensor<4x4xf32> in %r as !stream.resource<*>{%s}
   util.return
 }
@@ -79,7 +79,7 @@ util.func public @late(%r: !stream.resource<*>, %s: index, %f: f32) {
 util.func public @begins_inside_of_a_byte(%r: !stream.resource<*>, %s: index) {
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  // expected-error @+1 {{is about a part of tensor<4xi4> that is not known to begin with a whole byte: 2 elements share one, and only kernels can take them apart}}
+  // expected-error @+1 {{accesses a slice of tensor<4xi4> that may not begin at a byte boundary: 2 elements share a byte, and only kernels can access them separately}}
   %0 = stream.tensor.slice %r[%c1 for %c2] : tensor<4xi4> in !stream.resource<*>{%s} -> tensor<2xi4> in !stream.resource<*>{%c1}
   util.return
 }
@@ -88,7 +88,7 @@ util.func public @begins_inside_of_a_byte(%r: !stream.resource<*>, %s: index) {
 
 util.func public @begins_anywhere(%r: !stream.resource<*>, %s: index, %i: index) {
   %c4 = arith.constant 4 : index
-  // expected-error @+1 {{that is not known to begin with a whole byte: 4 elements share one}}
+  // expected-error @+1 {{that may not begin at a byte boundary: 4 elements share a byte}}
   %0 = stream.tensor.slice %r[%i for %c4] : tensor<9xi2> in !stream.resource<*>{%s} -> tensor<4xi2> in !stream.resource<*>{%s}
   util.return
 }
@@ -98,7 +98,7 @@ util.func public @begins_anywhere(%r: !stream.resource<*>, %s: index, %i: index)
 util.func public @ends_inside_of_a_byte(%r: !stream.resource<*>, %s: index, %v: i4) {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
-  // expected-error @+1 {{is about a part of tensor<4xi4> that is not known to end with a whole byte}}
+  // expected-error @+1 {{accesses a slice of tensor<4xi4> that may not end at a byte boundary}}
   %0 = stream.tensor.fill %v, %r[%c0 for %c3] : i4 -> tensor<4xi4> in %r as !stream.resource<*>{%s}
   util.return
 }
@@ -107,7 +107,7 @@ util.func public @ends_inside_of_a_byte(%r: !stream.resource<*>, %s: index, %v: 
 
 util.func public @update_ends_anywhere(%r: !stream.resource<*>, %u: !stream.resource<*>, %s: index, %n: index) {
   %c0 = arith.constant 0 : index
-  // expected-error @+1 {{that is not known to end with a whole byte}}
+  // expected-error @+1 {{that may not end at a byte boundary}}
   %0 = stream.tensor.update %u, %r[%c0] : tensor<?xi4>{%n} in !stream.resource<*>{%s} -> tensor<9xi4> in %r as !stream.resource<*>{%s}
   util.return
 }
@@ -116,7 +116,7 @@ util.func public @update_ends_anywhere(%r: !stream.resource<*>, %u: !stream.reso
 
 util.func public @unsigned_element(%r: !stream.resource<staging>, %s: index) {
   %c1 = arith.constant 1 : index
-  // expected-error @+1 {{is about one ui4 of several in a byte: only signless integers can be shifted, so use i4}}
+  // expected-error @+1 {{accesses one of several ui4 elements in a byte: only signless integers can be shifted, so use i4}}
   %0 = stream.tensor.load %r[%c1] : tensor<4xui4> in !stream.resource<staging>{%s} -> ui4
   util.return
 }
@@ -126,7 +126,7 @@ util.func public @unsigned_element(%r: !stream.resource<staging>, %s: index) {
 // Booleans that are packed are found by no position.
 
 util.func public @packed_booleans(%r: !stream.resource<staging>, %s: index) {
-  // expected-error @+1 {{cannot find elements by position in a tensor of encoding #iree_encoding.packed_storage}}
+  // expected-error @+1 {{cannot address single elements of a tensor with encoding #iree_encoding.packed_storage}}
   %0 = stream.tensor.load %r[%s] : tensor<4xi1, #iree_encoding.packed_storage> in !stream.resource<staging>{%s} -> i1
   util.return
 }

@@ -31,7 +31,7 @@ util.func public @constants() -> (!stream.resource<constant>, !stream.resource<c
 
 util.func public @too_small() -> !stream.resource<constant> {
   %n = arith.constant 4 : index
-  // expected-error @below {{keeps a constant of 160 bytes in a resource of 4}}
+  // expected-error @below {{stores a constant of 160 bytes in a resource of 4}}
   %0, %t = stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<40xi32> => !stream.timepoint
   util.return %0 : !stream.resource<constant>
 }

@@ -37,7 +37,7 @@ util.func public @main(%n: index, %v: i32) -> (!stream.resource<*>, !stream.reso
 
 util.global private mutable @s : !stream.resource<variable>
 util.func public @main(%n: index, %v: i32) -> !stream.resource<*> {
-  // expected-error @below {{accesses a global of lifetime 'variable' as 'external': a stream.async.cast between them makes that a copy}}
+  // expected-error @below {{accesses a global of lifetime 'variable' as 'external': insert a stream.async.cast between them, which copies}}
   %0 = util.global.load @s : !stream.resource<*>
   util.return %0 : !stream.resource<*>
 }

@@ -60,7 +60,7 @@ util.func public @twice(%r: !stream.resource<external>, %n: index) -> !stream.re
 // -----
 
 util.func public @main(%n: index, %v: i32) -> !stream.resource<external> {
-  // expected-error @below {{is in no stream.async.execute: iree-stream-schedule-execution puts what devices can do into one}}
+  // expected-error @below {{is not in a stream.async.execute: run iree-stream-schedule-execution first}}
   %0 = stream.async.splat %v : i32 -> !stream.resource<external>{%n}
   util.return %0 : !stream.resource<external>
 }

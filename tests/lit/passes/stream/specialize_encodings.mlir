@@ -139,8 +139,8 @@ module attributes {stream.affinity.default = #hal.device.affinity<@b>} {
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf32, #encoding1>
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@agree>) tensor<17x40xf64, #encoding>
 // CHECK: stream.tensor.sizeof on(#hal.device.affinity<@optional>) tensor<17x40xf32, #encoding>
-// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf32> dropped: the targets of #hal.device.affinity<@differ> want different layouts
-// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf64> dropped: #hal.device.affinity<@agree> has no tiles for it, or no solver
+// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf32> dropped: the targets of #hal.device.affinity<@differ> choose different layouts
+// REMARK: remark: 'stream.tensor.sizeof' op [encoding] encoding of encoded tensor<17x40xf64> dropped: #hal.device.affinity<@agree> has no solver, or the solver chooses no tiles for it
 #f32 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [17, 33, 40]>
 #f64 = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f64, f64, f64], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [17, 33, 40]>
 #avx = #hal.executable.target<"llvm-cpu", "elf", {target_triple = "x86_64-x-x", cpu_features = "+avx", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>
@@ -239,7 +239,7 @@ util.func public @entries(%s: index) {
 
 // What comes from outside is taken to be laid out for the device that reads it.
 
-// REMARK: reads encoded tensor<16xf32>, and nothing tells which device laid it out: it is taken to be laid out for #hal.device.affinity<@a>
+// REMARK: reads encoded tensor<16xf32>, whose source device is unknown: it is assumed to be laid out for #hal.device.affinity<@a>
 // CHECK-LABEL: util.func public @from_outside
 // CHECK: stream.tensor.encode on(#hal.device.affinity<@a>) %{{.*}} : tensor<16xf32, #encoding> in
 #e = #iree_encoding.testing<>

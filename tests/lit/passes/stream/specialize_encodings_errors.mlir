@@ -108,7 +108,7 @@ util.func public @join(%s: index, %p: i1) {
   // expected-note @+1 {{laid out here for #hal.device.affinity<@b> as #iree_encoding.testing<layouts = [#iree_encoding.specialized<2, tensor<16xf32>>]>}}
   %1 = stream.tensor.empty on(#hal.device.affinity<@b>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
   %2 = arith.select %p, %0, %1 : !stream.resource<*>
-  // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from: the devices lay it out differently; decode it before the join}}
+  // expected-error @+1 {{reads encoded tensor<16xf32>, which several devices lay out differently; decode it before the values join}}
   %3 = stream.tensor.encode on(#hal.device.affinity<@a>) %2 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
   util.return
 }
@@ -119,7 +119,7 @@ util.func public @join(%s: index, %p: i1) {
 util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "abc", {iree.encoding.resolver = #iree_encoding.specialization_resolver<1>}>]> : !hal.device
 util.func public @slice(%s: index, %i: index) {
   %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
-  // expected-error @+1 {{may not be about a tensor whose layout is a device's: source_encoding is tensor<16xf32, #iree_encoding.testing<>>}}
+  // expected-error @+1 {{does not support tensors in the layout of a device: source_encoding is tensor<16xf32, #iree_encoding.testing<>>}}
   %1 = stream.tensor.slice on(#hal.device.affinity<@a>) %0[%i for %i] : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<8xf32> in !stream.resource<*>{%s}
   util.return
 }
@@ -140,7 +140,7 @@ stream.executable private @ex {
 }
 util.func public @layout_lost(%s: index) {
   %0 = stream.tensor.empty on(#hal.device.affinity<@a>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
-  // expected-error @+1 {{gives @f an encoded tensor, but the kernel does not read argument #0 as a type that carries an encoding: its layout would be lost}}
+  // expected-error @+1 {{passes an encoded tensor to @f, but the kernel does not read argument #0 as a type that carries an encoding: its layout would be lost}}
   %1 = stream.tensor.dispatch on(#hal.device.affinity<@a>) @ex::@f(%0) : (tensor<16xf32, #e> in !stream.resource<*>{%s}) -> tensor<16xf32, #e> in !stream.resource<*>{%s}
   util.return
 }
@@ -238,7 +238,7 @@ util.func public @either(%s: index, %p: i1) {
     %1 = stream.tensor.empty on(#hal.device.affinity<@b>) : tensor<16xf32, #e> in !stream.resource<*>{%s}
     scf.yield %1 : !stream.resource<*>
   }
-  // expected-error @+1 {{reads encoded tensor<16xf32>, whose layout depends on where it comes from}}
+  // expected-error @+1 {{reads encoded tensor<16xf32>, which several devices lay out differently}}
   %2 = stream.tensor.encode on(#hal.device.affinity<@a>) %0 : tensor<16xf32, #e> in !stream.resource<*>{%s} -> tensor<16xf32> in !stream.resource<*>{%s}
   util.return
 }
@@ -284,7 +284,7 @@ util.func public @no_dialect(%s: index) {
 
 #e = #iree_encoding.testing<>
 func.func @no_resources(%a: tensor<16xf32>) -> tensor<16xf32> {
-  // expected-error @+1 {{works on an encoded tensor, tensor<16xf32, #iree_encoding.testing<>>, and layouts are resolved where tensors are in resources: run form-dispatches and convert-to-stream first}}
+  // expected-error @+1 {{has an encoded tensor, tensor<16xf32, #iree_encoding.testing<>>, but layouts are resolved for tensors in resources: run form-dispatches and convert-to-stream first}}
   %0 = iree_encoding.set_encoding %a : tensor<16xf32> -> tensor<16xf32, #e>
   %1 = iree_encoding.unset_encoding %0 : tensor<16xf32, #e> -> tensor<16xf32>
   return %1 : tensor<16xf32>

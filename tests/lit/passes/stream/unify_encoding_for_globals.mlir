@@ -102,7 +102,7 @@ util.func public @main(%x: !stream.resource<*>) -> (!stream.resource<*>, !stream
 
 // What is returned does not say what tensor it is, so nothing changes.
 
-// REMARK: remark{{.*}}@v2 keeps its encoding: 'util.return' reads it and does not say as what tensor
+// REMARK: remark{{.*}}@v2 keeps its encoding: 'util.return' reads it without a tensor type
 util.global private @v = #stream.parameter.named<"m"::"v"> : !stream.resource<constant>
 util.global private @v1 : !stream.resource<constant>
 util.global private @v2 : !stream.resource<constant>

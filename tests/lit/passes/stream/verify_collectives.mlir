@@ -6,7 +6,7 @@ util.global private @g_kind {shard.grid = @g} : index
 shard.grid @g(shape = 2)
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %kind = util.global.load @g_kind : index
-  // expected-error @+1 {{lets processes of two kinds meet at different collectives}}
+  // expected-error @+1 {{makes processes of two kinds meet at different collectives}}
   %0 = scf.index_switch %kind -> tensor<2xf32>
   case 0 {
     %1 = func.call @one(%x) : (tensor<2xf32>) -> tensor<2xf32>
@@ -42,7 +42,7 @@ util.global private @g_kind {shard.grid = @g} : index
 shard.grid @g(shape = 2x2)
 func.func @main(%x: tensor<2xf32>, %n: index) -> tensor<2xf32> {
   %kind = util.global.load @g_kind : index
-  // expected-error @+1 {{lets processes of two kinds meet at different collectives}}
+  // expected-error @+1 {{makes processes of two kinds meet at different collectives}}
   %0 = scf.index_switch %kind -> tensor<2xf32>
   case 0 {
     %1 = shard.all_reduce %x on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
@@ -84,7 +84,7 @@ func.func @encoded(%x: tensor<2x2xf32, #encoding>) {
   %kind = util.global.load @g_kind : index
   scf.index_switch %kind
   case 0 {
-    // expected-error @+1 {{between processes, of which others may lay it out otherwise: decode it first}}
+    // expected-error @+1 {{between processes, which may use different layouts: decode it first}}
     %1 = shard.all_reduce %x on @g grid_axes = [0] : tensor<2x2xf32, #encoding> -> tensor<2x2xf32, #encoding>
     scf.yield
   }

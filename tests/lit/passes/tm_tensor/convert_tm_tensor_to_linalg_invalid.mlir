@@ -1,7 +1,7 @@
 // RUN: mesh-opt %s --convert-tm-tensor-to-linalg --split-input-file --verify-diagnostics
 
 func.func @buffers(%x: memref<7xf32>) {
-  // expected-error @+1 {{works on memrefs (operand #0), and is converted on tensors only: give the program before its bufferization}}
+  // expected-error @+1 {{has operand #0 of memref type, but only tensors are supported: give the program before its bufferization}}
   tm_tensor.sort dimension(0) outs(%x : memref<7xf32>) {
   ^bb0(%a: f32, %b: f32):
     %1 = arith.cmpf ole, %a, %b : f32

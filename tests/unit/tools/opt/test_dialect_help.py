@@ -69,7 +69,7 @@ def context() -> Context:
 
 def test_a_dialect(context: Context) -> None:
     assert help_dialect("parts", context) == (
-        "parts: a dialect (--help-dialect=parts.OP tells of an operation)\n"
+        "parts: a dialect (--help-dialect=parts.OP describes an operation)\n"
         "\n"
         "Operations:\n"
         f"  {'parts.join':<40} Join tensors into one.\n"

@@ -192,13 +192,13 @@ ONE = archive({"a": b"abcd"}, {})
         ("w.irpa", ONE.replace(b"aabcd", b"\xffabcd"), "a name that is not UTF-8"),
         ("w.irpa", archive({"a": b"1"}, {"a": (b"1", 1)}), "names 'a' twice"),
         ("w.irpa", archive({}, {"a": (b"", 1)}), "of a pattern of 0"),
-        ("w.npz", b"junk", "is no archive of arrays with names"),
+        ("w.npz", b"junk", "is not an archive of named arrays"),
         ("w.npz", b"PK junk", "is a damaged archive"),
         ("w.safetensors", b"junk", "ends at byte 4, before byte 8"),
         ("w.safetensors", struct.pack("<Q", 1 << 62), "has a description of"),
         ("w.safetensors", struct.pack("<Q", 1 << 20), "ends at byte 8, before byte"),
-        ("w.safetensors", tensors(b"[" * 100000), "has a description that is no JSON"),
-        ("w.safetensors", tensors(b'{"a": 1, "a": 1}'), "a name is there twice"),
+        ("w.safetensors", tensors(b"[" * 100000), "has a description that is not JSON"),
+        ("w.safetensors", tensors(b'{"a": 1, "a": 1}'), "a name occurs twice"),
         ("w.safetensors", tensors([1]), "has a description that names no tensors"),
         ("w.safetensors", tensors({"w": 1}), "describes 'w' without"),
         ("w.safetensors", tensor(dtype=1), "describes 'w' without"),
@@ -294,7 +294,7 @@ def test_inputs_come_from_files_of_weights(weight_file: Path) -> None:
     assert (code, stderr) == (1, f"mesh-run: '{weight_file}' has no array 'x', but {known}\n")
     if weight_file.suffix == ".irpa":
         code, _, stderr = mesh_run(str(program), f"--input=@{weight_file}:v")
-        assert "input 0 has 3 bytes, expected those of tensor<40x33xf32>" in stderr
+        assert "input 0 has 3 bytes, expected the bytes of tensor<40x33xf32>" in stderr
 
 
 def test_weights_are_mapped_and_cut_by_devices(tmp_path: Path) -> None:
@@ -318,5 +318,5 @@ def test_weights_are_mapped_and_cut_by_devices(tmp_path: Path) -> None:
     assert [(part[0].start, part[0].stop) for part in read] == [(0, 20), (20, 40)]
     np.testing.assert_array_equal(function(placed), 2 * WEIGHT)
     np.testing.assert_array_equal(function(function.put(weights, 0)), 2 * WEIGHT)
-    with pytest.raises(UsageError, match=r"is no \.irpa, \.npz, \.safetensors file"):
+    with pytest.raises(UsageError, match=r"expected one of \.irpa, \.npz, \.safetensors"):
         api.mapped_arrays(tmp_path / "w.bin")

@@ -152,7 +152,7 @@ def test_ranks_that_die_are_one_message() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("p.mlir", "--ranks=0"), "--ranks must be at least 1, and is 0"),
+        (("p.mlir", "--ranks=0"), "--ranks must be at least 1, found 0"),
         (("--ranks=2",), "ranks have no standard input: name the file of the program"),
         (
             ("p.mlir", "--ranks=2", "--backend=native"),
@@ -164,7 +164,7 @@ def test_ranks_that_die_are_one_message() -> None:
         ),
         (
             ("p.mlir", "--ranks=2", "--devices-per-rank=0"),
-            "--devices-per-rank must be at least 1, and is 0",
+            "--devices-per-rank must be at least 1, found 0",
         ),
         (
             ("p.mlir", "--input=@x.{rank}.npy"),

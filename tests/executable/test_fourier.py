@@ -1,0 +1,109 @@
+"""Fourier transforms of rows: kernels for lengths without other factors than 2, 3 and 5."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backend_checks import function
+from mesh_opt import api
+from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.codegen.explain import explain_kernels
+from mesh_opt.codegen.kernels.fourier import LONGEST
+from mesh_opt.ir.diagnostics import Remark, remarks_to
+from mesh_opt.runtime.abi.values import dtype_of, static_shape
+from xdsl.ir import Attribute
+
+LENGTHS = [
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    9,
+    10,
+    12,
+    15,
+    16,
+    25,
+    27,
+    30,
+    64,
+    90,
+    125,
+    128,
+    250,
+    512,
+    1000,
+    LONGEST,
+]
+
+
+def transform(batch: tuple[int, ...], length: int, kind: str, element: str) -> str:
+    whole, half = length, length // 2 + 1
+    sizes = {"RFFT": (whole, half), "IRFFT": (half, whole)}.get(kind, (whole, whole))
+    elements = [
+        element if is_real else f"complex<{element}>"
+        for is_real in (kind == "RFFT", kind == "IRFFT")
+    ]
+    source, result = (
+        f"tensor<{'x'.join(map(str, (*batch, size)))}x{each}>"
+        for size, each in zip(sizes, elements, strict=True)
+    )
+    body = f"""  %0 = stablehlo.fft %a0, type = {kind}, length = [{length}] : ({source}) -> {result}
+  return %0 : {result}"""
+    return function([source], result, body)
+
+
+def check_transform(text: str, *, is_kernel: bool = True) -> None:
+    """Errors are small beside the root of the mean square of the result."""
+    program = api.compile(text, stages=False)
+    main = program["main"]
+    given = numbers(main.argument_types[0])
+    (expected,) = main.reference([given])
+    (found,) = CompiledProgram(program.module).run("main", [given])
+    (again,) = CompiledProgram(program.module, workers=2).run("main", [given])
+    assert found.tobytes() == again.tobytes()
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    scale = np.sqrt(np.mean(np.abs(expected) ** 2)) if expected.size else 1
+    tolerance = 4 * np.finfo(found.dtype).eps * np.log2(max(4, given.shape[-1]))
+    assert np.max(np.abs(found - expected), initial=0) <= tolerance * scale
+    remarks: list[Remark] = []
+    with remarks_to(remarks.append):
+        explain_kernels(program.module)
+    assert is_kernel is not any(each.category == "backend" for each in remarks)
+
+
+def numbers(kind: Attribute) -> np.ndarray:
+    rng, shape = np.random.default_rng(3), static_shape(kind)
+    parts = rng.standard_normal(shape), rng.standard_normal(shape)
+    dtype = dtype_of(kind)
+    return (parts[0] + 1j * parts[1] if dtype.kind == "c" else parts[0]).astype(dtype)
+
+
+@pytest.mark.parametrize("kind", ["FFT", "IFFT"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_lengths(length: int, kind: str) -> None:
+    check_transform(transform((3,), length, kind, "f32"))
+
+
+@pytest.mark.parametrize("kind", ["RFFT", "IRFFT"])
+@pytest.mark.parametrize("length", [4, 6, 8, 10, 12, 30, 64, 100, 250, 1024])
+def test_real_rows(length: int, kind: str) -> None:
+    check_transform(transform((3,), length, kind, "f32"))
+
+
+@pytest.mark.parametrize("kind", ["IFFT", "RFFT", "IRFFT"])
+@pytest.mark.parametrize("batch", [(), (0,), (2, 5), (3, 1, 2)])
+def test_batches_of_doubles(batch: tuple[int, ...], kind: str) -> None:
+    check_transform(transform(batch, 60, kind, "f64"))
+
+
+@pytest.mark.parametrize(
+    ("length", "kind"),
+    [(1, "FFT"), (7, "FFT"), (22, "IFFT"), (4 * LONGEST, "FFT"), (9, "RFFT"), (2, "IRFFT")],
+)
+def test_other_lengths(length: int, kind: str) -> None:
+    """SciPy computes them."""
+    check_transform(transform((2,), length, kind, "f32"), is_kernel=False)
