@@ -140,7 +140,7 @@ util.func public @part_of_byte(%r: !stream.resource<*>, %s: index, %n: index, %d
   %c4 = arith.constant 4 : index
   %c8 = arith.constant 8 : index
   %m = arith.muli %n, %c4 : index
-  // expected-error @+1 {{is about a part of tensor<?xi1, #iree_encoding.packed_storage> that is not known to begin with a whole byte: 8 elements share one}}
+  // expected-error @+1 {{accesses a slice of tensor<?xi1, #iree_encoding.packed_storage> that may not begin at a byte boundary: 8 elements share a byte}}
   %0 = stream.tensor.slice %r[%m for %c8] : tensor<?xi1, #bits>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
   util.return
 }
@@ -150,7 +150,7 @@ util.func public @part_of_byte(%r: !stream.resource<*>, %s: index, %n: index, %d
 #bits = #iree_encoding.packed_storage
 util.func public @other_storage(%r: !stream.resource<*>, %s: index, %n: index, %d: index) {
   %c8 = arith.constant 8 : index
-  // expected-error @+1 {{cannot find elements by position in a tensor of encoding #iree_encoding.packed_storage}}
+  // expected-error @+1 {{cannot address single elements of a tensor with encoding #iree_encoding.packed_storage}}
   %0 = stream.tensor.slice %r[%c8 for %c8] : tensor<?xi1>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
   util.return
 }
