@@ -229,16 +229,22 @@ def reaches_end(
     )
 
 
-def is_multiple(indices: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt], unit: int) -> bool:
-    """Return whether `IndexFolding.linear` is provably a multiple of `unit`."""
+def is_multiple(
+    indices: Sequence[IndexOrInt],
+    sizes: Sequence[IndexOrInt],
+    unit: int,
+    divisor: Callable[[IndexOrInt], int],
+) -> bool:
+    """Return whether `IndexFolding.linear` is provably a multiple of `unit`.
+
+    `divisor` returns a number that divides an index; 0 if the index is 0.
+    """
     stride, is_exact, position = 1, True, 0
     for index, size in zip(reversed(indices), reversed(sizes), strict=True):
         if isinstance(index, int) and is_exact:
             position += index * stride
-        elif stride * (index if isinstance(index, int) else 1) % unit:
+        elif stride * divisor(index) % unit:
             return False
-        if isinstance(size, int):
-            stride *= size
-        else:
-            is_exact = False
+        stride *= divisor(size)
+        is_exact = is_exact and isinstance(size, int)
     return position % unit == 0

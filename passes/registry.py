@@ -24,6 +24,7 @@ _PASSES = {
     "form-dispatches": "dispatch.form_dispatches",
     "hoist-encodes-to-initializers": "encoding.hoist_encodes_to_initializers",
     "inline-calls": "inline_calls",
+    "iree-abi-convert-streamable-ops": "hal.convert_streamable_ops",
     "iree-abi-wrap-entry-points": "hal.wrap_entry_points",
     "iree-codegen-materialize-device-encoding": "codegen.materialize_device_encoding",
     "iree-codegen-materialize-encoding-into-nop": "codegen.materialize_encoding_into_nop",

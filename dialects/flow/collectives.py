@@ -173,5 +173,8 @@ ROWS = (
     ),
 )
 
+FLOW_CALL = next(each for each in ROWS if each.name == "flow.call")
+"""The class of `flow.call`."""
+
 COLLECTIVES = tuple(each.name for each in ROWS if each.name.startswith("flow.collective."))
 """The names of the collectives."""

@@ -61,6 +61,7 @@ from ...ir.index import (
 from ...ir.rules import Rules
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
+from .analysis.integer_facts import integer_facts
 from .stored_elements import Elements, pattern
 
 
@@ -181,6 +182,22 @@ def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
     return tensor
 
 
+def _row_major_parts(operation: Operation, whole: Attribute, part: Attribute) -> Tensor:
+    """Return the type of a tensor of which another one is a part, both in row-major order.
+
+    Elements of both, or of neither, are stored without gaps. Raises OperationError otherwise.
+    """
+    tensors = require_ranked(operation, whole), require_ranked(operation, part)
+    if all(_is_bit_packed(tensor) for tensor in tensors):
+        return tensors[0]
+    plain_tensor(operation, part)
+    return plain_tensor(operation, whole)
+
+
+def _is_bit_packed(tensor: Tensor) -> bool:
+    return isinstance(tensor_encoding(tensor), PackedStorageAttr)
+
+
 def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[IndexOrInt]:
     """Return all sizes of a tensor, given those of its dynamic dimensions."""
     rest = iter(dims)
@@ -229,12 +246,13 @@ def run_of_bytes(
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
         raise OperationError(operation, f"accesses a slice of {tensor} that may not be contiguous")
     first = [builder.known(start) for start in starts]
-    bits = element_of(tensor).storage_bits
+    element = element_of(tensor)
+    bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
     in_byte = max(8 // bits, 1)
-    begins = is_multiple(first, sizes, in_byte)
+    begins = is_multiple(first, sizes, in_byte, _divisor)
     ends = (
         not is_written
-        or prod(length for length in lengths if isinstance(length, int)) % in_byte == 0
+        or prod(map(_divisor, lengths)) % in_byte == 0
         or reaches_end(first, lengths, sizes)
     )
     if not begins or not ends:
@@ -252,6 +270,11 @@ def run_of_bytes(
         builder.indices.bytes_of(position, bits, round_up=False),
         builder.indices.bytes_of(elements, bits, round_up=True),
     )
+
+
+def _divisor(index: IndexOrInt) -> int:
+    """Return a number that is known to divide an index; 0 if the index is 0."""
+    return integer_facts(index).divisor if isinstance(index, SSAValue) else index
 
 
 # Operations
@@ -293,7 +316,7 @@ def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.constant")
 def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.result_encoding)
-    if isinstance(tensor_encoding(tensor), PackedStorageAttr):
+    if _is_bit_packed(tensor):
         value = _packed_constant(op, tensor)
     else:
         value = _stored_constant(op.value)
@@ -363,8 +386,7 @@ def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.slice")
 def _slice(op: TensorSliceOp, builder: HostBuilder) -> Results:
-    tensor = plain_tensor(op, op.source_encoding)
-    plain_tensor(op, op.result_encoding)
+    tensor = _row_major_parts(op, op.source_encoding, op.result_encoding)
     start, _ = run_of_bytes(
         op,
         tensor,
@@ -412,8 +434,8 @@ def _fill(op: TensorFillOp, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.update")
 def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
-    tensor = plain_tensor(op, op.target_encoding)
-    update = plain_tensor(op, op.update_encoding)
+    tensor = _row_major_parts(op, op.target_encoding, op.update_encoding)
+    update = require_ranked(op, op.update_encoding)
     start, _ = run_of_bytes(
         op,
         tensor,

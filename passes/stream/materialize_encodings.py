@@ -167,28 +167,27 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    # Source and result have the same shape, so the sizes of the source serve both.
-    sizes = sizes[: counts[0]]
+    given, wanted = sizes[: counts[0]], sizes[counts[0] :]
     bound = [
         builder.insert(
             stream.BindingSubspanOp.build(
-                operands=[binding, start, sizes],
+                operands=[binding, start, dims],
                 result_types=[operations.tensor.new([StringAttr(access), tensor])],
             )
         ).result
-        for binding, tensor, access in (
-            (block.args[0], source, "readonly"),
-            (block.args[-1], result, "writeonly"),
+        for binding, tensor, access, dims in (
+            (block.args[0], source, "readonly", given),
+            (block.args[-1], result, "writeonly", wanted),
         )
     ]
     loaded = operations.load.build(
-        operands=[bound[0], sizes, (), sizes, ()],
+        operands=[bound[0], given, (), given, ()],
         result_types=[source],
         properties=whole_tensor(source),
     )
-    value = _relaid(builder.insert(loaded).result, source, result, sizes, builder)
+    value = _relaid(builder.insert(loaded).result, source, result, given, builder)
     stored = operations.store.build(
-        operands=[value, bound[1], sizes, (), sizes, ()], properties=whole_tensor(result)
+        operands=[value, bound[1], wanted, (), wanted, ()], properties=whole_tensor(result)
     )
     builder.insert(stored)
     builder.insert(ReturnOp())

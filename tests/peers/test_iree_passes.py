@@ -1,8 +1,7 @@
 """Single passes of IREE's names: iree-opt and mesh-opt make the same of the programs here.
 
 The first line of a file in `iree_passes/` is the pipeline. Each program of the file is run through
-it by both; what remains after iree-opt's `canonicalize` and `cse` has to be the same text, except
-for the names and the order of what does not depend on each other.
+it by both; what remains after iree-opt's `canonicalize` and `cse` has to be the same text.
 """
 
 from __future__ import annotations

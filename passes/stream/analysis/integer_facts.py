@@ -155,6 +155,14 @@ def _product(operands: Sequence[IntegerFacts]) -> IntegerFacts:
     return _within(least, most, one.divisor * other.divisor)
 
 
+def _shifted(operands: Sequence[IntegerFacts]) -> IntegerFacts:
+    number, distance = operands
+    if distance.value is None or distance.value >= LARGEST.bit_length():
+        return UNKNOWN
+    factor = 1 << distance.value
+    return _product((number, IntegerFacts(factor, factor, factor)))
+
+
 def _if_both_known(
     operator: Callable[[int, int], int], one: int | None, other: int | None
 ) -> int | None:
@@ -218,6 +226,7 @@ _RULES: dict[str, Callable[[Sequence[IntegerFacts]], IntegerFacts]] = {
     "arith.muli": _product,
     "arith.remui": _remainder,
     "arith.select": _chosen,
+    "arith.shli": _shifted,
     "arith.trunci": lambda operands: operands[0],
     "util.align": _aligned,
 }

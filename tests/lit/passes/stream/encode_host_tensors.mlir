@@ -222,3 +222,31 @@ util.func public @copies(%r: !stream.resource<*>, %s: index) -> (!stream.resourc
   %1 = stream.tensor.clone %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xf32> in !stream.resource<external>{%s}
   util.return %0, %1 : !stream.resource<*>, !stream.resource<external>
 }
+
+// -----
+
+// Parts of elements that share a byte begin and end with whole bytes if computed offsets and sizes
+// are known to be multiples.
+
+#bits = #iree_encoding.packed_storage
+// CHECK-LABEL: util.func public @multiples
+util.func public @multiples(%r: !stream.resource<*>, %s: index, %n: index, %d: index) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %m = arith.muli %n, %c8 : index
+  // CHECK: stream.async.slice %r
+  %0 = stream.tensor.slice %r[%m for %c8] : tensor<?xi4>{%d} in !stream.resource<*>{%s} -> tensor<8xi4> in !stream.resource<*>{%s}
+  %h = arith.shli %n, %c3 : index
+  %o = arith.addi %h, %c16 : index
+  // CHECK: stream.async.slice %r
+  %1 = stream.tensor.slice %r[%o for %c8] : tensor<?xi1, #bits>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
+  // CHECK: stream.async.update
+  %2 = stream.tensor.update %r, %r[%n, %c0] : tensor<1x?xi2>{%m} in !stream.resource<*>{%s} -> tensor<?x?xi2>{%d, %m} in %r as !stream.resource<*>{%s}
+  %a = util.assume.int %n<udiv = 4> : index
+  // CHECK: stream.async.slice %r
+  %3 = stream.tensor.slice %r[%a for %c3] : tensor<?xi2>{%d} in !stream.resource<*>{%s} -> tensor<3xi2> in !stream.resource<*>{%s}
+  util.return %0, %1, %2, %3 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}

@@ -130,3 +130,27 @@ util.func public @packed_booleans(%r: !stream.resource<staging>, %s: index) {
   %0 = stream.tensor.load %r[%s] : tensor<4xi1, #iree_encoding.packed_storage> in !stream.resource<staging>{%s} -> i1
   util.return
 }
+
+// -----
+
+// Four booleans begin in the middle of a byte, and a part without gaps is none of a tensor with gaps.
+
+#bits = #iree_encoding.packed_storage
+util.func public @part_of_byte(%r: !stream.resource<*>, %s: index, %n: index, %d: index) {
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %m = arith.muli %n, %c4 : index
+  // expected-error @+1 {{accesses a slice of tensor<?xi1, #iree_encoding.packed_storage> that may not begin at a byte boundary: 8 elements share a byte}}
+  %0 = stream.tensor.slice %r[%m for %c8] : tensor<?xi1, #bits>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
+  util.return
+}
+
+// -----
+
+#bits = #iree_encoding.packed_storage
+util.func public @other_storage(%r: !stream.resource<*>, %s: index, %n: index, %d: index) {
+  %c8 = arith.constant 8 : index
+  // expected-error @+1 {{cannot address single elements of a tensor with encoding #iree_encoding.packed_storage}}
+  %0 = stream.tensor.slice %r[%c8 for %c8] : tensor<?xi1>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
+  util.return
+}

@@ -26,7 +26,13 @@ def test_is_contiguous(lengths: tuple[int, ...], sizes: tuple[int, ...], expecte
     assert is_contiguous(lengths, sizes) is expected
 
 
-UNKNOWN = ConstantOp.from_int_and_width(0, 64).result
+UNKNOWN, MULTIPLE_OF_4 = (ConstantOp.from_int_and_width(0, 64).result for _ in range(2))
+
+
+def divisor(index: IndexOrInt) -> int:
+    if isinstance(index, int):
+        return index
+    return 4 if index is MULTIPLE_OF_4 else 1
 
 
 @pytest.mark.parametrize(
@@ -45,12 +51,16 @@ UNKNOWN = ConstantOp.from_int_and_width(0, 64).result
         ((2, 0), (4, UNKNOWN), 2, True),
         ((1, 2), (4, UNKNOWN), 2, False),
         ((1, 0, 2), (4, UNKNOWN, 4), 2, True),
+        ((MULTIPLE_OF_4,), (UNKNOWN,), 4, True),
+        ((MULTIPLE_OF_4,), (UNKNOWN,), 8, False),
+        ((UNKNOWN, 0), (UNKNOWN, MULTIPLE_OF_4), 4, True),
+        ((MULTIPLE_OF_4, 2), (UNKNOWN, UNKNOWN), 4, False),
     ],
 )
 def test_is_multiple(
     indices: tuple[IndexOrInt, ...], sizes: tuple[IndexOrInt, ...], unit: int, expected: bool
 ) -> None:
-    assert is_multiple(indices, sizes, unit) is expected
+    assert is_multiple(indices, sizes, unit, divisor) is expected
 
 
 @pytest.mark.parametrize(
