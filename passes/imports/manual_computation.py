@@ -154,11 +154,20 @@ class _Inlining:
         return _closed(sharding) if self._outer_manual_axes else sharding
 
     def _replicated_along_manual_axes(self, sharding: TensorSharding) -> TensorSharding:
-        """Return a sharding that propagation extends along free axes only."""
+        """Return a sharding that propagation extends along free axes only.
+
+        It does not extend dimensions that manual axes split: these are not split further inside.
+        """
         stated = {axis.name for each in sharding.dimensions for axis in each.axes}
         stated |= {axis.name for axis in sharding.replicated}
         added = tuple(AxisRef(name) for name in sorted(self._manual - stated))
-        return replace(sharding, replicated=(*sharding.replicated, *added))
+        dimensions = tuple(
+            replace(each, is_open=False)
+            if any(axis.name in self._manual for axis in each.axes)
+            else each
+            for each in sharding.dimensions
+        )
+        return replace(sharding, dimensions=dimensions, replicated=(*sharding.replicated, *added))
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """Return the dimensions that manual axes split, each with these axes of the grid."""

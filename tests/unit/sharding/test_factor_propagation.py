@@ -6,6 +6,7 @@ Axes 0 to 3 have extent 2 unless a test says otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from mesh_opt.sharding.factor_propagation import Direction, TensorSide, common_axes, propagate_step
@@ -145,3 +146,19 @@ def test_agreement_is_reported(add: FactorRule) -> None:
     assert split.agreed
     sides[1] = TensorSide(add.operands[1], ((1,), ()), (True, True), False)
     assert not propagate_step(add, sides, [Direction.BOTH] * 2, EXTENTS, aggressive=False).agreed
+
+
+@pytest.mark.parametrize("aggressive", [False, True])
+def test_replicated_and_reserved_axes_split_nothing(add: FactorRule, *, aggressive: bool) -> None:
+    given = TensorSide(add.operands[0], ((0,), (1,)), (True, True), False)
+    rest = [
+        TensorSide(add.operands[1], ((), ()), (True, True), False, replicated=(0,)),
+        TensorSide(add.results[0], ((), ()), (True, True), True),
+    ]
+    directions = [Direction.BOTH] * 2
+    axes = propagate_step(add, [given, *rest], directions, EXTENTS, aggressive=aggressive).axes
+    assert axes[1] == ((), (1,))
+    reserved = replace(add, reserved=frozenset({1}))
+    axes = propagate_step(reserved, [given, *rest], directions, EXTENTS, aggressive=aggressive).axes
+    assert axes[1] == ((), ())
+    assert axes[2][1] == ()
