@@ -163,7 +163,7 @@ class Compiled(CompiledEntry):
             told += [f"with {each}" for each in found if each not in expected]
             raise ValueError(
                 f"the function was compiled for arguments of the tree {self.in_tree}, but is called"
-                f" {', '.join(told[:MOST_PATHS]) or f'with the tree {tree}'}"
+                f" {', '.join(told[:MAX_PATHS]) or f'with the tree {tree}'}"
             )
         return [
             _as_array(jax, leaves[index], kind, name)
@@ -207,7 +207,7 @@ def _jax() -> Any:
         raise ImportError(message) from problem
 
 
-MOST_PATHS = 6
+MAX_PATHS = 6
 """How many missing or extra leaves an error message names."""
 
 

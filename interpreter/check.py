@@ -17,7 +17,7 @@ from ..runtime.abi.arrays import Array, Value, is_float_dtype
 from .frames import Frame
 from .registry import Results, impl
 
-MOST_ULPS = 3
+MAX_ULPS = 3
 """The default limit of `close`, in units in the last place."""
 TOLERANCE = 1e-3
 """The default absolute tolerance of `almost_eq`."""
@@ -109,7 +109,7 @@ def _close(op: Operation, actual: Array, expected: Array) -> Verdict:
     if not all(is_float_dtype(part.dtype) for part in _parts(actual)):
         return _equal(op, actual, expected)
     least = integer(op, "min_ulp_difference", 0)
-    most = integer(op, "max_ulp_difference", MOST_ULPS)
+    most = integer(op, "max_ulp_difference", MAX_ULPS)
     with np.errstate(all="ignore"):
         wrong = np.zeros(actual.shape, np.bool_)
         distance = np.zeros(actual.shape)

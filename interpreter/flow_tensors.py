@@ -14,7 +14,7 @@ from ..ir.attribute_access import operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value, shape_text
 from ..runtime.abi.values import reinterpreted
-from ..tiling.packed_layouts import LARGEST_DYNAMIC_TILE
+from ..tiling.packed_layouts import MAX_DYNAMIC_TILE
 from .frames import Frame
 from .loops import check_indices
 from .registry import Results, impl
@@ -24,7 +24,7 @@ from .tensor import filled_shape, slice_of
 @impl("iree_codegen.query_tile_sizes")
 def _query_tile_sizes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Return the tile size for which hosts reserve storage."""
-    return (np.asarray(LARGEST_DYNAMIC_TILE),) * len(op.results)
+    return (np.asarray(MAX_DYNAMIC_TILE),) * len(op.results)
 
 
 @impl("flow.tensor.reshape")

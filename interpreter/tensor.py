@@ -55,13 +55,13 @@ def check_countable(op: Operation, shape: tuple[int, ...]) -> None:
 
     Extents of 0 are ignored, as in NumPy: parts of such a shape are computed with, too.
     """
-    if prod(extent for extent in shape if extent) > MOST_ELEMENTS:
+    if prod(extent for extent in shape if extent) > MAX_ELEMENTS:
         raise OperationError(
             op, f"has a result of shape {shape_text(shape)}, which is too large for memory"
         )
 
 
-MOST_ELEMENTS = 1 << 58
+MAX_ELEMENTS = 1 << 58
 """Maximal number of elements. With up to 16 bytes each, their bytes can be counted in 63 bits."""
 
 

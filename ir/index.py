@@ -25,7 +25,7 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from ..tiling.storage_sizes import LARGEST_VECTOR_SCALE, Extent, StorageFormula
+from ..tiling.storage_sizes import MAX_VECTOR_SCALE, Extent, StorageFormula
 from .attribute_access import constant_integer
 from .index_folding import IndexFolding
 
@@ -65,7 +65,7 @@ def emit_size(
         if extent.size is None:
             sizes.append(_stored_size(extent, next(rest), indices))
         else:
-            known *= extent.stored(extent.size, LARGEST_VECTOR_SCALE)
+            known *= extent.stored(extent.size, MAX_VECTOR_SCALE)
     first, *others = sizes
     size = indices.multiply(first, known)
     for factor in (*others, element_bytes if padded else 1):
@@ -79,7 +79,7 @@ def _stored_size(extent: Extent, size: SSAValue, indices: IndexArithmetic) -> In
     """Return the number of elements stored along a dynamic extent."""
     if extent.padding:
         size = indices.binary(_add_without_wrap, size, extent.padding)
-    multiple = extent.multiple * (LARGEST_VECTOR_SCALE if extent.scalable else 1)
+    multiple = extent.multiple * (MAX_VECTOR_SCALE if extent.scalable else 1)
     if multiple == 1:
         return size
     return indices.multiply(indices.binary(CeilDivSIOp, size, multiple), multiple)

@@ -40,7 +40,7 @@ class DeviceMachines:
         """The runs since the list was last cleared."""
         self.timeline = timeline
         self._on_failure = on_failure
-        self._most_calls = max_calls
+        self._max_calls = max_calls
         self._guard = guard
         self._trace = trace
         self._machines: dict[Key, VirtualMachine] = {}
@@ -66,7 +66,7 @@ class DeviceMachines:
             process,
             cancel,
             communicator,
-            self._most_calls,
+            self._max_calls,
             self.threads.team(process, devices),
             guard=self._guard,
             trace=trace,

@@ -19,10 +19,10 @@ from math import prod
 from .local_shape import explicit_offsets, shard_offsets
 from .sharding import Sharding
 
-MOST_CELLS = 256
+MAX_CELLS = 256
 """Maximum number of cells; larger maps are reduced to their caption."""
 
-MOST_DEVICES = 4096
+MAX_DEVICES = 4096
 """Maximum number of devices of a grid that has maps."""
 
 _PALETTE = (75, 214, 114, 176, 221, 80, 210, 147)
@@ -62,10 +62,10 @@ class DeviceMap:
 def device_map(shape: Sequence[int | None], sharding: Sharding) -> DeviceMap | None:
     """Return the map of a tensor.
 
-    Returns `None` if the grid has unknown extents, no devices, or more than `MOST_DEVICES`.
+    Returns `None` if the grid has unknown extents, no devices, or more than `MAX_DEVICES`.
     """
     grid = sharding.grid
-    if not grid.is_static or not 0 < grid.device_count() <= MOST_DEVICES:
+    if not grid.is_static or not 0 < grid.device_count() <= MAX_DEVICES:
         return None
     split = [d for d, axes in enumerate(sharding.dimension_axes) if axes]
     row_dimensions, column_dimensions = split[:-1], split[-1:]
@@ -129,7 +129,7 @@ def listed_devices(devices: Sequence[int]) -> str:
 
 def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
     """Return the map as a text table, with terminal colours if `color` is set."""
-    if len(picture.rows) * len(picture.columns) > MOST_CELLS:
+    if len(picture.rows) * len(picture.columns) > MAX_CELLS:
         return f"{picture.caption}\n"
     texts = [[listed_devices(cell) for cell in row] for row in picture.cells]
     width = max(len(text) for text in (*picture.columns, *(t for row in texts for t in row))) + 4
@@ -165,7 +165,7 @@ def draw_text(picture: DeviceMap, *, color: bool = False) -> str:
 
 def draw_html(picture: DeviceMap) -> str:
     """Return the map as an HTML table with inline styles, which can be embedded in any page."""
-    if len(picture.rows) * len(picture.columns) > MOST_CELLS:
+    if len(picture.rows) * len(picture.columns) > MAX_CELLS:
         return f"<div>{escape(picture.caption)}</div>"
     count = len(picture.columns)
     lines = [

@@ -42,7 +42,7 @@ STEP_COST = 1e-6
 In units of the whole tensor; too small to outweigh a byte.
 """
 
-MOST_REFINED_AXES = 5
+MAX_REFINED_AXES = 5
 """Maximum number of axes of a finer grid; the number of states grows as their factorial."""
 
 MOVABLE_AXES = 3
@@ -131,7 +131,7 @@ def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
 
     Exchanging an axis of 4 for an axis of 2 is possible on a grid where the axis of 4 is 2 x 2: a
     permutation swaps 2 for 2, and an all-to-all moves the rest. Returns `None` if there is nothing
-    to divide, or there would be more than `MOST_REFINED_AXES` axes to search over.
+    to divide, or there would be more than `MAX_REFINED_AXES` axes to search over.
     """
     involved = source.used_axes | target.used_axes
     if not source.grid.is_static or source.offsets or target.offsets:
@@ -147,7 +147,7 @@ def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
     ]
     finer = Refinement.cut(source.grid, cuts)
     parts = sum(len(finer.parts[axis]) for axis in involved)
-    return None if finer.is_trivial or parts > MOST_REFINED_AXES else finer
+    return None if finer.is_trivial or parts > MAX_REFINED_AXES else finer
 
 
 def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:

@@ -19,7 +19,7 @@ from .local_shape import default_offsets
 Interval = tuple[int, int]
 """A half-open interval [start, end) of element indices."""
 
-MOST_PROCESSES = 64
+MAX_PROCESSES = 64
 """Maximum number of processes for which pieces are planned; pieces grow as its square."""
 
 
@@ -83,7 +83,7 @@ def plan_slice_exchange(
     """Plan how processes that own the intervals `owned` obtain the intervals `wanted`.
 
     Returns `None` if a piece is longer than the smallest shard, since all processes send the same
-    number of elements, or if there are more than `MOST_PROCESSES`.
+    number of elements, or if there are more than `MAX_PROCESSES`.
     """
     return plan_joined_exchange(owned, [[each] for each in wanted])
 
@@ -95,7 +95,7 @@ def plan_joined_exchange(
 
     Returns `None` as `plan_slice_exchange` does.
     """
-    if len(owned) > MOST_PROCESSES:
+    if len(owned) > MAX_PROCESSES:
         return None
     own: list[list[_Piece]] = []
     pieces: list[_Piece] = []

@@ -15,7 +15,7 @@ from typing import Self
 DYNAMIC_TILE = -(1 << 63)
 """A tile size known at run time only (MLIR's `ShapedType::kDynamic`)."""
 
-LARGEST_DYNAMIC_TILE = 16
+MAX_DYNAMIC_TILE = 16
 """The largest tile that VMVX microkernels choose at run time."""
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from .element_types import ElementType
-from .packed_layouts import DYNAMIC_TILE, LARGEST_DYNAMIC_TILE, PackedLayout
+from .packed_layouts import DYNAMIC_TILE, MAX_DYNAMIC_TILE, PackedLayout
 
-LARGEST_SIZE = (1 << 63) - 1
+MAX_SIZE = (1 << 63) - 1
 """The largest storage size in bytes: sizes are `index` values."""
 
-LARGEST_VECTOR_SCALE = 16
+MAX_VECTOR_SCALE = 16
 """The largest vector scale of AArch64 SVE (2048 bits / 128 bits), which buffers must have room for.
 """
 
@@ -57,7 +57,7 @@ class StorageFormula:
         return all(extent.size is not None for extent in self.extents)
 
     def evaluate(
-        self, dynamic_sizes: Sequence[int] = (), vector_scale: int = LARGEST_VECTOR_SCALE
+        self, dynamic_sizes: Sequence[int] = (), vector_scale: int = MAX_VECTOR_SCALE
     ) -> int:
         """Return the bytes, given the sizes of the dynamic dimensions in order.
 
@@ -73,8 +73,8 @@ class StorageFormula:
             for extent in self.extents
         )
         size = -(-count * self.element_bits // 8)
-        if size > LARGEST_SIZE:
-            raise StorageSizeError(f"a tensor of {size} bytes exceeds {LARGEST_SIZE}")
+        if size > MAX_SIZE:
+            raise StorageSizeError(f"a tensor of {size} bytes exceeds {MAX_SIZE}")
         return size
 
 
@@ -95,7 +95,7 @@ def storage_formula(
             raise StorageSizeError(
                 f"layout tiles dimension {position} of a tensor of rank {len(extents)}"
             )
-        multiple = LARGEST_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile
+        multiple = MAX_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile
         extents[position] = Extent(shape[position], 0, multiple, scalable)
     return StorageFormula(tuple(extents), element.storage_bits)
 
@@ -130,8 +130,7 @@ def static_tiles(layout: PackedLayout) -> PackedLayout:
     Buffers are sized for these tiles, so pack and unpack agree on them.
     """
     tiles = tuple(
-        (LARGEST_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile)
-        * (LARGEST_VECTOR_SCALE if scalable else 1)
+        (MAX_DYNAMIC_TILE if tile == DYNAMIC_TILE else tile) * (MAX_VECTOR_SCALE if scalable else 1)
         for tile, scalable in zip(layout.inner_tiles, layout.scalable_flags, strict=True)
     )
     return replace(layout, inner_tiles=tiles, scalable=())

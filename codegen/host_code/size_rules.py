@@ -15,7 +15,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...interpreter.structured import check_output_map
-from ...interpreter.tensor import MOST_ELEMENTS
+from ...interpreter.tensor import MAX_ELEMENTS
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
@@ -35,7 +35,7 @@ def sufficient_rules(op: Operation, shapes: Shapes, numbers: Sequence[Word]) -> 
     if op.name in ("tensor.empty", "tensor.splat"):
         fixed = [size for size in static_shape(op.results[0].type) or () if size >= 0]
         is_known = len(fixed) + len(numbers) == len(static_shape(op.results[0].type) or ())
-        return SizeRules((), (*numbers, *fixed), MOST_ELEMENTS) if is_known else None
+        return SizeRules((), (*numbers, *fixed), MAX_ELEMENTS) if is_known else None
     view = structured_view(op)
     if view is not None:
         return _structured(view, shapes)
@@ -95,7 +95,7 @@ def inside_whole(rank: int) -> SizeRules:
     words = [Word(position) for position in range(4 * rank)]
     sizes, offsets, lengths, strides = (words[n * rank : (n + 1) * rank] for n in range(4))
     fixed = [(each, 0) for each in offsets] + [(each, 1) for each in strides]
-    return SizeRules((*zip(sizes, lengths, strict=True), *fixed), tuple(sizes), MOST_ELEMENTS)
+    return SizeRules((*zip(sizes, lengths, strict=True), *fixed), tuple(sizes), MAX_ELEMENTS)
 
 
 def same_sizes(rank: int) -> SizeRules:
@@ -113,7 +113,7 @@ def bytes_of(rank: int, unit: int) -> SizeRules:
     The words are the tensor's `rank` sizes, then the number of bytes.
     """
     sizes = tuple(Word(position) for position in range(rank))
-    return SizeRules((), sizes, MOST_ELEMENTS, Word(rank), unit)
+    return SizeRules((), sizes, MAX_ELEMENTS, Word(rank), unit)
 
 
 def fixed_sizes(shape: Sequence[int]) -> SizeRules:

@@ -31,7 +31,7 @@ from .small_tensors import updates_small_tensors
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
-MOST_STEPS = 1 << 28
+MAX_STEPS = 1 << 28
 """The most scalar operations of a loop over numbers and whole tensors: it cannot be interrupted."""
 
 
@@ -62,7 +62,7 @@ def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bo
         return False
     carried, yielded = [each[1] for each in tensors], [each[2] for each in tensors]
     whole = [new for _, _, new, _ in quads if not _is_inserted(new)]
-    if whole and _steps(block, bounds, whole) > MOST_STEPS:
+    if whole and _steps(block, bounds, whole) > MAX_STEPS:
         return False
     return (
         _sets_elements(block, carried, yielded)

@@ -22,10 +22,10 @@ from .writer import Indices, KernelWriter
 FACTORIZATIONS = ("stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.custom_call")
 """Operations that may have a kernel here; the last one calls LAPACK."""
 
-LARGEST = 96
+MAX_ROWS = 96
 """The most rows of a matrix, or columns of a right side, that a kernel works on."""
 
-GROUP = 4
+ROWS_AT_ONCE = 4
 """The rows that a solve subtracts at once, so that the result is loaded and stored less often."""
 
 
@@ -38,7 +38,7 @@ def has_factorization_kernel(op: Operation) -> bool:
         return False
     shapes = [shape_of(each) for each in (*op.operands, *op.results)]
     return all(min(shape, default=0) >= 0 for shape in shapes) and all(
-        len(shape) >= 2 and max(shape[-2:]) <= LARGEST for shape in shapes[: len(types)]
+        len(shape) >= 2 and max(shape[-2:]) <= MAX_ROWS for shape in shapes[: len(types)]
     )
 
 
@@ -198,9 +198,9 @@ def _solve_left(made: _Matrix, triangle: _Triangle) -> None:
     with code.loop(0, size) as turn:
         row = turn if triangle.is_lower else code.subtract(size - 1, turn)
         first, last = (0, row) if triangle.is_lower else (code.add(row, 1), size)
-        groups = code.floor_divide(code.subtract(last, first), GROUP)
-        middle = code.add(first, code.multiply(groups, GROUP))
-        for start, stop, count in ((first, middle, GROUP), (middle, last, 1)):
+        groups = code.floor_divide(code.subtract(last, first), ROWS_AT_ONCE)
+        middle = code.add(first, code.multiply(groups, ROWS_AT_ONCE))
+        for start, stop, count in ((first, middle, ROWS_AT_ONCE), (middle, last, 1)):
             with code.loop(start, stop, count) as other:
                 others = [code.add(other, each) for each in range(count)]
                 factors = [triangle.negative(row, each) for each in others]

@@ -27,7 +27,7 @@ _LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
 _INTERLEAVED = 4
 """The number of vectors that such a loop computes at once."""
 
-_MOST_COPIES = 32
+_MAX_COPIES = 32
 """The most loops of a function that are duplicated to unswitch a condition: one copy a branch."""
 
 _SHORT = range(8, 65)
@@ -167,7 +167,7 @@ class FunctionLowering:
         self._builder.store(self._converted(value, place.type.pointee), place)
 
     def _loop(self, variable: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        is_open = self._copies < _MOST_COPIES and not _has_loop(body)
+        is_open = self._copies < _MAX_COPIES and not _has_loop(body)
         choice = self._fixed_choice(variable, body) if is_open else None
         if choice is None:
             self._plain_loop(variable, bounds, body)

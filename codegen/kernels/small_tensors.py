@@ -19,10 +19,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from .static_values import constant_attribute, shape_of
 
-MOST_ELEMENTS = 16
+MAX_ELEMENTS = 16
 """The most elements that such a loop carries, whose code is written one by one."""
 
-MOST_OPERATIONS = 128
+MAX_OPERATIONS = 128
 """The most operations of its body."""
 
 
@@ -41,8 +41,8 @@ def updates_small_tensors(
     return (
         bool(carried)
         and all(min(shape, default=0) >= 0 for shape in shapes)
-        and sum(map(prod, shapes)) <= MOST_ELEMENTS
-        and len(steps) <= MOST_OPERATIONS
+        and sum(map(prod, shapes)) <= MAX_ELEMENTS
+        and len(steps) <= MAX_OPERATIONS
         and all(_is_known(each, is_pointwise) for each in steps)
         and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
     )

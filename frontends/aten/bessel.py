@@ -253,12 +253,12 @@ def _erfcx(torch: Any, x: Any) -> Any:
 
 
 _MEDIAN = np.sqrt(2 * np.log(2))
-_LEAST = 0.03
+_MIN_RATIO = 0.03
 """The least ratio of `_MEDIAN` to sqrt(-2 log p), over probabilities p in f64."""
 
 
 def _quantile(t: Any) -> Any:
-    root = _MEDIAN / (_LEAST + (1 - _LEAST) * (t + 1) / 2)
+    root = _MEDIAN / (_MIN_RATIO + (1 - _MIN_RATIO) * (t + 1) / 2)
     return special.ndtri_exp(-root * root / 2) + root
 
 
@@ -266,7 +266,7 @@ def _ndtri(torch: Any, x: Any) -> Any:
     """Compute the quantile of a probability from sqrt(-2 log p) of the smaller tail p."""
     tail = torch.minimum(x, 1 - x)
     root = torch.sqrt(-2 * torch.log(tail))
-    place = 2 * (_MEDIAN / root - _LEAST) / (1 - _LEAST) - 1
+    place = 2 * (_MEDIAN / root - _MIN_RATIO) / (1 - _MIN_RATIO) - 1
     found = series(torch, fit_series(_quantile, 40), place) - root
     found = torch.where(tail == 0, -torch.inf, torch.where(tail > 0, found, torch.nan))
     return torch.where(x > 0.5, -found, found)

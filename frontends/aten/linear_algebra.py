@@ -80,7 +80,7 @@ def cholesky_inverse(torch: Any, factor: Any, upper: bool = False) -> Any:
 
 # LU ----------------------------------------------------------------------------------------------
 
-_MOST_SWAPS = 64
+_MAX_SWAPS = 64
 """The row swaps of an LU decomposition are unrolled for at most this many rows."""
 
 
@@ -95,7 +95,7 @@ def lu_unpack(
 ) -> Any:
     require(unpack_data and unpack_pivots and is_supported(torch, lu))
     rows, least = lu.shape[-2], min(lu.shape[-2:])
-    require(least <= _MOST_SWAPS)
+    require(least <= _MAX_SWAPS)
     order = _order(torch, pivots, rows)
     permutation = (torch.arange(rows)[:, None] == order[..., None, :]).to(lu.dtype)
     lower = lu[..., :least].tril(-1) + torch.eye(rows, least, dtype=lu.dtype)
@@ -117,7 +117,7 @@ def _order(torch: Any, pivots: Any, rows: int) -> Any:
 def lu_solve(
     torch: Any, lu: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False
 ) -> Any:
-    require(is_supported(torch, lu, y) and lu.shape[-1] <= _MOST_SWAPS)
+    require(is_supported(torch, lu, y) and lu.shape[-1] <= _MAX_SWAPS)
     if not left:
         return lu_solve(torch, lu, pivots, y.mH, adjoint=not adjoint).mH
     order = _order(torch, pivots, lu.shape[-1])

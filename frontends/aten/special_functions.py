@@ -69,7 +69,7 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
 
 # Incomplete gamma functions ----------------------------------------------------------------------
 
-_MOST_TERMS = 20_000
+_MAX_TERMS = 20_000
 """The maximum number of terms of the series or the fraction; 10,000 are enough up to a = 10^6."""
 
 _SERIES = """%n1 = stablehlo.add %n, %one : tensor<f64>
@@ -111,7 +111,7 @@ def _repeated(torch: Any, step: str, starts: dict[str, str], a: Any, x: Any) -> 
     body = f"""%zero = stablehlo.constant dense<0.0> : tensor<f64>
 %one = stablehlo.constant dense<1.0> : tensor<f64>
 %least = stablehlo.constant dense<1.0e-16> : tensor<f64>
-%most = stablehlo.constant dense<{_MOST_TERMS}.0> : tensor<f64>
+%most = stablehlo.constant dense<{_MAX_TERMS}.0> : tensor<f64>
 %ones = stablehlo.constant dense<1.0> : {{0}}
 %two = stablehlo.constant dense<2.0> : {{0}}
 %above = stablehlo.add %a1, %ones : {{0}}

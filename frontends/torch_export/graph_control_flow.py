@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-_MOST_STEPS = 64
+_MAX_STEPS = 64
 """Loops of at most this many steps are unrolled."""
 
 
@@ -78,7 +78,7 @@ def _steps(
     """Unroll a loop; return the final state and the stacked results, or `None` if it must stay."""
     graph, aten = graph_module.graph, torch.ops.aten
     size = rows[0].meta["val"].shape[0]
-    if not isinstance(size, int) or not 0 < size <= _MOST_STEPS:
+    if not isinstance(size, int) or not 0 < size <= _MAX_STEPS:
         return None
 
     def call(operation: Any, value: Any, *arguments: Any) -> Any:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from ..attribute_replacer import parts_of
 
-_LARGEST_INLINE_TUPLE = 16
+_MAX_INLINE_TUPLE = 16
 """Tuple types with more elements get an alias, as in MLIR."""
 
 
@@ -40,7 +40,7 @@ def _device_target(attribute: Attribute) -> str:
 
 
 def _tuple(attribute: Attribute) -> str | None:
-    long = isinstance(attribute, TupleType) and len(attribute.types) > _LARGEST_INLINE_TUPLE
+    long = isinstance(attribute, TupleType) and len(attribute.types) > _MAX_INLINE_TUPLE
     return "tuple" if long else None
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-LARGEST_SPLAT = 1 << 20
+MAX_SPLAT = 1 << 20
 """A splat constant is packed only if the packed constant has at most so many bytes."""
 
 DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
@@ -110,7 +110,7 @@ def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
     """Return a constant in the layout of an encoded type; `None` if it is to be packed at run time.
 
     `None` is returned if the contents are not in the module, if the layout is open or does not make
-    a packed tensor, and for splats that would grow beyond `LARGEST_SPLAT`.
+    a packed tensor, and for splats that would grow beyond `MAX_SPLAT`.
     """
     layout = _layout(type_)
     if layout is None or not isinstance(value, DenseIntOrFPElementsAttr):
@@ -130,7 +130,7 @@ def pack_elements(value: Attribute, type_: Attribute) -> Dense | None:
     if splat and prod(extents) == prod(shape):
         # Packing adds no padding, so the packed constant is a splat as well.
         return DenseIntOrFPElementsAttr(packed_type, BytesAttr(data[:width]))
-    if splat and prod(extents) * width > LARGEST_SPLAT:
+    if splat and prod(extents) * width > MAX_SPLAT:
         return None
     packed = pack(_elements(data, width, tuple(shape)), layout)
     return DenseIntOrFPElementsAttr(packed_type, BytesAttr(packed.tobytes()))

@@ -35,7 +35,7 @@ from .annotations.access import SHARD, read_annotated
 
 GRID_NAME = "grid"
 """The name of a new grid."""
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 """Maximum number of names that an error lists."""
 
 
@@ -123,8 +123,8 @@ class _Entry:
             return
         where = ", ".join(f"@{function.sym_name.data}" for function in functions[:3])
         names = sorted(self.seen)
-        more = ", ..." if len(names) > _MOST_NAMES else ""
-        there = ", ".join(names[:_MOST_NAMES]) + more if names else "none"
+        more = ", ..." if len(names) > _MAX_NAMES else ""
+        there = ", ".join(names[:_MAX_NAMES]) + more if names else "none"
         raise PassFailedException(
             f"option '{option}' has the pattern '{self.pattern}', which matches no tensor of "
             f"{where or 'a function'} that earlier entries leave; names are {there}"

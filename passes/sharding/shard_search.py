@@ -35,7 +35,7 @@ from .search.grid_search import Found, GridSearch
 from .search.plans import Key, keys_of
 from .shard_annotate import find_or_create_grid, printed_names
 
-MOST_AXES = 3
+MAX_AXES = 3
 """Maximum number of axes of the grids that are tried for a number of devices."""
 
 
@@ -169,9 +169,7 @@ def _check_annotations(graph: ShardingGraph, name: str) -> None:
             )
 
 
-def factorizations(
-    count: int, *, ordered: bool, most: int = MOST_AXES
-) -> Iterator[tuple[int, ...]]:
+def factorizations(count: int, *, ordered: bool, most: int = MAX_AXES) -> Iterator[tuple[int, ...]]:
     """Yield the shapes of grids of `count` devices, with fewer axes first.
 
     Each extent is at least 2. Unless `ordered`, extents are sorted, so that no shape is a

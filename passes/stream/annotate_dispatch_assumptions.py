@@ -27,7 +27,7 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.util.dialect import AssumeIntOp
 from ...dialects.util.types import IntAssumptionAttr
 from ...ir.locations import located_builder
-from .analysis.integer_facts import LARGEST, UNKNOWN, IntegerFacts, integer_facts
+from .analysis.integer_facts import MAX_INTEGER, UNKNOWN, IntegerFacts, integer_facts
 from .kernels.sites import dispatch_sites
 from .kernels.uniform_operands import uniform_arguments
 
@@ -70,7 +70,7 @@ def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchO
 
 def _assumption(facts: IntegerFacts) -> IntAssumptionAttr:
     def number(value: int | None) -> IntegerAttr[IndexType] | NoneAttr:
-        if value is None or value > LARGEST:
+        if value is None or value > MAX_INTEGER:
             return NoneAttr()
         return IntegerAttr.from_index_int_value(value)
 

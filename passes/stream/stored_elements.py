@@ -37,7 +37,7 @@ from ...ir.index import BuilderIndices, IndexOrInt
 from ...ir.tensor_types import element_named
 from ...tiling.element_types import ElementKind
 
-LARGEST_PATTERN = 64
+MAX_PATTERN = 64
 """Width in bits of the widest pattern that a device can fill with."""
 
 
@@ -128,13 +128,13 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
     """Emit the fill pattern of an element: its stored bits as an integer of 8, 16, 32 or 64 bits.
 
     Elements that share a byte are repeated to fill it. Raises OperationError if the pattern is
-    wider than `LARGEST_PATTERN`.
+    wider than `MAX_PATTERN`.
     """
-    if stored_bits > LARGEST_PATTERN:
+    if stored_bits > MAX_PATTERN:
         raise OperationError(
             operation,
             f"has unsupported pattern type {value.type}: only patterns of at most "
-            f"{LARGEST_PATTERN} bits can be repeated; a new builtin is required",
+            f"{MAX_PATTERN} bits can be repeated; a new builtin is required",
         )
     element = element_named(value.type)
     if element.kind is ElementKind.COMPLEX:

@@ -72,7 +72,7 @@ from .tables import (
     read_type,
 )
 
-_MOST_FEATURES = 8
+_MAX_FEATURES = 8
 """The largest number of differing CPU features that a message lists."""
 
 CheckSizes = Callable[[str, int, int, RegisterValues], None]
@@ -104,8 +104,8 @@ def _difference(name: str, saved: str | None, here: str) -> str:
     missing = sorted(each[1:] for each in were - are if each.startswith("+"))
     added = sorted(each[1:] for each in are - were if each.startswith("+"))
     parts = [
-        f"{words} {', '.join(names[:_MOST_FEATURES])}"
-        + (f" and {len(names) - _MOST_FEATURES} more" if names[_MOST_FEATURES:] else "")
+        f"{words} {', '.join(names[:_MAX_FEATURES])}"
+        + (f" and {len(names) - _MAX_FEATURES} more" if names[_MAX_FEATURES:] else "")
         for words, names in (("lacks", missing), ("also has", added))
         if names
     ]

@@ -25,7 +25,7 @@ from ..time_model import Price
 from .problem import Problem, SearchOperation, SearchTensor
 from .regions import Regions
 
-MOST_OPTIONS = 2048
+MAX_OPTIONS = 2048
 """Maximum number of options of a decision; beyond it, the smallest classes are not split."""
 
 
@@ -127,7 +127,7 @@ class Decisions:
             factor.size if factor.kind not in _NEVER_SPLIT else None for factor in rule.factors
         ]
         largest = sorted(range(len(sizes)), key=lambda f: (-(sizes[f] or 0), f))
-        while (1 + sum(size is not None for size in sizes)) ** len(self.extents) > MOST_OPTIONS:
+        while (1 + sum(size is not None for size in sizes)) ** len(self.extents) > MAX_OPTIONS:
             sizes[next(f for f in reversed(largest) if sizes[f] is not None)] = None
         options: list[Option] = []
         for assignment in self._splits(sizes):
@@ -219,7 +219,7 @@ class Decisions:
         classes = regions.classes_of(tensors, operations)
         weight = regions.weights(tensors)
         numbers = sorted(classes, key=lambda each: (-weight.get(each, 0.0), each))
-        while (1 + len(numbers)) ** len(self.extents) > MOST_OPTIONS:
+        while (1 + len(numbers)) ** len(self.extents) > MAX_OPTIONS:
             numbers.pop()
         all_splits = {
             index: self._factor_splits(self.problem.operations[index]) for index in operations

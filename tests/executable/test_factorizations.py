@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mesh_opt import api
 from mesh_opt.codegen.kernels import loop_nests
-from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, LARGEST, write_factorization
+from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_ROWS, write_factorization
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> {kind(b)} {{
 
 
 def test_large_matrices(written: list[str]) -> None:
-    a = positive((LARGEST + 1, LARGEST + 1), "f4")
+    a = positive((MAX_ROWS + 1, MAX_ROWS + 1), "f4")
     text = f"""
 func.func @main(%a: {kind(a)}) -> {kind(a)} {{
   %0 = stablehlo.cholesky %a, lower = true : {kind(a)}

@@ -116,17 +116,17 @@ def test_what_may_fail(body: str, written: list[str]) -> None:
 
 def test_long_loop(written: list[str]) -> None:
     """A kernel cannot be interrupted, so the host runs what takes long."""
-    many = element_loops.MOST_STEPS
+    many = element_loops.MAX_STEPS
     text = numbers(["i64"], "%z = arith.addi %x0, %x0 : i64", ["%z"], (0, many, many // 4))
     check(text)
     assert written
     written.clear()
-    element_loops_limit = element_loops.MOST_STEPS
+    element_loops_limit = element_loops.MAX_STEPS
     try:
-        element_loops.MOST_STEPS = 16
+        element_loops.MAX_STEPS = 16
         check(numbers(["i64"], "%z = arith.addi %x0, %x0 : i64", ["%z"]))
     finally:
-        element_loops.MOST_STEPS = element_loops_limit
+        element_loops.MAX_STEPS = element_loops_limit
     assert not written
 
 

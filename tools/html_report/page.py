@@ -22,7 +22,7 @@ from .style import STYLE
 from .tiles import draw_tiles
 from .time_script import TIME_SCRIPT
 
-MOST_EVENTS = 20_000
+MAX_EVENTS = 20_000
 """The maximum number of timeline events shown; they take about two megabytes."""
 
 _SCRIPT = GRAPH_SCRIPT + SCRIPT.replace("/* times */", TIME_SCRIPT)
@@ -77,7 +77,7 @@ def _times(timeline: Timeline) -> dict[str, Any] | None:
     if not spans:
         return None
     lanes = {row: number for number, row in enumerate(names)}
-    shown = spans[:MOST_EVENTS]
+    shown = spans[:MAX_EVENTS]
     start = min(each.start for each in spans)
     events = [
         [

@@ -23,7 +23,7 @@ from ..print_diagnostics import position_of, positions_of_location
 from ..quiet_observer import QuietObserver
 from .graph import Node, function_graphs
 
-MOST_OPERATIONS = 20_000
+MAX_OPERATIONS = 20_000
 """Costs of larger programs are not computed at every stage."""
 
 LONGEST_LINE = 2_000
@@ -147,7 +147,7 @@ def _measured(module: ModuleOp, size: int) -> tuple[list[PlacedGroup], dict[str,
     costs: dict[str, Cost] = {}
     try:
         shardings = placed_groups(module)
-        if size <= MOST_OPERATIONS:
+        if size <= MAX_OPERATIONS:
             costs = module_costs(module)
     except (OperationError, VerifyException):
         pass  # Between two passes, a program may be in a state that only the next pass understands.

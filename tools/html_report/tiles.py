@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from ...passes.encoding.encoding_report import EncodedTensor
 from ...tiling.packed_layouts import DYNAMIC_TILE, PackedLayout
 
-MOST_TILES = 10
+MAX_TILES = 10
 """The maximum number of tiles drawn per dimension: the first ones and the last one."""
 
 _CELL = 22
@@ -52,7 +52,7 @@ class _Axis:
         self._size, self._tile = (3, 1) if is_open else (size, tile)
         count = max(1, -(-self._size // self._tile))
         last = range(count - 1, count)
-        self.shown = [*range(count)] if count <= MOST_TILES else [*range(MOST_TILES - 1), *last]
+        self.shown = [*range(count)] if count <= MAX_TILES else [*range(MAX_TILES - 1), *last]
         extent = "?" if size == DYNAMIC_INDEX else str(size)
         each = "?" if tile in (DYNAMIC_TILE, 0) else str(tile)
         self.label = f"{extent} by {each}" + ("" if is_open else f": {count} tiles")

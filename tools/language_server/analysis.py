@@ -28,7 +28,7 @@ from .reused_functions import Extent, ReusableFunctions, without_bodies
 WORD = re.compile(r"[%@#!^]?(?:[\w$.-]+|\"[^\"\n]*\")", re.ASCII)
 """A name in the text with its prefix character."""
 
-MOST_BAD_CHARACTERS = 20
+MAX_BAD_CHARACTERS = 20
 """A text that begins with more unreadable characters is not a program."""
 
 _ALIAS = re.compile(r"^[ \t]*([#!][\w$.-]+)[ \t]*=", re.MULTILINE | re.ASCII)
@@ -199,7 +199,7 @@ def _analyse_piece(
         except ParseError as failure:
             # The first token is invalid, and with it the parser cannot start: replace it by blanks.
             errors.append(from_parse_error(failure))
-            start = failure.span.start if len(errors) < MOST_BAD_CHARACTERS else source.len
+            start = failure.span.start if len(errors) < MAX_BAD_CHARACTERS else source.len
             text = replace(source, content=" " * (start + 1) + source.content[start + 1 :])
     with without_garbage_collection(), deep_recursion():
         module = parser.parse_recovering()

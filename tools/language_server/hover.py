@@ -19,7 +19,7 @@ from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
 from .shardings import Shardings, describe
 
-MOST_REMARKS = 4
+MAX_REMARKS = 4
 
 
 def hover_at(
@@ -71,7 +71,7 @@ def _of_value(word: str, value: SSAValue, shardings: Shardings) -> str:
             parts.append(f"{size * prod(extents):,} bytes")
     if shardings.failure is not None and isinstance(value.type, ShapedType):
         parts.append(f"No shardings are known: {shardings.failure.message}")
-    parts += [_remark(each) for each in shardings.why(value)[:MOST_REMARKS]]
+    parts += [_remark(each) for each in shardings.why(value)[:MAX_REMARKS]]
     return "\n\n".join(parts)
 
 
@@ -116,7 +116,7 @@ def _of_operation(
         position = position_of(operation)
         if position is not None:
             about = shardings(piece).remarks.get((position.line, position.column), [])
-            parts += [_remark(each) for each in about[:MOST_REMARKS]]
+            parts += [_remark(each) for each in about[:MAX_REMARKS]]
     return "\n\n".join(parts)
 
 

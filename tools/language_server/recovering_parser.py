@@ -33,7 +33,7 @@ from .reused_functions import (
 )
 from .reused_statements import OPERATION, ReusableStatements
 
-MOST_FAILURES = 200
+MAX_FAILURES = 200
 """The maximum number of errors reported for one text."""
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|[{}\n]')
@@ -224,7 +224,7 @@ class RecoveringParser(SourceParser):
         if self._own_statements is None:
             self._own_statements = ReusableStatements(self.source.content, self._alias_texts)
             # Errors about lost aliases are not recorded, so their statements look correct.
-            if not self._lost_aliases and len(self.failures) < MOST_FAILURES:
+            if not self._lost_aliases and len(self.failures) < MAX_FAILURES:
                 failures = [each.span.start for each in self.failures]
                 self._own_statements.fill(self.places, self.replaced, failures)
         return self._own_statements
@@ -319,7 +319,7 @@ class RecoveringParser(SourceParser):
 
     def _fail(self, failure: ParseError) -> None:
         place = failure.span.start
-        if len(self.failures) >= MOST_FAILURES:
+        if len(self.failures) >= MAX_FAILURES:
             return
         if any(each.span.start == place for each in self.failures[-5:]):
             return

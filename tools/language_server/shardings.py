@@ -20,7 +20,7 @@ from ...sharding.device_map import device_map, draw_text
 from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Sharding
 
-MOST_OPERATIONS = 20_000
+MAX_OPERATIONS = 20_000
 """Larger programs are not propagated while they are edited."""
 
 Shape = tuple[int | None, ...]
@@ -93,7 +93,7 @@ def find_shardings(module: ModuleOp | None, context: Context, broken: set[Operat
     for operation in [*copy.walk()]:
         if _line(operation.location) in places and operation.parent is not None:
             operation.detach()
-    if sum(1 for _ in copy.walk()) > MOST_OPERATIONS:
+    if sum(1 for _ in copy.walk()) > MAX_OPERATIONS:
         return found
 
     def remark(each: Remark) -> None:

@@ -165,15 +165,15 @@ def _loaded(stored: StoredArray, expected: ValueType, role: str) -> Array:
     return stored.load(own)
 
 
-_MOST_MISSING = 4
+_MAX_MISSING = 4
 """The maximum number of missing inputs listed in a message."""
 
 
 def missing_inputs(types: Sequence[ValueType], given: int) -> str:
     """Return the end of the message for a function that is given too few inputs."""
-    wanted = types[given:][:_MOST_MISSING]
+    wanted = types[given:][:_MAX_MISSING]
     missing = " ".join(f"--input={describe(each)}=..." for each in wanted)
-    more = " ..." if len(types) - given > _MOST_MISSING else ""
+    more = " ..." if len(types) - given > _MAX_MISSING else ""
     plural = "" if len(types) == 1 else "s"
     return (
         f"takes {len(types)} input{plural}, got {given}: give {missing}{more}, or"

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 PROGRAMS = "programs"
 """The subfolder of the cache for programs."""
 
-LARGEST_PROGRAM = 1 << 25
+MAX_PROGRAM = 1 << 25
 """The maximum size of a cached program in bytes, and of its text in characters.
 
 A longer program has large constants.
 """
 
-LARGEST_FOLDER = 1 << 28
+MAX_FOLDER = 1 << 28
 """The maximum size of all cached programs in bytes; the least recently used are removed first."""
 
 _FROM_FILES = ("machine=", "parameters=")
@@ -78,7 +78,7 @@ class CachedProgram:
                 if _is_eligible(temporary):
                     os.chmod(temporary, 0o600)
                     os.replace(temporary, self._path)
-                    drop_oldest(self._path.parent, LARGEST_FOLDER)
+                    drop_oldest(self._path.parent, MAX_FOLDER)
             finally:
                 temporary.unlink(missing_ok=True)
 
@@ -87,7 +87,7 @@ def _is_eligible(path: Path) -> bool:
     """Return whether a saved program is small and runs without Python."""
     from ...saved_programs import load
 
-    if path.stat().st_size > LARGEST_PROGRAM:
+    if path.stat().st_size > MAX_PROGRAM:
         return False
     functions = load(path, verify=False).saved.functions.values()
     return all(each.needs_compiler_reason is None for each in functions)
@@ -121,7 +121,7 @@ def cached_program(
     """Return where the program of a text and a pipeline is cached; `None` if nowhere."""
     reads_files = any(word in pipeline for word in _FROM_FILES)
     is_checked = any(name in os.environ for name in ("MESH_OPT_GUARD", "MESH_OPT_VERIFY_EACH"))
-    is_cached = not reads_files and not is_checked and len(text) <= LARGEST_PROGRAM
+    is_cached = not reads_files and not is_checked and len(text) <= MAX_PROGRAM
     folder = cache_folder(PROGRAMS) if is_cached else None
     if folder is None:
         return None

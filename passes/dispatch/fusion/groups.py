@@ -80,7 +80,7 @@ FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expan
 
 ENCODING_OPS = frozenset({SetEncodingOp.name, UnsetEncodingOp.name})
 
-LARGEST_GROUP = 24
+MAX_GROUP = 24
 """The most operations in one kernel; compiling a larger one takes longer than fusion saves."""
 
 LONGEST_SEARCH = 1000
@@ -264,7 +264,7 @@ class Grouping:
     def _may_join(
         self, operation: Operation, group: FusionGroup, affinity: Attribute | None
     ) -> bool:
-        if group.affinity != affinity or len(group.operations) >= LARGEST_GROUP:
+        if group.affinity != affinity or len(group.operations) >= MAX_GROUP:
             return False
         if is_collective(group.operations[0]):
             return False

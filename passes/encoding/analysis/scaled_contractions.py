@@ -31,7 +31,7 @@ from ....tiling.contractions import RESULT, ContractionOperand
 from ...sizes.dimension_sizes import DimensionSizes, Size
 from .contraction_matching import WIDENING
 
-LEAST_USES = 8
+MIN_USES = 8
 """A computed factor must be used at least so often per element to be worth storing."""
 
 COMPUTING = ("arith", "math")
@@ -163,12 +163,12 @@ def _is_plain(factor: Sequence[Term]) -> bool:
 
 
 def _pays(view: StructuredView, factors: tuple[list[Term], list[Term]]) -> bool:
-    """Return whether no computed factor is known to be used less than `LEAST_USES` times."""
+    """Return whether no computed factor is known to be used less than `MIN_USES` times."""
     sizes = view.loop_sizes()
     for factor in factors:
         others = set(range(len(sizes))) - factor[0].loops
         known = [size for loop in others if (size := sizes[loop]) is not None]
-        if not _is_plain(factor) and len(known) == len(others) and prod(known) < LEAST_USES:
+        if not _is_plain(factor) and len(known) == len(others) and prod(known) < MIN_USES:
             return False
     return True
 

@@ -23,7 +23,7 @@ from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
 from ....sharding.sharding import Axes
 
-MOST_SELECTED_RUNS = 4
+MAX_SELECTED_RUNS = 4
 """Maximum number of runs of equal numbers to select by comparisons; more use a constant table."""
 
 
@@ -159,7 +159,7 @@ class Emitter(ProcessArithmetic):
             0,
             *(i for i, (before, after) in enumerate(pairwise(numbers), 1) if before != after),
         ]
-        if len(runs) <= MOST_SELECTED_RUNS:
+        if len(runs) <= MAX_SELECTED_RUNS:
             return self.once(
                 ("element", tuple(numbers), at), lambda: self._choose(numbers, runs, at)
             )

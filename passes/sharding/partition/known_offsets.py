@@ -35,9 +35,9 @@ Range: TypeAlias = tuple[int, int]
 SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
 """Operations that access a slice of a tensor, with the operand number of that tensor."""
 
-MOST_DEPTH = 16
+MAX_DEPTH = 16
 """Maximum depth of the chain of operations that is analysed."""
-MOST_ELEMENTS = 16
+MAX_ELEMENTS = 16
 """Maximum number of elements of a constant that is analysed."""
 
 
@@ -84,7 +84,7 @@ def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> R
         return known[value]
     bits = integer_width(value.type)
     low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    if isinstance(value, OpResult) and depth < MOST_DEPTH:
+    if isinstance(value, OpResult) and depth < MAX_DEPTH:
         found = _found(value.op, known, depth)
         if found is not None and low <= found[0] and found[1] <= high:
             low, high = found
@@ -116,7 +116,7 @@ def _ends(constant: Attribute | None) -> Range | None:
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         return None
     dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
-    numbers = number_list(dense) if len(dense) <= MOST_ELEMENTS else ()
+    numbers = number_list(dense) if len(dense) <= MAX_ELEMENTS else ()
     return (min(numbers), max(numbers)) if numbers else None
 
 

@@ -23,7 +23,7 @@ from ....sharding.local_shape import default_offsets
 from ....sharding.op_sharding import Preference, reduction_price
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
-from ....sharding.slice_exchange import MOST_PROCESSES, plan_joined_exchange
+from ....sharding.slice_exchange import MAX_PROCESSES, plan_joined_exchange
 from ..rules.tensor import sliced_source
 from .graph import ShardingGraph
 from .tensor_shardings import (
@@ -256,7 +256,7 @@ def _exchange_bytes(sharded: ShardedOperation, dimension: int) -> float | None:
         ]
         for each in joined
     ]
-    exchange = plan_joined_exchange(owned, wanted) if parts <= MOST_PROCESSES else None
+    exchange = plan_joined_exchange(owned, wanted) if parts <= MAX_PROCESSES else None
     if exchange is None:
         return None
     share = local_bytes(tensor_bytes(source), sharded.sharding.results[0], extents)

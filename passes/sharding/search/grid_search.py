@@ -36,11 +36,11 @@ AS_PREDICTED = 1.0005
 """A program is good enough if its cost is at most this multiple of the integer program's."""
 EVALUATED_OPERATIONS = 400
 """Budget for improving a plan: total operations of the programs that are partitioned."""
-LEAST_EVALUATIONS = 8
+MIN_EVALUATIONS = 8
 """Minimum number of programs that may be partitioned to improve a plan."""
 PRUNED_OPERATIONS = 600
 """Budget for dropping annotations: total operations of the programs that are partitioned."""
-MOST_PRUNED = 16
+MAX_PRUNED = 16
 """Maximum number of programs that are partitioned to drop annotations."""
 SMALL = 12
 """Programs of at most this many operations are improved even if the cost is as predicted."""
@@ -89,7 +89,7 @@ class GridSearch:
         self._evaluator = Evaluator(context, module, grid, objective)
         self._variables = 0
         budget = EVALUATED_OPERATIONS // max(1, len(self._program.relations))
-        self._budget = max(LEAST_EVALUATIONS, budget)
+        self._budget = max(MIN_EVALUATIONS, budget)
         self._alternatives: dict[int, list[DimensionAxes]] = {}
         for decision in self._decisions.all:
             for option in decision.options:
@@ -265,7 +265,7 @@ class GridSearch:
         )
         savings: dict[Key, Cost] = {}
         affordable = PRUNED_OPERATIONS // max(1, len(self._program.relations))
-        self._budget = self._evaluator.count + min(MOST_PRUNED, affordable)
+        self._budget = self._evaluator.count + min(MAX_PRUNED, affordable)
         for key in order:
             if not self._may_evaluate():
                 break

@@ -40,7 +40,7 @@ Order = Less | Keys
 MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
 
-LEAST_SORTED_BY_DIGITS = 1024
+MIN_SORTED_BY_DIGITS = 1024
 """The least number of elements of a vector that is sorted by the digits of its keys."""
 
 MAX_SELECTED_K = 64
@@ -101,7 +101,7 @@ def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order)
     if isinstance(order, Keys) and order.can_be_packed(dimension):
         packed = order.packed(e, dimension)
         count = shape(order.values)[dimension]
-        if count >= LEAST_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
+        if count >= MIN_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
             places = places_of(e, sorted_by_digits(e, order, packed))
         else:
             places = places_of(e, sorted_numbers(e, packed, dimension))

@@ -27,7 +27,7 @@ from ....ir.host_programs import GLOBAL_LOAD
 from ....ir.locations import made_by
 from ....ir.symbols import find_symbol, root_symbol
 
-LARGEST = 2**63 - 1
+MAX_INTEGER = 2**63 - 1
 _DEPTH = 32
 """How many operations deep the computation of a number is followed."""
 
@@ -135,8 +135,8 @@ def _wrapped(facts: IntegerFacts, bits: int) -> IntegerFacts:
 
 
 def _within(least: int | None, most: int | None, divisor: int) -> IntegerFacts:
-    """Return the facts without bounds if the upper bound exceeds `LARGEST`."""
-    if most is not None and most > LARGEST:
+    """Return the facts without bounds if the upper bound exceeds `MAX_INTEGER`."""
+    if most is not None and most > MAX_INTEGER:
         most = None
     return IntegerFacts(least if most is not None else None, most, divisor)
 
@@ -157,7 +157,7 @@ def _product(operands: Sequence[IntegerFacts]) -> IntegerFacts:
 
 def _shifted(operands: Sequence[IntegerFacts]) -> IntegerFacts:
     number, distance = operands
-    if distance.value is None or distance.value >= LARGEST.bit_length():
+    if distance.value is None or distance.value >= MAX_INTEGER.bit_length():
         return UNKNOWN
     factor = 1 << distance.value
     return _product((number, IntegerFacts(factor, factor, factor)))

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mesh_opt.sharding.device_map import (
-    MOST_CELLS,
-    device_map,
-    draw_html,
-    draw_text,
-    listed_devices,
-)
+from mesh_opt.sharding.device_map import MAX_CELLS, device_map, draw_html, draw_text, listed_devices
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Partial, ReductionKind, Sharding
 
@@ -104,7 +98,7 @@ def test_html() -> None:
 
 
 def test_many_parts_are_not_drawn() -> None:
-    picture = device_map((4096,), Sharding(Grid("g", (4 * MOST_CELLS,)), ((0,),)))
+    picture = device_map((4096,), Sharding(Grid("g", (4 * MAX_CELLS,)), ((0,),)))
     assert picture is not None
     assert draw_text(picture) == f"{picture.caption}\n"
     assert "<table" not in draw_html(picture)

@@ -20,7 +20,7 @@ from mesh_opt.sharding.search.repetition import repeated
 from mesh_opt.sharding.sharding import DimensionAxes, ReductionKind
 from mesh_opt.sharding.time_model import BytesPrice, Price, TimePrice
 
-MOST_COMBINATIONS = 20_000
+MAX_COMBINATIONS = 20_000
 
 
 def price_of(decisions: Decisions, options: Iterable[Option]) -> float:
@@ -132,9 +132,9 @@ def test_the_integer_program_finds_the_best_of_all_combinations(number: int) -> 
     extents = generator.choice(((2,), (4,), (2, 2)))
     price: Price = generator.choice((BytesPrice(extents), TimePrice(CPU_CLUSTER, extents)))
     decisions = Decisions(random_problem(number), Grid("g", extents), price)
-    if prod(len(each.options) for each in decisions.all) > MOST_COMBINATIONS:
+    if prod(len(each.options) for each in decisions.all) > MAX_COMBINATIONS:
         decisions = Decisions(random_problem(number), Grid("g", (2,)), BytesPrice((2,)))
-    if prod(len(each.options) for each in decisions.all) > MOST_COMBINATIONS:
+    if prod(len(each.options) for each in decisions.all) > MAX_COMBINATIONS:
         pytest.skip("too many combinations to look at all of them")
     combinations = list(product(*(each.options for each in decisions.all)))
     best = min(price_of(decisions, options) for options in combinations)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mesh_opt.sharding.factors import Window
 from mesh_opt.sharding.local_shape import default_offsets
 from mesh_opt.sharding.slice_exchange import (
-    MOST_PROCESSES,
+    MAX_PROCESSES,
     HaloWidths,
     Interval,
     PieceCopy,
@@ -160,7 +160,7 @@ def test_best_way(
 
 
 def test_many_parts_are_not_matched_with_each_other() -> None:
-    parts = MOST_PROCESSES + 1
+    parts = MAX_PROCESSES + 1
     owned = [(part, part + 1) for part in range(parts)]
     assert cheapest_exchange(owned, owned[::-1]) == (None, parts - 1)
 

@@ -6,7 +6,7 @@ import pytest
 from mesh_opt.tiling.element_types import element_type
 from mesh_opt.tiling.packed_layouts import DYNAMIC_TILE, IDENTITY, LayoutError, PackedLayout
 from mesh_opt.tiling.storage_sizes import (
-    LARGEST_SIZE,
+    MAX_SIZE,
     StorageSizeError,
     bit_packed_formula,
     dense_formula,
@@ -95,7 +95,7 @@ def test_padding() -> None:
 
 
 def test_overflow() -> None:
-    at_most = LARGEST_SIZE // 4
+    at_most = MAX_SIZE // 4
     assert dense_formula([at_most], element_type("f32")).evaluate() == at_most * 4
     with pytest.raises(StorageSizeError, match="exceeds"):
         dense_formula([at_most + 1], element_type("f32")).evaluate()

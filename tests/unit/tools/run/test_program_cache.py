@@ -128,10 +128,10 @@ def test_what_is_not_seen_in_the_text_is_not_kept(
 
 
 def test_large_programs_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_cache, "LARGEST_PROGRAM", len(ADD) - 1)
+    monkeypatch.setattr(program_cache, "MAX_PROGRAM", len(ADD) - 1)
     assert run(ADD)[0] == 0
     assert not folder.exists()
-    monkeypatch.setattr(program_cache, "LARGEST_PROGRAM", len(ADD))
+    monkeypatch.setattr(program_cache, "MAX_PROGRAM", len(ADD))
     assert run(ADD)[0] == 0
     assert not list(folder.iterdir())
 
