@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import gamma
 from typing import Any
 
@@ -72,17 +74,38 @@ def polygamma(torch: Any, n: int, x: Any) -> Any:
 _MAX_TERMS = 20_000
 """The maximum number of terms of the series or the fraction; 10,000 are enough up to a = 10^6."""
 
-_SERIES = """%n1 = stablehlo.add %n, %one : tensor<f64>
+
+@dataclass(frozen=True)
+class _Iteration:
+    """A sequence of partial results, which a loop computes until they do not change any more.
+
+    - `starts`: the first values of what a step changes; `%s` is the partial result;
+    - `before`: operations that compute first values;
+    - `step`: operations that compute `%n1` and, for each `%x` of `starts`, the next value `%x1`;
+      `%change` is the relative change of the partial result.
+    """
+
+    starts: Mapping[str, str]
+    step: str
+    before: str = ""
+
+
+_SERIES = _Iteration(
+    {"c": "%ones", "s": "%ones"},
+    """%n1 = stablehlo.add %n, %one : tensor<f64>
 %nb = stablehlo.broadcast_in_dim %n1, dims = [] : (tensor<f64>) -> {0}
 %next = stablehlo.add %a0, %nb : {0}
 %ratio = stablehlo.divide %a1, %next : {0}
 %c1 = stablehlo.multiply %c, %ratio : {0}
 %s1 = stablehlo.add %s, %c1 : {0}
 %change = stablehlo.divide %c1, %s1 : {0}
-"""
+""",
+)
 """A step of 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...: `%c` is the term, `%s` the sum."""
 
-_FRACTION = """%n1 = stablehlo.add %n, %one : tensor<f64>
+_FRACTION = _Iteration(
+    {"b": "%b0", "c": "%huge", "d": "%d0", "s": "%d0"},
+    """%n1 = stablehlo.add %n, %one : tensor<f64>
 %nb = stablehlo.broadcast_in_dim %n1, dims = [] : (tensor<f64>) -> {0}
 %rest = stablehlo.subtract %a0, %nb : {0}
 %an = stablehlo.multiply %nb, %rest : {0}
@@ -96,15 +119,20 @@ _FRACTION = """%n1 = stablehlo.add %n, %one : tensor<f64>
 %s1 = stablehlo.multiply %s, %factor : {0}
 %away = stablehlo.subtract %factor, %ones : {0}
 %change = stablehlo.abs %away : {0}
-"""
+""",
+    """%two = stablehlo.constant dense<2.0> : {0}
+%above = stablehlo.add %a1, %ones : {0}
+%b0 = stablehlo.subtract %above, %a0 : {0}
+%d0 = stablehlo.divide %ones, %b0 : {0}
+%huge = stablehlo.constant dense<1.0e300> : {0}
+""",
+)
 """A step of Lentz's method for 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...))."""
 
 
-def _repeated(torch: Any, step: str, starts: dict[str, str], a: Any, x: Any) -> Any:
-    """Repeat a step until no element changes by more than a rounding error; return `%s`.
-
-    `starts` are the first values of what steps change, with the numbers that they need before.
-    """
+def _repeated(torch: Any, iteration: _Iteration, a: Any, x: Any) -> Any:
+    """Repeat a step until no element changes by more than a rounding error; return `%s`."""
+    starts = iteration.starts
     carried = ", ".join(f"%{name} = {value}" for name, value in starts.items())
     results, types = len(starts) + 2, ", {0}" * len(starts)
     last = list(starts).index("s") + 2
@@ -113,11 +141,7 @@ def _repeated(torch: Any, step: str, starts: dict[str, str], a: Any, x: Any) -> 
 %least = stablehlo.constant dense<1.0e-16> : tensor<f64>
 %most = stablehlo.constant dense<{_MAX_TERMS}.0> : tensor<f64>
 %ones = stablehlo.constant dense<1.0> : {{0}}
-%two = stablehlo.constant dense<2.0> : {{0}}
-%above = stablehlo.add %a1, %ones : {{0}}
-%b0 = stablehlo.subtract %above, %a0 : {{0}}
-%d0 = stablehlo.divide %ones, %b0 : {{0}}
-%huge = stablehlo.constant dense<1.0e300> : {{0}}
+{iteration.before}
 %w:{results} = stablehlo.while(%n = %zero, %t = %one, {carried}) : tensor<f64>, tensor<f64>{types}
 cond {{{{
   %changes = stablehlo.compare GT, %t, %least : (tensor<f64>, tensor<f64>) -> tensor<i1>
@@ -125,7 +149,7 @@ cond {{{{
   %go = stablehlo.and %changes, %few : tensor<i1>
   stablehlo.return %go : tensor<i1>
 }}}} do {{{{
-  {step}%t1 = stablehlo.reduce(%change init: %zero) applies stablehlo.maximum
+  {iteration.step}%t1 = stablehlo.reduce(%change init: %zero) applies stablehlo.maximum
     across dimensions = [0] : ({{0}}, tensor<f64>) -> tensor<f64>
   stablehlo.return %n1, %t1, {", ".join(f"%{name}1" for name in starts)}
     : tensor<f64>, tensor<f64>{types}
@@ -147,14 +171,12 @@ def _incomplete_gamma(torch: Any, a: Any, x: Any, upper: bool) -> Any:
     series = _repeated(
         torch,
         _SERIES,
-        {"c": "%ones", "s": "%ones"},
         torch.where(by_series, a, 1.0),
         torch.where(by_series, x, 0.0),
     )
     fraction = _repeated(
         torch,
         _FRACTION,
-        {"b": "%b0", "c": "%huge", "d": "%d0", "s": "%d0"},
         torch.where(by_fraction, a, 1.0),
         torch.where(by_fraction, x, 2.0),
     )
