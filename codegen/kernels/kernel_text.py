@@ -65,8 +65,15 @@ def constant_name(number: int) -> str:
 
 
 def term_value(term: Term, constants: Sequence[int | V]) -> int | V:
-    """Return a number, or the value of the constant that a term names."""
-    return term if isinstance(term, int) else constants[int(term[1:])]
+    """Return a number, or the value of the constant that a term names.
+
+    Raises ValueError for another variable, whose value only the kernel knows.
+    """
+    if isinstance(term, int):
+        return term
+    if not term.startswith("c"):
+        raise ValueError(f"variable {term} of a kernel is not a constant that the host passes")
+    return constants[int(term[1:])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from .ast_builder import AstBuilder
 from .fusion import is_pointwise_view
 from .static_values import constant_attribute
 from .tosa_expressions import known_permutation
@@ -39,12 +38,13 @@ def permuted_source(result: SSAValue, is_fused: IsFused) -> tuple[SSAValue, Perm
 
 
 def merge_dimensions(
-    code: AstBuilder, shape: Indices, permutation: Permutation
-) -> tuple[Indices, Permutation]:
-    """Return the shape and the permutation of a result without dimensions that need none.
+    shape: Indices, permutation: Permutation
+) -> tuple[tuple[Indices, ...], Permutation]:
+    """Return the factors of the sizes of a result, and the permutation of merged dimensions.
 
     Dimensions of size 1 are left out, and neighbours in the source that are also neighbours in the
-    result become one: `[a, b, c] -> [c, a, b]` is `[a * b, c] -> [c, a * b]`.
+    result become one, whose size is the product of its factors: `[a, b, c] -> [c, a, b]` is
+    `[a * b, c] -> [c, a * b]`.
     """
     order = [each for each in permutation if shape[each] != 1]
     groups: list[list[int]] = []
@@ -54,9 +54,9 @@ def merge_dimensions(
             groups[-1].append(each)
         else:
             groups.append([each])
-    sizes = tuple(code.product([shape[each] for each in group]) for group in groups)
+    factors = tuple(tuple(shape[each] for each in group) for group in groups)
     places = {group[0]: place for place, group in enumerate(groups)}
-    return sizes, tuple(places[each] for each in order if each in places)
+    return factors, tuple(places[each] for each in order if each in places)
 
 
 def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:

@@ -97,12 +97,14 @@ class _Move:
         self._writer, self._result, self._source = writer, result, source
         self._element = writer.element_of(result)
         self.bytes = self._element.storage_bytes
-        shape, order = merge_dimensions(code, writer.shape(result), permutation)
+        factors, order = merge_dimensions(writer.shape(result), permutation)
         self.run: Term = 1
         if order and order[-1] == len(order) - 1:
-            shape, order, self.run = shape[:-1], order[:-1], shape[-1]
+            *factors, run = factors
+            order, self.run = order[:-1], code.product(run)
         self.rank = len(order)
-        self.shape, self._order = shape, order
+        shape = tuple(code.product(each) for each in factors)
+        self.shape, self._order, self._factors = shape, order, tuple(factors)
         self._source_shape = tuple(shape[each] for each in order)
         self.column = self.rank - 1
         self.row = order[-1] if order else 0
@@ -136,7 +138,7 @@ class _Move:
                 self._copy(at(code.add(r, i), code.add(c, j)))
 
         block = _Blocks((side, side), (BLOCKS, BLOCKS))
-        return _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+        return _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
 
     def write_zipped(self) -> TileCount | None:
         """Write loops that interleave a few rows, or that take them apart again.
@@ -160,7 +162,7 @@ class _Move:
 
         sides = (width, count) if is_apart else (count, width)
         block = _Blocks(sides, (BLOCKS**2, BLOCKS**2))
-        return _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+        return _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
 
     def write_squares(self, square: int) -> TileCount:
         """Write loops over squares that are transposed in registers."""
@@ -196,7 +198,7 @@ class _Move:
                 copy_squares(name, at, r, c)
 
         block = _Blocks((sides[0], sides[1]), (down, BLOCKS))
-        tiles = _write_blocks(code, self.shape, self.row, block, copy_block, self._copy)
+        tiles = _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
         if is_streamed:
             code.run("fence")
         return tiles
@@ -254,7 +256,7 @@ def write_with_transposes(
             store(indices)
 
     block = _Blocks((side, side), (BLOCKS, BLOCKS))
-    return _write_blocks(code, shape, row, block, compute_block, store)
+    return _write_blocks(code, [(size,) for size in shape], row, block, compute_block, store)
 
 
 class _Block:
@@ -339,13 +341,17 @@ class _Blocks:
 
 def _write_blocks(
     code: AstBuilder,
-    shape: Indices,
+    factors: Sequence[Indices],
     row: int,
     blocks: _Blocks,
     whole: Callable[[At, Term, Term], None],
     single: Callable[[Indices], None],
 ) -> TileCount:
-    """Write loops over blocks of the dimension `row` and the last one, and over their edges."""
+    """Write loops over blocks of the dimension `row` and the last one, and over their edges.
+
+    The size of each dimension is a product of factors, which are numbers or constants.
+    """
+    shape = [code.product(each) for each in factors]
     sides, (down, across) = blocks.sides, blocks.counts
     last = column = len(shape) - 1
     outer = [each for each in range(last) if each != row]
@@ -368,7 +374,7 @@ def _write_blocks(
             for rest in _remainders(code, spans[row], spans[column], sides):
                 with loops_over(code, rest) as (r, c):
                     single(at(numbers, r, c))
-    return TileCount(tuple(((shape[each],), chunk) for each, chunk in cuts))
+    return TileCount(tuple((factors[each], chunk) for each, chunk in cuts))
 
 
 def _stride(code: AstBuilder, sizes: Indices, dimension: int) -> Term:

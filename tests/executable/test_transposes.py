@@ -111,6 +111,15 @@ def test_open_runs(shape: tuple[int, ...]) -> None:
     check(transpose(shape, (1, 0, 2), "f32", is_open=True), inputs)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 5), (1, 20, 70), (9, 17, 33), (40, 3, 70)])
+def test_open_neighbours(shape: tuple[int, ...]) -> None:
+    """Dimensions that stay neighbours count as one, whose size is a product of open sizes."""
+    rng = np.random.default_rng(0)
+    turned = (shape[2], shape[0], shape[1])
+    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, turned)]
+    check(transpose(shape, (2, 0, 1), "f32", is_open=True), inputs)
+
+
 def test_bits_of_special_numbers() -> None:
     """A copy keeps the payload of a NaN and the sign of a zero."""
     rng = np.random.default_rng(1)
