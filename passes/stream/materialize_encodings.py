@@ -167,27 +167,28 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    given, wanted = sizes[: counts[0]], sizes[counts[0] :]
+    # Both are of one shape: what is told by the same values needs no room of its own.
+    sizes = sizes[: counts[0]]
     bound = [
         builder.insert(
             stream.BindingSubspanOp.build(
-                operands=[binding, start, dims],
+                operands=[binding, start, sizes],
                 result_types=[operations.tensor.new([StringAttr(access), tensor])],
             )
         ).result
-        for binding, tensor, access, dims in (
-            (block.args[0], source, "readonly", given),
-            (block.args[-1], result, "writeonly", wanted),
+        for binding, tensor, access in (
+            (block.args[0], source, "readonly"),
+            (block.args[-1], result, "writeonly"),
         )
     ]
     loaded = operations.load.build(
-        operands=[bound[0], given, (), given, ()],
+        operands=[bound[0], sizes, (), sizes, ()],
         result_types=[source],
         properties=whole_tensor(source),
     )
-    value = _relaid(builder.insert(loaded).result, source, result, given, builder)
+    value = _relaid(builder.insert(loaded).result, source, result, sizes, builder)
     stored = operations.store.build(
-        operands=[value, bound[1], wanted, (), wanted, ()], properties=whole_tensor(result)
+        operands=[value, bound[1], sizes, (), sizes, ()], properties=whole_tensor(result)
     )
     builder.insert(stored)
     builder.insert(ReturnOp())

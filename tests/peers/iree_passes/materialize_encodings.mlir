@@ -1,18 +1,5 @@
 // builtin.module(iree-stream-materialize-encodings)
 #l1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
-#l2 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [8, 1], outerDimsPerm = [0, 1]}}>]>
-util.func public @relayout(%r: !stream.resource<*>, %m: index, %n: index, %k: index, %p: index, %q: index, %s: index) -> !stream.resource<*> {
-  %0 = stream.tensor.encode %r : tensor<?x?xf32, #l1>{%m, %k} in !stream.resource<*>{%p} -> tensor<?x?xf32, #l2>{%n, %s} in !stream.resource<*>{%q}
-  util.return %0 : !stream.resource<*>
-}
-// -----
-#l1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
-util.func public @pack(%r: !stream.resource<*>, %m: index, %p: index, %q: index) -> !stream.resource<*> {
-  %0 = stream.tensor.encode %r : tensor<?x5xi8>{%m} in !stream.resource<*>{%p} -> tensor<?x5xi8, #l1>{%m} in !stream.resource<*>{%q}
-  util.return %0 : !stream.resource<*>
-}
-// -----
-#l1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
 util.func public @unpack(%r: !stream.resource<*>, %p: index, %q: index) -> !stream.resource<*> {
   %0 = stream.tensor.encode %r : tensor<7x5xf16, #l1> in !stream.resource<*>{%p} -> tensor<7x5xf16> in !stream.resource<*>{%q}
   util.return %0 : !stream.resource<*>
