@@ -402,9 +402,12 @@ class ElementwiseOp(NamedStructuredOp):
 
     @classmethod
     def parse_leading(cls, parser: Parser, properties: dict[str, Attribute]) -> None:
-        parser.parse_keyword("kind")
-        parser.parse_punctuation("=")
-        properties["kind"] = parser.parse_attribute()
+        if parser.parse_optional_keyword("kind") is not None:
+            parser.parse_punctuation("=")
+            properties["kind"] = parser.parse_attribute()
+        else:
+            # Versions of MLIR after 22 print `<add>`.
+            properties["kind"] = ElementwiseKindAttr(ElementwiseKindAttr.parse_parameter(parser))
         if parser.parse_optional_keyword("indexing_maps"):
             properties["indexing_maps"] = parse_maps(parser)
 

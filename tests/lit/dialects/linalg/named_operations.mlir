@@ -84,7 +84,7 @@ func.func @elementwise(%x: tensor<4x6xf32>, %t: tensor<6x4xf32>, %v: tensor<6xf3
   %5 = linalg.select ins(%b, %x, %x : tensor<4x6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
   %6 = linalg.elementwise kind=#linalg.elementwise_kind<tanh> ins(%x : tensor<4x6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
   %7 = linalg.elementwise kind=#linalg.elementwise_kind<mul> indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>] ins(%t, %v : tensor<6x4xf32>, tensor<6xf32>) outs(%x : tensor<4x6xf32>) -> tensor<4x6xf32>
-  %8 = linalg.elementwise kind=#linalg.elementwise_kind<max_signed> ins(%i, %i : tensor<4x6xi32>, tensor<4x6xi32>) outs(%i : tensor<4x6xi32>) -> tensor<4x6xi32>
+  %8 = linalg.elementwise <max_signed> ins(%i, %i : tensor<4x6xi32>, tensor<4x6xi32>) outs(%i : tensor<4x6xi32>) -> tensor<4x6xi32>
   return
 }
 
