@@ -33,8 +33,8 @@ COMPLEX = ("FFT", "IFFT")
 RADICES = (4, 2, 3, 5)
 """The factors of lengths that have a kernel."""
 
-LONGEST = 1 << 13
-"""The longest row that a kernel transforms: its parts stay in the second-level cache."""
+MAX_LENGTH = 1 << 13
+"""The maximum length of rows that a kernel transforms: its parts stay in the second-level cache."""
 
 SCOPES = (31, 30, 29, 28)
 """The alias scopes of the parts of numbers between passes: the last ones, as for other scratch."""
@@ -71,7 +71,7 @@ def has_fourier_kernel(op: Operation) -> bool:
         and source[:-1] == result[:-1]
         and (source[-1], result[-1]) == rows
         and (_kind(op) in COMPLEX or whole % 2 == 0)
-        and 1 < length <= LONGEST
+        and 1 < length <= MAX_LENGTH
         and prod(_radices(length)) == length
     )
 

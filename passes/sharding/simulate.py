@@ -37,7 +37,7 @@ from ...sharding.simulation import (
 from .annotations.access import grid_name
 from .cost_report import Cost, CostCounter, collective_axes, time_text, trip_count
 
-LONGEST = 5
+MAX_LISTED = 5
 """Number of steps that a report names."""
 
 
@@ -87,7 +87,7 @@ class Simulation:
                 f"  simulated device   has {self.machine.device.memory:.0f} bytes: it does not fit"
             )
         longest = sorted(range(len(self.steps)), key=lambda i: (-self.steps[i].serial, i))
-        for index in longest[:LONGEST]:
+        for index in longest[:MAX_LISTED]:
             step = self.steps[index]
             if step.serial:
                 lines.append(f"  simulated step     {step.name}: {time_text(step.serial)}")

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 CANDIDATES = 24
 """Maximum number of periods that are tried."""
-SHORTEST = 2
+MIN_LENGTH = 2
 """Minimum number of operations in a layer."""
 
 
@@ -79,7 +79,7 @@ def _periods(looks: Sequence[Hashable], start: int, end: int) -> list[int]:
     gaps: Counter[int] = Counter()
     for index in range(start, end):
         before = last.get(looks[index])
-        if before is not None and index - before >= SHORTEST:
+        if before is not None and index - before >= MIN_LENGTH:
             gaps[index - before] += index - before
         last[looks[index]] = index
     return [gap for gap, _ in sorted(gaps.items(), key=lambda each: (-each[1], each[0]))][
