@@ -103,10 +103,14 @@ class ReductionLoops:
         row = last.pop()
         if last or not isinstance(row, AffineDimExpr) or row.position in self.reductions:
             return None
-        maps = self.view.input_maps
-        most = max((len(each.used_dims()) for each in maps), default=0)
         # Small operands, such as a number for each row, stay in the cache in any order.
-        ends = [self._last_index(each) for each in maps if len(each.used_dims()) == most]
+        ranks = [
+            sum(1 for loop in each.used_dims() if self.sizes[loop] != 1)
+            for each in self.view.input_maps
+        ]
+        most = max(ranks, default=0)
+        inputs = zip(self.view.input_maps, ranks, strict=True)
+        ends = [self._last_index(each) for each, rank in inputs if rank == most]
         along_row = 1 + sum(1 for each in ends if _moves_by_one(each, row.position))
         along_reduction = max(
             sum(1 for each in ends if _moves_by_one(each, loop)) for loop in self.reductions

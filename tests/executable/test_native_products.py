@@ -14,6 +14,7 @@ from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import contractions, panel_products
 from mesh_opt.codegen.kernels.contractions import DEPTH_BLOCK
+from mesh_opt.codegen.kernels.reduction_loops import ReductionLoops
 from mesh_opt.codegen.microkernels import vectors
 from mesh_opt.codegen.microkernels.products import tile_of_product
 from mesh_opt.codegen.microkernels.vectors import cpu_has, vector_bits
@@ -276,3 +277,27 @@ def _narrow_numbers(rng: np.random.Generator, element: str, shape: tuple[int, ..
     numbers = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
     numbers.reshape(-1)[: numbers.size // 2] = limits.min
     return numbers
+
+
+def test_a_row_with_a_batch_reads_the_matrix_along_its_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Loops of size 1 do not make the row the largest operand, whose order would count."""
+
+    def fail(loops: ReductionLoops) -> None:
+        raise AssertionError("the matrix is read down its columns")
+
+    monkeypatch.setattr(ReductionLoops, "_write_in_variables", fail)
+    a, b, c = "tensor<1x1x37xf32>", "tensor<37x70xf32>", "tensor<1x1x70xf32>"
+    body = f"""  %0 = linalg.generic {{
+    indexing_maps = [affine_map<(b, t, n, k) -> (b, t, k)>, affine_map<(b, t, n, k) -> (k, n)>,
+                     affine_map<(b, t, n, k) -> (b, t, n)>],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+  }} ins(%a0, %a1 : {a}, {b}) outs(%a2 : {c}) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %z, %p : f32
+    linalg.yield %s : f32
+  }} -> {c}
+  return %0 : {c}"""
+    check(function([a, b, c], c, body))
