@@ -116,7 +116,7 @@ class AstBuilder(FoldingIndices[str]):
         )
 
     @contextmanager
-    def loop_unless_one(self, size: int) -> Generator[Term]:
+    def loop_unless_one(self, size: Term) -> Generator[Term]:
         """Write a loop over `range(size)`, or no loop for size 1; yield its index."""
         if size == 1:
             yield 0

@@ -9,7 +9,7 @@ by element. If the last dimension stays, runs of elements are copied, in blocks 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -123,7 +123,7 @@ class _Move:
     def _copy(self, indices: Indices) -> None:
         code = self.code
         to, taken = self._places(indices)
-        with code.loop(0, self.run) if self.run != 1 else nullcontext(0) as index:
+        with code.loop_unless_one(self.run) as index:
             element = self._writer.load(self._source, code.add(taken, index))
             self._writer.store(self._result, code.add(to, index), element)
 

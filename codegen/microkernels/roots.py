@@ -35,16 +35,12 @@ def emit_roots(element: Element, length: int, radix: int) -> Any:
 
 
 def _roots(length: int, radix: int) -> list[float]:
-    steps = [[p * k for p in range(length // radix)] for k in range(1, radix)]
-    return [part for row in steps for part in (*_cosines(row, length), *_sines(row, length))]
-
-
-def _cosines(steps: Sequence[int], length: int) -> list[float]:
-    return [_turn(step, length)[0] for step in steps]
-
-
-def _sines(steps: Sequence[int], length: int) -> list[float]:
-    return [-_turn(step, length)[1] for step in steps]
+    found: list[float] = []
+    for k in range(1, radix):
+        turns = [_turn(p * k, length) for p in range(length // radix)]
+        found += [x for x, _ in turns]
+        found += [-y for _, y in turns]
+    return found
 
 
 def _turn(step: int, length: int) -> tuple[float, float]:
