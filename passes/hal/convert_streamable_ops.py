@@ -19,14 +19,7 @@ from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FunctionType,
-    IndexType,
-    IntegerAttr,
-    ModuleOp,
-    SymbolRefAttr,
-)
+from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -37,7 +30,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from ...ir.symbols import root_symbol, symbols_in
-from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
+from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, tied_operands, ties_of
 from ..sizes.dimension_sizes import DimensionSizes
 
 STREAMABLE = "iree.abi.streamable"
@@ -134,7 +127,7 @@ def _result_sizes(
         made = CallOp.build(
             operands=[list(call.arguments)],
             result_types=[list(results)],
-            properties={"callee": named, "tied_operands": _untied(len(results))},
+            properties={"callee": named, "tied_operands": tied_operands([UNTIED] * len(results))},
         )
         return builder.insert(made).results
     ties = ties_of(call, len(call.results_))
@@ -146,10 +139,6 @@ def _result_sizes(
         else:
             found += sizes.dynamic_sizes(call.arguments[ties[index]])
     return found
-
-
-def _untied(count: int) -> Attribute:
-    return ArrayAttr([IntegerAttr(UNTIED, IndexType())] * count)
 
 
 def _convert_function(function: Operation) -> None:
