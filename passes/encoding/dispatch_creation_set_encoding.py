@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.host_programs import host_operations
-from .analysis.contraction_encoder import encoder_of, marked_operations
+from .analysis.contraction_encoder import encoder_of
 from .analysis.contraction_matching import tiled_contraction
 from .analysis.padded_operands import pad_operands
 
@@ -33,8 +33,7 @@ class DispatchCreationSetEncodingPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         encoder = encoder_of(op)
         if self.encoding_option == "default":
-            for operation in marked_operations(op):
-                encoder.encode_marked(operation)
+            encoder.encode_marked(op)
             return
         for operation in tuple(host_operations(op)):
             if (contraction := tiled_contraction(operation)) is not None:

@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 
 from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, LOOPS, host_operations
 from ...ir.locations import block_with, made_by
-from .analysis.contraction_encoder import encoder_of, marked_operations
+from .analysis.contraction_encoder import encoder_of
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .analysis.dispatch_regions import is_compilation_chosen
 
@@ -53,9 +53,7 @@ class SetEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         encoder = encoder_of(op)
-        if marked := marked_operations(op):
-            for operation in marked:
-                encoder.encode_marked(operation)
+        if encoder.encode_marked(op):
             return
         for operation in tuple(host_operations(op)):
             contraction = tiled_contraction(operation)

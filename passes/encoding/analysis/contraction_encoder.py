@@ -38,11 +38,6 @@ def encoder_of(module: ModuleOp) -> ContractionEncoder:
     return encoder
 
 
-def marked_operations(module: ModuleOp) -> tuple[Operation, ...]:
-    """Return the operations that are marked by `iree.opt.data_tiling`."""
-    return tuple(o for o in host_operations(module) if HINT in o.attributes)
-
-
 class ContractionEncoder:
     """Encodes the contractions of a module one by one."""
 
@@ -80,11 +75,17 @@ class ContractionEncoder:
         builder.insert(unset)
         Rewriter.replace_op(operation, [], [unset.result])
 
-    def encode_marked(self, operation: Operation) -> None:
-        """Encode an operation that is marked.
+    def encode_marked(self, module: ModuleOp) -> bool:
+        """Encode the operations marked by `iree.opt.data_tiling`; return whether there are any.
 
-        Raises OperationError if it is neither a contraction nor a convolution.
+        Raises OperationError for one that is neither a contraction nor a convolution.
         """
+        marked = [each for each in host_operations(module) if HINT in each.attributes]
+        for operation in marked:
+            self._encode_marked(operation)
+        return bool(marked)
+
+    def _encode_marked(self, operation: Operation) -> None:
         contraction = marked_operation(operation)
         if contraction is None and (split := self.split_factors(operation)) is not None:
             contraction = tiled_contraction(split)
