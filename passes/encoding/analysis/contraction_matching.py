@@ -115,11 +115,8 @@ def tiled_contraction(operation: Operation) -> TiledContraction | None:
     contraction = _sum_of_products(operation, "matmul")
     if contraction is None:
         return None
-    for map_ in contraction.view.maps:
-        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
-            return None
-        if len(set(map_.results)) != len(map_.results):
-            return None
+    if not all(map_.is_projected_permutation() for map_ in contraction.view.maps):
+        return None
     return contraction if _has_roles(contraction.encoding(LHS)) else None
 
 
@@ -140,13 +137,8 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
     The body must add up products of `arith.scaling_extf`. The inputs are the left factor, the right
     factor and the scales of each. The factors run along two reduction loops, the scales along one.
     """
-    view = structured_view(operation)
-    if view is None or len(view.inputs) != 4 or len(view.outputs) != 1 or not operation.results:
-        return None
-    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
-    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
-        return None
-    if not _scales_factors(view.body) or len(view.reduction_loops) != 2:
+    view = unencoded_view(operation, 4)
+    if view is None or not _scales_factors(view.body) or len(view.reduction_loops) != 2:
         return None
     for map_ in view.maps:
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
@@ -156,8 +148,27 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
     inner = left - left_scales
     if inner != right - right_scales or len(inner) != 1 or not inner <= set(view.reduction_loops):
         return None
-    types = [tensor.element_type for tensor in tensors if tensor is not None]
-    return TiledContraction(view, tuple(types), view.loop_sizes(), "scaled_matmul")
+    types = tuple(element_types(view))
+    return TiledContraction(view, types, view.loop_sizes(), "scaled_matmul")
+
+
+def unencoded_view(operation: Operation, inputs: int) -> StructuredView | None:
+    """Return the view of an operation of some inputs and one result, all tensors without encodings.
+
+    Return `None` for any other operation.
+    """
+    view = structured_view(operation)
+    if view is None or len(view.inputs) != inputs or len(view.outputs) != 1:
+        return None
+    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
+    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
+        return None
+    return view if operation.results else None
+
+
+def element_types(view: StructuredView) -> list[Attribute]:
+    """Return the element types of the inputs and of the output."""
+    return [cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs)]
 
 
 def _scales_factors(body: Block) -> bool:
@@ -173,19 +184,11 @@ def _scales_factors(body: Block) -> bool:
 
 def _sum_of_products(operation: Operation, kind: str) -> TiledContraction | None:
     """Match an operation that adds up products of elements of two tensors without encodings."""
-    view = structured_view(operation)
-    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1:
+    view = unencoded_view(operation, 2)
+    unsigned = None if view is None else unsigned_factors(view.body)
+    if view is None or unsigned is None:
         return None
-    if not operation.results:
-        return None
-    for value in (*view.inputs, *view.outputs):
-        tensor = ranked(value)
-        if tensor is None or tensor_encoding(tensor) is not None:
-            return None
-    unsigned = unsigned_factors(view.body)
-    if unsigned is None:
-        return None
-    types = [cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs)]
+    types = element_types(view)
     for index in range(2):
         factor = types[index]
         if unsigned[index] and isinstance(factor, IntegerType):

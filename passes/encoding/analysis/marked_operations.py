@@ -7,23 +7,19 @@ groups, and pooling. A target without tiles for one stores its tensors in row-ma
 
 from __future__ import annotations
 
-from typing import cast
+from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
-
-from ....dialects.iree_encoding.interfaces import Tensor, tensor_encoding
-from ....dialects.linalg.structured_view import StructuredView, structured_view
 from ....ir.locations import made_by
-from ....ir.tensor_types import ranked
 from ....tiling.contractions import LHS, Role, has_several
 from .contraction_matching import (
     PRODUCTS_OF_SUMS,
     TiledContraction,
     added_product,
+    element_types,
     scaled_contraction,
     tiled_contraction,
     tiled_convolution,
+    unencoded_view,
 )
 
 HINT = "iree.opt.data_tiling"
@@ -69,36 +65,19 @@ def any_convolution(operation: Operation) -> TiledContraction | None:
     """Return the convolution or pooling that an operation computes; `None` if it is neither."""
     if (convolution := tiled_convolution(operation)) is not None:
         return convolution
-    view = _view_of_two_factors(operation)
+    view = unencoded_view(operation, 2)
     if view is None or not operation.name.startswith(WINDOWED):
         return None
-    return TiledContraction(view, _element_types(view), view.loop_sizes(), "conv")
+    return TiledContraction(view, tuple(element_types(view)), view.loop_sizes(), "conv")
 
 
 def _any_contraction(operation: Operation) -> TiledContraction | None:
-    view = _view_of_two_factors(operation)
+    view = unencoded_view(operation, 2)
     if view is None or not view.reduction_loops or not _adds_products(view.body):
         return None
-    for map_ in view.maps:
-        if not all(isinstance(result, AffineDimExpr) for result in map_.results):
-            return None
-        if len(set(map_.results)) != len(map_.results):
-            return None
-    return TiledContraction(view, _element_types(view), view.loop_sizes())
-
-
-def _view_of_two_factors(operation: Operation) -> StructuredView | None:
-    view = structured_view(operation)
-    if view is None or len(view.inputs) != 2 or len(view.outputs) != 1 or not operation.results:
+    if not all(map_.is_projected_permutation() for map_ in view.maps):
         return None
-    tensors = [ranked(value) for value in (*view.inputs, *view.outputs)]
-    if any(tensor is None or tensor_encoding(tensor) is not None for tensor in tensors):
-        return None
-    return view
-
-
-def _element_types(view: StructuredView) -> tuple[Attribute, ...]:
-    return tuple(cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs))
+    return TiledContraction(view, tuple(element_types(view)), view.loop_sizes())
 
 
 def _adds_products(body: Block) -> bool:
