@@ -11,9 +11,9 @@ becomes
       flow.return %y
     }
 
-Reshapes between the two move along. A tensor that has other readers is encoded
-outside, unless `enable-aggressive-fusion` lets its region return both forms. An encoding
-whose sizes are not available in front of the region stays where it is.
+Reshapes between the two move along. A tensor that has other readers is encoded outside, unless
+`enable-aggressive-fusion` lets its region return both forms. An encoding whose sizes are not
+available in front of the region stays where it is.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from xdsl.rewriter import Rewriter
 from ...dialects.flow.dispatches import DispatchRegionOp
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, erase_if_unused, made_by
+from ...ir.locations import erase_if_unused, made_by
 from .analysis.dispatch_regions import (
     ATTENTION,
     RESHAPES,
     dispatch_region_of,
     is_before,
     region_with_result,
+    reshape_inside,
     reshaped_dims,
 )
 from .propagation.encoded_operations import SET, UNSET
@@ -113,11 +114,7 @@ def _encode_inside(
     becomes an additional result.
     """
     region = cast(DispatchRegionOp, value.op)
-    returned = cast(Operation, region.body.block.last_op)
-    inside = builder_before(returned)
-    stored = returned.operands[value.index]
-    for reshape in reshapes:
-        stored = inside.insert(reshape.clone({reshape.operands[0]: stored})).results[0]
+    inside, stored = reshape_inside(value, reshapes)
     encode = operation.clone({operation.source: stored})
     encoded = inside.insert(encode).results[0]
     count = len(region.results)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import cast
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
@@ -62,7 +63,8 @@ def reshaped_dims(value: OpResult, reshapes: Sequence[Operation]) -> tuple[SSAVa
 
     They are computed in front of the region. Return `None` if they are not known there.
     """
-    sizes = mixed_list(cast(Tensor, value.type).get_shape(), result_dims_of(value))
+    shape = cast(Tensor, value.type).get_shape()
+    sizes: Sequence[IndexOrInt] = mixed_list(shape, result_dims_of(value))
     if not all(
         is_before(size, value.op)
         for reshape in reshapes
@@ -77,14 +79,26 @@ def reshaped_dims(value: OpResult, reshapes: Sequence[Operation]) -> tuple[SSAVa
             sizes = mixed_list(shape, reshape.operands[1:])
             continue
         groups = integer_lists(reshape, "reassociation")
-        joined: list[IndexOrInt] = [
+        sizes = [
             reduce(indices.multiply, (sizes[index] for index in group), 1)
             if size == DYNAMIC_INDEX
             else size
             for group, size in zip(groups, shape, strict=True)
         ]
-        sizes = joined
     return tuple(size for size in sizes if isinstance(size, SSAValue))
+
+
+def reshape_inside(value: OpResult, reshapes: Sequence[Operation]) -> tuple[Builder, SSAValue]:
+    """Repeat reshapes of a region's result at the end of the region; return a builder after them.
+
+    Also return the reshaped tensor.
+    """
+    returned = cast(Operation, value.op.regions[0].block.last_op)
+    inside = builder_before(returned)
+    inner = returned.operands[value.index]
+    for reshape in reshapes:
+        inner = inside.insert(reshape.clone({reshape.operands[0]: inner})).results[0]
+    return inside, inner
 
 
 def region_with_result(

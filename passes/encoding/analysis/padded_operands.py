@@ -23,6 +23,7 @@ from .dispatch_regions import (
     RESHAPES,
     dispatch_region_of,
     region_with_result,
+    reshape_inside,
     reshaped_dims,
 )
 
@@ -69,11 +70,7 @@ def _pad(value: SSAValue, reader: Operation) -> None:
     tensor = cast(Tensor, read.type)
     free = [0] * (tensor.get_num_dims() - 1) + [DYNAMIC_INDEX]
     encoding = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in free)])
-    returned = cast(Operation, source.op.regions[0].block.last_op)
-    inside = builder_before(returned)
-    stored = returned.operands[source.index]
-    for reshape in reshapes:
-        stored = inside.insert(reshape.clone({reshape.operands[0]: stored})).results[0]
+    inside, stored = reshape_inside(source, reshapes)
     padded = with_encoding(tensor, encoding)
     encode = SetEncodingOp.build(operands=[stored, ()], result_types=[padded])
     region = cast(DispatchRegionOp, source.op)
