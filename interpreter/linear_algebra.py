@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.stablehlo.attributes import fft_kind
 from ..dialects.stablehlo.lapack_calls import CallOptions, lapack_name
 from ..ir.attribute_access import attribute, flag, integers
 from ..ir.diagnostics import OperationError
@@ -72,8 +73,7 @@ def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: A
 
 @impl("stablehlo.fft")
 def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    found = attribute(op, "fft_type")
-    kind = getattr(found, "data", "")
+    kind = fft_kind(op)
     length = integers(op, "fft_length")
     axes = list(range(-len(length), 0))
     # SciPy's transforms of f32 are five times as fast as NumPy's.
@@ -85,7 +85,7 @@ def _fft(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         "IRFFT": fft.irfftn,
     }
     if kind not in functions:
-        raise OperationError(op, f"is a transform of unknown kind: {found}")
+        raise OperationError(op, f"is a transform of unknown kind: {attribute(op, 'fft_type')}")
     array: Any = np.asarray(operands[0])
     if array.size == 0:
         return (_zeros(op.results[0], array.shape[: array.ndim - len(length)]),)

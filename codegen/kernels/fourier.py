@@ -19,7 +19,8 @@ from math import cos, pi, prod, sin
 
 from xdsl.ir import Operation
 
-from ...ir.attribute_access import attribute, integers
+from ...dialects.stablehlo.attributes import fft_kind
+from ...ir.attribute_access import integers
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
 from .static_values import shape_of
@@ -63,14 +64,14 @@ def has_fourier_kernel(op: Operation) -> bool:
         "IFFT": (whole, whole),
         "RFFT": (whole, half),
         "IRFFT": (half, whole),
-    }.get(_kind(op))
+    }.get(fft_kind(op))
     return (
         rows is not None
         and len(source) > 0
         and min(*source, *result) >= 0
         and source[:-1] == result[:-1]
         and (source[-1], result[-1]) == rows
-        and (_kind(op) in COMPLEX or whole % 2 == 0)
+        and (fft_kind(op) in COMPLEX or whole % 2 == 0)
         and 1 < length <= MAX_LENGTH
         and prod(_radices(length)) == length
     )
@@ -79,11 +80,7 @@ def has_fourier_kernel(op: Operation) -> bool:
 def _complex_length(op: Operation) -> int:
     """Return the length of the transform of complex numbers; of pairs if a side is real."""
     (whole,) = integers(op, "fft_length")
-    return whole if _kind(op) in COMPLEX else whole // 2
-
-
-def _kind(op: Operation) -> str:
-    return getattr(attribute(op, "fft_type"), "data", "")
+    return whole if fft_kind(op) in COMPLEX else whole // 2
 
 
 def _radices(length: int) -> list[int]:
@@ -128,7 +125,7 @@ class _Transform:
     def __init__(self, writer: KernelWriter, op: Operation) -> None:
         self._writer, self._code = writer, writer.code
         self._source, self._result = op.operands[0], op.results[0]
-        self._kind, self._length = _kind(op), _complex_length(op)
+        self._kind, self._length = fft_kind(op), _complex_length(op)
         self._radices = _radices(self._length)
         self._is_inverse = self._kind in ("IFFT", "IRFFT")
         is_from_real = self._kind == "RFFT"

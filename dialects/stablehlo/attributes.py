@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute, Data, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.attribute_access import attribute
 from ...ir.syntax.keyword_attributes import KeywordAttribute, OpaqueKeywordAttribute
 from ...ir.syntax.structs import parse_struct, print_struct
 
@@ -48,6 +49,11 @@ CustomCallApiVersionAttr = word_attribute(
     *("API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING_UNIFIED"),
     *("API_VERSION_STATUS_RETURNING", "API_VERSION_TYPED_FFI"),
 )
+
+
+def fft_kind(operation: Operation) -> str:
+    """Return the word of an operation's `fft_type`; an empty string if it has none."""
+    return getattr(attribute(operation, "fft_type"), "data", "")
 
 
 @irdl_attr_definition

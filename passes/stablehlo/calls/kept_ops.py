@@ -10,8 +10,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.stablehlo.attributes import FftTypeAttr
-from ....ir.attribute_access import attribute, element_type, integers
+from ....dialects.stablehlo.attributes import FftTypeAttr, fft_kind
+from ....ir.attribute_access import element_type, integers
 from ....ir.locations import rebuilt
 from ..data_movement.shapes import transpose
 from ..lowering.element_types import converted
@@ -36,7 +36,7 @@ def _kept(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 @tensor_rule("stablehlo.fft")
 def _transforms(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Transform along the last dimension, and along the others between two transposes."""
-    kind, lengths = getattr(attribute(op, "fft_type"), "data", ""), integers(op, "fft_length")
+    kind, lengths = fft_kind(op), integers(op, "fft_length")
     sizes = *shape(operands[0]), *shape(op.results[0])
     rank = len(shape(operands[0]))
     is_plain = kind in FftTypeAttr.WORDS and min(sizes, default=0) > 0
