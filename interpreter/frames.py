@@ -218,13 +218,22 @@ class Frame:
 def run_implementation(
     op: Operation, execute: Implementation, operands: Sequence[Value], frame: Frame
 ) -> Results:
-    """Return the results of an operation. Raises OperationError for values it is not defined on."""
+    """Return the results of an operation.
+
+    Raises OperationError for values that it is not defined on. Any other exception is a bug of the
+    implementation; it passes through with a note that names the operation.
+    """
     try:
         return execute(op, operands, frame)
-    except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+    except (ArithmeticError, IndexError, ValueError) as error:
         raise OperationError(op, f"cannot be executed on these values: {error}") from error
     except MemoryError as error:
         raise OperationError(op, f"is out of memory: {error}") from error
+    except OperationError:
+        raise
+    except Exception as bug:
+        bug.add_note(f"while running {op.name}")
+        raise
 
 
 def check_equal_shapes(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:

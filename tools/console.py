@@ -88,7 +88,8 @@ def fault_text(tool: str, fault: Exception) -> str:
     function = foreign_origin(fault)
     if function is not None:
         return f"{tool}: in {function}: {exception_text(fault)}; --debug shows where\n"
+    shown = "; ".join((exception_text(fault), *getattr(fault, "__notes__", ())))
     return (
         f"{tool}: internal error: this is a bug in {tool}, not in the program "
-        f"({type(fault).__name__}: {fault}); --debug shows where\n"
+        f"({shown}); --debug shows where\n"
     )

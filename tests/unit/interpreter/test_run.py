@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from mesh_opt.api import InputError
 from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.interpreter.frames import run_implementation
+from mesh_opt.interpreter.registry import find_entry
 from mesh_opt.interpreter.run import public_functions, run, run_partitioned
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.runtime.abi.compare import compare, first_difference
 from mesh_opt.runtime.abi.values import undefined
 from mesh_opt.sharding.grid import Grid
+from mesh_opt.tools.console import fault_text
 from parsing import parse_program
 from xdsl.dialects.builtin import f32
 
@@ -29,6 +32,19 @@ def test_models_agree_with_jax(name: str) -> None:
     assert len(results) == len(arrays.files) - count
     for index, result in enumerate(results):
         np.testing.assert_allclose(result, arrays[f"out{index}"], rtol=1e-5, atol=2e-6)
+
+
+def test_a_bug_of_an_implementation_names_its_operation() -> None:
+    module = parse_program(
+        "func.func @f(%x: f32) -> f32 { %y = math.exp %x : f32 return %y : f32 }"
+    )
+    exp = next(op for op in module.walk() if op.name == "math.exp")
+    entry, frame = find_entry(exp.name), cast(Any, None)
+    assert entry is not None and entry.execute is not None
+    with pytest.raises(TypeError) as raised:
+        run_implementation(exp, entry.execute, [cast(Any, None)], frame)
+    message = fault_text("mesh-run", raised.value)
+    assert "this is a bug in mesh-run" in message and "while running math.exp" in message
 
 
 _PARTITIONED = """
