@@ -19,8 +19,8 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.mesh_opt import main
 
-INPUTS = cases(100, 200_000)
-PIPELINES = cases(25, 50_000)
+INPUTS = cases(60, 200_000)
+PIPELINES = cases(15, 50_000)
 BATCH = 200
 
 _TOKEN = re.compile(
