@@ -106,10 +106,20 @@ def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     lower = flag(op, "lower")
 
     def compute(matrix: Any) -> Sequence[Any]:
-        factor, failed = _lapack("potrf", matrix)(matrix, lower=lower, clean=True)
+        factor, failed = _cholesky_factor(matrix, lower, clean=True)
         return [np.full_like(factor, np.nan) if failed else factor]
 
     return _typed(op, _batched(op, [_wide(np.asarray(operands[0]))], [2], compute))
+
+
+def _cholesky_factor(matrix: Any, lower: bool, *, clean: bool) -> Any:
+    """Factor a matrix; return the factor, and whether that failed as a number other than 0.
+
+    LAPACK's matrices are stored by columns. So it is given the transpose, which is a view: from
+    u^H u = a^T follows a = u^T (u^T)^H, and u^T is lower.
+    """
+    factor, failed = _lapack("potrf", matrix)(matrix.T, lower=not lower, clean=clean)
+    return factor.T, failed
 
 
 @impl("stablehlo.triangular_solve")
@@ -126,12 +136,24 @@ def _triangular_solve(op: Operation, operands: Sequence[Value], frame: Frame) ->
 
 
 def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: int, unit: bool) -> Any:
-    """Return x with op(a) x = b, or x op(a) = b if not `left`."""
+    """Return x with op(a) x = b, or x op(a) = b if not `left`.
+
+    Both sides are transposed, as BLAS's matrices are stored by columns: x^T op(a^T) = b^T.
+    """
     if not b.size:
         return b
     return _lapack_blas("trsm", a, b)(
-        1.0, a, b, side=int(not left), lower=int(lower), trans_a=transposed, diag=int(unit)
-    )
+        1.0, a.T, b.T, side=int(left), lower=int(not lower), trans_a=transposed, diag=int(unit)
+    ).T
+
+
+def _workspace(size: int) -> int:
+    """Return the elements of workspace for a matrix of `size` columns.
+
+    With SciPy's defaults, of 3 columns, LAPACK does not work on blocks. The blocks of LAPACK's
+    `ilaenv` have at most 64 columns.
+    """
+    return 64 * (size + 2)
 
 
 def _lapack(name: str, *arrays: Any) -> Any:
@@ -150,6 +172,12 @@ def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
     linalg: Any = import_module("scipy.linalg")
     (function,) = getattr(linalg, table)((name,), arrays)
     return function
+
+
+def _blocked(name: str, matrix: Any, *more: Any, **options: Any) -> Any:
+    """Call a LAPACK function with the workspace of its algorithm on blocks."""
+    work = _workspace(matrix.shape[1])
+    return _lapack(name, matrix)(matrix, *more, lwork=work, **options)
 
 
 # Custom calls ------------------------------------------------------------------------------------
@@ -197,7 +225,7 @@ def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 def _potrf(matrices: Matrices, options: Options) -> Sequence[Any]:
     lower = options.letter("uplo", "L") == "L"
     (matrix,) = matrices
-    return _lapack("potrf", matrix)(matrix, lower=lower, clean=False)
+    return _cholesky_factor(matrix, lower, clean=False)
 
 
 @call("getrf")
@@ -208,13 +236,13 @@ def _getrf(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 @call("geqrf")
 def _geqrf(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, tau, _, _ = _lapack("geqrf", matrices[0])(matrices[0])
+    factors, tau, _, _ = _blocked("geqrf", matrices[0])
     return factors, tau
 
 
 @call("geqp3")
 def _geqp3(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, pivots, tau, _, _ = _lapack("geqp3", matrices[0])(matrices[0])
+    factors, pivots, tau, _, _ = _blocked("geqp3", matrices[0])
     return factors, pivots, tau
 
 
@@ -226,7 +254,7 @@ def _is_complex(array: Any) -> bool:
 def _orgqr(matrices: Matrices, options: Options) -> Sequence[Any]:
     matrix, tau = matrices
     name = "ungqr" if _is_complex(matrix) else "orgqr"
-    return (_lapack(name, matrix)(matrix, tau)[0],)
+    return (_blocked(name, matrix, tau)[0],)
 
 
 @call("ormqr")
@@ -238,7 +266,7 @@ def _ormqr(matrices: Matrices, options: Options) -> Sequence[Any]:
     if options.truth("transpose"):
         transposed = "C" if _is_complex(matrix) else "T"
     function = _lapack(name, matrix)
-    work = max(1, 64 * max(other.shape))
+    work = _workspace(max(other.shape))
     reflectors = matrix[:, : len(tau)]  # a wide matrix has columns without one
     return (function(side, transposed, reflectors, tau, other, work)[0],)
 
@@ -326,7 +354,7 @@ def _gtsv(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 @call("gehrd")
 def _gehrd(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, tau, failed = _lapack("gehrd", matrices[0])(matrices[0])
+    factors, tau, failed = _blocked("gehrd", matrices[0])
     return factors, tau, failed
 
 
@@ -335,7 +363,7 @@ def _sytrd(matrices: Matrices, options: Options) -> Sequence[Any]:
     (matrix,) = matrices
     name = "hetrd" if _is_complex(matrix) else "sytrd"
     lower = options.letter("uplo", "L") == "L"
-    return _lapack(name, matrix)(matrix, lower=int(lower))
+    return _blocked(name, matrix, lower=int(lower))
 
 
 def _none(*_: Any) -> bool:
