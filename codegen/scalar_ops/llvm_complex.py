@@ -6,6 +6,7 @@ NumPy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,8 +16,9 @@ from llvmlite import ir
 from ...runtime.abi.elements import Element
 from . import llvm_powers as powers
 from . import llvm_trigonometry as trigonometry
-from .llvm_doubles import DOUBLE
+from .llvm_doubles import DOUBLE, number
 from .llvm_floats import libm
+from .llvm_functions import one_plus
 from .llvm_values import Builder, Emit, Value, intrinsic, library_function
 
 _I32 = ir.IntType(32)
@@ -250,9 +252,71 @@ def exponential(builder: Builder, values: Sequence[Value], *_: Element) -> Value
     return create(builder, [one, other])
 
 
+def _wide_parts(builder: Builder, value: Value) -> tuple[tuple[Value, Value], Value]:
+    """Return the parts in doubles, and whether one of them is infinite."""
+    x, y = (builder.fpext(each, DOUBLE) for each in _parts(builder, value))
+    infinite = [
+        builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", each), number(float("inf")))
+        for each in (x, y)
+    ]
+    return (x, y), builder.or_(*infinite)
+
+
+def _narrow(builder: Builder, kind: Any, parts: Sequence[Value]) -> Value:
+    """Return a number of doubles, rounded once."""
+    return create(builder, [builder.fptrunc(each, kind) for each in parts])
+
+
+def logarithm(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """Emit `log(z) = log(|z|^2) / 2 + atan2(y, x) i`, for floats in doubles.
+
+    Near 1, `|z|^2 - 1` is the exact difference of the larger square and 1, plus the other square.
+    """
+    kind = values[0].type.element
+    if kind == DOUBLE:
+        return library("log")(builder, values)
+    (x, y), is_infinite = _wide_parts(builder, values[0])
+    squares = [builder.fmul(each, each) for each in (x, y)]
+    is_flat = builder.fcmp_ordered(">", *squares)
+    large, small = builder.select(is_flat, *squares), builder.select(is_flat, *reversed(squares))
+    total = builder.fadd(large, small)
+    less = builder.fadd(builder.fsub(large, number(1.0)), small)
+    near, lost = one_plus(builder, less)
+    is_near = builder.fcmp_ordered("<", intrinsic(builder, "llvm.fabs", less), number(0.5))
+    total = builder.select(is_near, near, total)
+    size = builder.fmul(powers.log2(builder, total), number(math.log(2)))
+    size = builder.fadd(size, builder.select(is_near, lost, number(0.0)))
+    size = builder.select(is_infinite, number(float("inf")), builder.fmul(size, number(0.5)))
+    return _narrow(builder, kind, [size, trigonometry.atan2(builder, y, x)])
+
+
+def square_root(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
+    """Emit the square root in the right half plane, for floats in doubles.
+
+    The larger part is `t = sqrt((|z| + |x|) / 2)`, the other one `|y| / 2t`.
+    """
+    kind = values[0].type.element
+    if kind == DOUBLE:
+        return library("sqrt")(builder, values)
+    (x, y), is_infinite = _wide_parts(builder, values[0])
+    width, height = (intrinsic(builder, "llvm.fabs", each) for each in (x, y))
+    size = builder.fadd(builder.fmul(x, x), builder.fmul(y, y))
+    size = builder.select(is_infinite, number(float("inf")), size)
+    size = builder.fadd(intrinsic(builder, "llvm.sqrt", size), width)
+    large = intrinsic(builder, "llvm.sqrt", builder.fmul(size, number(0.5)))
+    small = builder.fdiv(height, builder.fadd(large, large))
+    is_zero = builder.fcmp_ordered("==", large, number(0.0))
+    small = builder.select(is_zero, height, small)
+    is_endless = builder.fcmp_ordered("==", height, number(float("inf")))
+    large, small = (builder.select(is_endless, height, each) for each in (large, small))
+    is_left = builder.fcmp_ordered("<", x, number(0.0))
+    own, other = builder.select(is_left, small, large), builder.select(is_left, large, small)
+    return _narrow(builder, kind, [own, intrinsic(builder, "llvm.copysign", other, y)])
+
+
 def inverse_root(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
     """Emit the reciprocal of the square root."""
-    root = library("sqrt")(builder, values)
+    root = square_root(builder, values)
     return divide(builder, [_number(root, 1.0, 0.0), root])
 
 
@@ -297,6 +361,8 @@ FUNCTIONS: dict[str, Emit] = {
     "expm1c": exponential_minus_one,
     "log1pc": logarithm_plus_one,
     "expc": exponential,
-    **{f"{name}c": library(name) for name in ("log", "sqrt", "sin", "cos", "tan", "tanh")},
+    "logc": logarithm,
+    "sqrtc": square_root,
+    **{f"{name}c": library(name) for name in ("sin", "cos", "tan", "tanh")},
 }
 """Functions from complex numbers to a complex number."""

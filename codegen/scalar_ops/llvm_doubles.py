@@ -1,8 +1,8 @@
-"""Parts of elementary functions of `f32` that are computed in `f64`.
+"""Parts of elementary functions that are computed in `f64`.
 
-Their relative error is about 2^-33. Results are rounded to `f32` once, so that the error of a
-function is at most 0.51 units in the last place, also for denormal numbers. There are no branches
-and calls, so that loops over these functions are vectorised.
+For functions of `f32` their relative error is about 2^-33. Results are rounded to `f32` once, so
+that the error of a function is at most 0.51 units in the last place, also for denormal numbers.
+There are no branches and calls, so that loops over these functions are vectorised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ BITS = ir.IntType(64)
 _ROUNDER = 6755399441055744.0
 """1.5 * 2^52: adding it to a number below 2^51 rounds to an integer in the low bits of the sum."""
 
-_ROUNDER_BITS = 0x4338000000000000
+ROUNDER_BITS = 0x4338000000000000
+"""The bits of that number."""
 
 
 def number(value: float) -> Value:
@@ -50,7 +51,7 @@ def nearest(builder: Builder, value: Value) -> tuple[Value, Value]:
 
 def of_integer(builder: Builder, value: Value) -> Value:
     """Convert a small integer to a number. Few CPUs convert vectors of 64-bit integers."""
-    biased = builder.add(value, constant(BITS, _ROUNDER_BITS))
+    biased = builder.add(value, constant(BITS, ROUNDER_BITS))
     return builder.fsub(builder.bitcast(biased, DOUBLE), number(_ROUNDER))
 
 

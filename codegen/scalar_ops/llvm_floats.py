@@ -89,12 +89,6 @@ def reciprocal_root(builder: Builder, value: Value) -> Value:
     return builder.fdiv(ir.Constant(value.type, 1.0), intrinsic(builder, "llvm.sqrt", value))
 
 
-def sigmoid(builder: Builder, value: Value) -> Value:
-    """Emit `1 / (1 + exp(-x))`."""
-    one = ir.Constant(value.type, 1.0)
-    return builder.fdiv(one, builder.fadd(one, libm(builder, "exp", [builder.fneg(value)])))
-
-
 def clamp(builder: Builder, value: Value, low: Value, high: Value) -> Value:
     """Emit the value, limited to `low` and `high`; NaN if any of the three is NaN."""
     return intrinsic(builder, "llvm.minimum", intrinsic(builder, "llvm.maximum", value, low), high)

@@ -1,12 +1,12 @@
 """Elementary functions in `f32` without branches, so that loops over them are vectorised.
 
 Calls of the C library are not vectorised, and are ten to a hundred times slower. The functions of
-this file compute in `f32`; those of `llvm_trigonometry` and `llvm_powers` compute in `f64`, with an
-error of half a unit in the last place. `log`, and `tanh` near 0, use the coefficients of
-S. Moshier's Cephes library (`logf`, `tanhf`). The others are minimax polynomials whose coefficients
-are rounded one after another. Errors are at most 1.0 (`exp`, `log`, `erf`), 1.4 (`tanh`) and 1.5
-(`expm1`, `log1p`) units in the last place, and 0.2 more on a CPU without fused multiply-add. `f64`
-uses the C library.
+this file compute in `f32`. Those of `llvm_trigonometry` and `llvm_powers` compute `f32` in `f64`,
+with an error of half a unit in the last place; those of `llvm_double_functions` are of `f64`. The
+others call the C library. `log`, and `tanh` near 0, use the coefficients of S. Moshier's Cephes
+library (`logf`, `tanhf`). The others are minimax polynomials whose coefficients are rounded one
+after another. Errors are at most 1.0 (`exp`, `log`, `erf`), 1.4 (`tanh`) and 1.5 (`expm1`, `log1p`)
+units in the last place, and 0.2 more on a CPU without fused multiply-add.
 """
 
 from __future__ import annotations
@@ -60,12 +60,11 @@ _ERF_FAR = (
 """Coefficients of the square root of `erfc(x)` as a polynomial in `x - 1.25`, from 1 to 3.95."""
 
 
-def vectorisable(fallback: Compute, function: Compute) -> Compute:
-    """Return `function` for `f32` and `fallback` for `f64`."""
+def by_precision(double: Compute, single: Compute) -> Compute:
+    """Return a function that computes `double` of `f64` and `single` of `f32`."""
 
     def compute(builder: Builder, *values: Value) -> Value:
-        if isinstance(values[0].type, ir.DoubleType):
-            return fallback(builder, *values)
+        function = double if isinstance(values[0].type, ir.DoubleType) else single
         return function(builder, *values)
 
     return compute

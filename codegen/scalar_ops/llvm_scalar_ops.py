@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import Element
 from . import llvm_complex as complexes
+from . import llvm_double_functions as doubles
 from . import llvm_floats as floats
 from . import llvm_functions as functions
 from . import llvm_integers as integers
@@ -68,9 +69,30 @@ def _to_part(element: Element) -> Types:
     return [element], element.part
 
 
+_DOUBLES: dict[str, Compute] = {
+    "exp": doubles.exp,
+    "expm1": doubles.expm1,
+    "log": doubles.log,
+    "log1p": doubles.log1p,
+    "sigmoid": doubles.sigmoid,
+    "tanh": doubles.tanh,
+    "sinh": doubles.sinh,
+    "cosh": doubles.cosh,
+    "atan2": doubles.atan2,
+    **trigonometry.arc_functions(doubles.atan2),
+}
+"""Functions of `f64`; others call the C library."""
+
+
+def _elementary(name: str, single: Compute) -> Emit:
+    """Return an emitter of a function that computes `single` of `f32`."""
+    double = _DOUBLES.get(name) or floats.libm_function(name)
+    return floats.rounded(functions.by_precision(double, single))
+
+
 def _in_doubles(name: str, own: Compute) -> Emit:
-    """Return an emitter of a function: `own` in doubles for `f32`, the C library for `f64`."""
-    return floats.rounded(functions.vectorisable(floats.libm_function(name), of_doubles(own)))
+    """Return an emitter of a function that computes `own` in doubles for `f32`."""
+    return _elementary(name, of_doubles(own))
 
 
 _PAIRS = ("addc", "subc", "mulc", "divc")
@@ -151,7 +173,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "clampf": (_ternary, floats.rounded(floats.clamp)),
     "rsqrt": (_unary, floats.rounded(floats.reciprocal_root)),
     **{
-        name: (_unary, floats.rounded(functions.vectorisable(floats.libm_function(name), own)))
+        name: (_unary, _elementary(name, own))
         for name, own in (
             ("exp", functions.exp),
             ("expm1", functions.expm1),
@@ -159,9 +181,9 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
             ("log1p", functions.log1p),
             ("tanh", functions.tanh),
             ("erf", functions.erf),
+            ("sigmoid", functions.sigmoid),
         )
     },
-    "sigmoid": (_unary, floats.rounded(functions.vectorisable(floats.sigmoid, functions.sigmoid))),
     "erfc": (_unary, floats.libm_float("erfc")),
     **{
         name: (_unary, _in_doubles(name, own))
@@ -173,9 +195,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
             ("sin", trigonometry.sin),
             ("cos", trigonometry.cos),
             ("tan", trigonometry.tan),
-            ("asin", trigonometry.asin),
-            ("acos", trigonometry.acos),
-            ("atan", trigonometry.atan),
+            *trigonometry.arc_functions(trigonometry.atan2).items(),
             ("sinh", powers.sinh),
             ("cosh", powers.cosh),
             ("asinh", powers.asinh),

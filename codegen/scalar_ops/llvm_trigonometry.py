@@ -10,7 +10,7 @@ import math
 
 from .llvm_doubles import BITS, even_polynomial, flip_sign, nearest, number
 from .llvm_functions import copy_sign, multiply_add
-from .llvm_values import Builder, Value, constant, intrinsic
+from .llvm_values import Builder, Compute, Value, constant, intrinsic
 
 _SINE = (
     *(2.718304170192874e-06, -0.00019839334075773537),
@@ -112,12 +112,15 @@ def tan(builder: Builder, value: Value) -> Value:
     return flip_sign(builder, quotient, count, 0)
 
 
-def atan2(builder: Builder, y: Value, x: Value) -> Value:
-    """Emit `atan2`: the angle from the x axis to a point, from -pi to pi."""
+def octant(builder: Builder, y: Value, x: Value) -> tuple[Value, Value]:
+    """Return a slope of at most `sqrt(2) - 1`, and a number of quarters of pi.
+
+    Quarters of pi and the slope's angle add up to the angle from the x axis to a point, without its
+    sign. So `atan(a)` is `pi / 4 + atan((a - 1) / (a + 1))` above `tan(pi / 8)`.
+    """
     height, width = (intrinsic(builder, "llvm.fabs", each) for each in (y, x))
     is_steep = builder.fcmp_ordered(">", height, width)
     large, small = builder.select(is_steep, height, width), builder.select(is_steep, width, height)
-    # Above tan(pi / 8), use atan(a) = pi / 4 + atan((a - 1) / (a + 1)).
     limit = builder.fmul(large, number(math.sqrt(2) - 1))
     is_wide = builder.or_(
         builder.fcmp_ordered(">", small, limit),
@@ -128,18 +131,37 @@ def atan2(builder: Builder, y: Value, x: Value) -> Value:
     # Equal values may both be 0 or infinite.
     is_equal = builder.fcmp_ordered("==", small, large)
     slope = builder.select(is_equal, number(0.0), builder.fdiv(over, under))
-    offset = builder.select(is_wide, number(math.pi / 4), number(0.0))
-    angle = multiply_add(builder, slope, even_polynomial(builder, _ARC_TANGENT, slope), offset)
-    angle = builder.select(is_steep, builder.fsub(number(math.pi / 2), angle), angle)
+    quarters = builder.select(is_wide, number(1.0), number(0.0))
     # The bits are compared, so that -0 counts as negative.
     is_left = builder.icmp_signed("<", builder.bitcast(x, BITS), constant(BITS, 0))
-    angle = builder.select(is_left, builder.fsub(number(math.pi), angle), angle)
+    for is_mirrored, whole in ((is_steep, 2.0), (is_left, 4.0)):
+        slope = builder.select(is_mirrored, builder.fneg(slope), slope)
+        mirrored = builder.fsub(number(whole), quarters)
+        quarters = builder.select(is_mirrored, mirrored, quarters)
+    return slope, quarters
+
+
+def atan2(builder: Builder, y: Value, x: Value) -> Value:
+    """Emit `atan2`: the angle from the x axis to a point, from -pi to pi."""
+    slope, quarters = octant(builder, y, x)
+    offset = builder.fmul(quarters, number(math.pi / 4))
+    angle = multiply_add(builder, slope, even_polynomial(builder, _ARC_TANGENT, slope), offset)
     return copy_sign(builder, angle, y)
 
 
-def atan(builder: Builder, value: Value) -> Value:
-    """Emit the arc tangent, from -pi / 2 to pi / 2."""
-    return atan2(builder, value, number(1.0))
+def arc_functions(atan2: Compute) -> dict[str, Compute]:
+    """Return the inverse functions of one argument that follow from an `atan2`."""
+
+    def atan(builder: Builder, value: Value) -> Value:
+        return atan2(builder, value, number(1.0))
+
+    def asin(builder: Builder, value: Value) -> Value:
+        return atan2(builder, value, _other_leg(builder, value))
+
+    def acos(builder: Builder, value: Value) -> Value:
+        return atan2(builder, _other_leg(builder, value), value)
+
+    return {"atan": atan, "asin": asin, "acos": acos}
 
 
 def _other_leg(builder: Builder, value: Value) -> Value:
@@ -147,13 +169,3 @@ def _other_leg(builder: Builder, value: Value) -> Value:
     one = number(1.0)
     product = builder.fmul(builder.fsub(one, value), builder.fadd(one, value))
     return intrinsic(builder, "llvm.sqrt", product)
-
-
-def asin(builder: Builder, value: Value) -> Value:
-    """Emit the arc sine, from -pi / 2 to pi / 2; NaN beyond 1."""
-    return atan2(builder, value, _other_leg(builder, value))
-
-
-def acos(builder: Builder, value: Value) -> Value:
-    """Emit the arc cosine, from 0 to pi; NaN beyond 1."""
-    return atan2(builder, _other_leg(builder, value), value)

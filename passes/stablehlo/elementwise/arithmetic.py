@@ -329,11 +329,9 @@ for _name, _real_name, _complex_name in (
     ("cbrt", "math.cbrt", ""),
     ("cosine", "math.cos", "complex.cos"),
     ("exponential_minus_one", "math.expm1", "complex.expm1"),
-    ("log", "math.log", "complex.log"),
     ("log_plus_one", "math.log1p", "complex.log1p"),
     ("rsqrt", "math.rsqrt", "complex.rsqrt"),
     ("sine", "math.sin", "complex.sin"),
-    ("sqrt", "math.sqrt", "complex.sqrt"),
     ("tan", "math.tan", "complex.tan"),
     ("tanh", "math.tanh", "complex.tanh"),
 ):
@@ -342,7 +340,10 @@ for _name, _real_name, _complex_name in (
         _operation(_real_name),
         _double_operation(_complex_name) if _complex_name else None,
     )
-function_rule("stablehlo.exponential", _operation("math.exp"), _operation("complex.exp"))
+for _name, _function in (("exponential", "exp"), ("log", "log"), ("sqrt", "sqrt")):
+    # In f32, these are as precise as in f64.
+    _whole, _part = _operation(f"complex.{_function}"), _operation(f"math.{_function}")
+    function_rule(f"stablehlo.{_name}", _part, _whole)
 
 
 @scalar_rule("stablehlo.logistic")

@@ -52,6 +52,23 @@ IN_DOUBLES = {
 }
 """Functions that are off by 0.51 units at most, and how far from 0 numbers are looked at."""
 
+IN_F64 = {
+    "exp": (np.exp, 746, 1),
+    "log": (np.log, 1000, 1),
+    "expm1": (np.expm1, 711, 2.5),
+    "log1p": (np.log1p, 3, 1.5),
+    "tanh": (np.tanh, 25, 2.5),
+    "sinh": (np.sinh, 711, 2.5),
+    "cosh": (np.cosh, 711, 1.5),
+    "atan": (np.arctan, 5, 2.5),
+    "asin": (np.arcsin, 1, 2.5),
+    "acos": (np.arccos, 1, 2.5),
+}
+"""Functions of `f64`, how far from 0 numbers are looked at, and the error that is stated."""
+
+_ALL_F64 = np.random.default_rng(0).integers(0, 1 << 64, 20011, np.uint64).view(np.float64)
+SPECIAL_F64 = np.float64([5e-324, -1e-310, 709.8, 710.4, 710.5, -745.2, -746, 2.0**-1022, 1e308])
+
 UNFUSED = 0.2
 """What is added where products are rounded before they are added."""
 
@@ -64,7 +81,7 @@ def check(
 ) -> None:
     """Compare with exact results: signs, infinities, and errors in units in the last place."""
     with np.errstate(all="ignore"):
-        exact = wanted.astype(np.float32)
+        exact = wanted.astype(found.dtype)
         unit = np.spacing(np.abs(exact)).astype(wanted.dtype)
         error = np.abs(found.astype(wanted.dtype) - wanted) / unit
     assert np.array_equal(np.isnan(found), np.isnan(exact))
@@ -76,7 +93,7 @@ def check(
 
 
 def run(name: str, *inputs: np.ndarray) -> np.ndarray:
-    kind = f"tensor<{len(inputs[0])}xf32>"
+    kind = f"tensor<{len(inputs[0])}xf{8 * inputs[0].itemsize}>"
     names = [f"%{number}" for number in range(len(inputs))]
     arguments = ", ".join(f"{each}: {kind}" for each in names)
     text = f"""
@@ -110,6 +127,26 @@ def test_function_in_doubles(name: str) -> None:
     check(run(name, inputs), wanted, (inputs,), 0.51)
 
 
+@pytest.mark.parametrize("name", IN_F64)
+def test_function_of_f64(name: str) -> None:
+    reference, limit, most = IN_F64[name]
+    points = [np.linspace(-limit, limit, 20011), np.linspace(-1, 1, 9999)]
+    small = np.geomspace(1e-20, 1, 999)
+    inputs = np.concatenate([*points, small, -small, _ALL_F64, SPECIAL_F64, SPECIAL])
+    with np.errstate(all="ignore"):
+        wanted = reference(inputs.astype(np.longdouble))
+    check(run(name, inputs), wanted, (inputs,), most)
+
+
+def test_angles_of_f64() -> None:
+    rng = np.random.default_rng(0)
+    wild = np.concatenate([SPECIAL, SPECIAL_F64, _ALL_F64[:50]])
+    left = np.concatenate([np.repeat(wild, len(wild)), rng.normal(0, 1, 20011)])
+    right = np.concatenate([np.tile(wild, len(wild)), rng.normal(0, 1, 20011)])
+    wanted = np.arctan2(left.astype(np.longdouble), right.astype(np.longdouble))
+    check(run("atan2", left, right), wanted, (left, right), 2.5)
+
+
 @pytest.mark.parametrize(("name", "reference"), [("atan2", np.arctan2), ("powf", np.power)])
 def test_function_of_two(name: str, reference: np.ufunc) -> None:
     rng = np.random.default_rng(0)
@@ -132,6 +169,31 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<3xi32>) -> tensor<3xf32> {
     inputs = [np.float32([-1, -1, 2]), np.int32([(1 << 24) + 1, 1 << 24, -3])]
     (found,) = program.run("main", inputs)
     assert found.tolist() == [-1, 1, 0.125]
+
+
+@pytest.mark.parametrize(("name", "reference"), [("log", np.log), ("sqrt", np.sqrt)])
+def test_complex_function(name: str, reference: np.ufunc) -> None:
+    rng = np.random.default_rng(0)
+    # Of a number on the unit circle, the logarithm of the size is much smaller than the parts.
+    circle = np.exp(1j * rng.uniform(0, 7, 9999))
+    near = circle * (1 + 1e-5 * rng.normal(size=len(circle)))
+    wild = np.float32(SPECIAL)
+    parts = np.repeat(wild, len(wild)), np.tile(wild, len(wild))
+    inputs = np.concatenate([np.complex64([*circle, *near]), np.empty(len(parts[0]) + 10005, "F")])
+    inputs[-len(parts[0]) :].real, inputs[-len(parts[0]) :].imag = parts
+    random = inputs[2 * len(circle) : -len(parts[0])]
+    random.real, random.imag = _ALL[:10005], _ALL[10005:20010]
+    kind = f"tensor<{len(inputs)}xcomplex<f32>>"
+    text = f"""
+func.func @main(%a: {kind}) -> {kind} {{
+  %0 = stablehlo.{name} %a : {kind}
+  return %0 : {kind}
+}}"""
+    (found,) = CompiledProgram(api.compile(text, stages=False).module).run("main", [inputs])
+    with np.errstate(all="ignore"):
+        wanted = reference(inputs.astype(np.clongdouble))
+    check(found.real, wanted.real, (inputs,), 0.51)
+    check(found.imag, wanted.imag, (inputs,), 0.51)
 
 
 def test_complex_exponential() -> None:
