@@ -158,7 +158,7 @@ class CompiledProgram:
                 if entry is None:
                     return
                 entry.program.compile_kernels(range(len(entry.program.natives)))
-                self._machines.machine(entry, communicator)
+                self._machines.prepare(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device, where `shard` annotations are identities."""

@@ -32,7 +32,7 @@ from .message_queues import (
     take_message,
 )
 from .shared_memory_collectives import shared_memory_function
-from .thread_pool import TASK_ALONE, Call, Task, ThreadPool
+from .thread_pool import TASK_ALONE, Call, ThreadPool
 
 T = TypeVar("T")
 
@@ -89,10 +89,10 @@ class ThreadGroup:
         """
         results: list[Any] = [None] * self.count
 
-        def keep(communicator: ThreadCommunicator, number: int) -> None:
-            results[number] = work(communicator)
+        def keep(communicator: ThreadCommunicator, _: int) -> None:
+            results[communicator.process] = work(communicator)
 
-        self._run_tasks(lambda communicator, number, _: keep(communicator, number), None)
+        self._run_tasks(keep, None)
         return results
 
     def run_calls(
@@ -103,29 +103,25 @@ class ThreadGroup:
         A call that returns a status other than 0 continues in Python: `resume` gets the status, on
         the same thread.
         """
-        self._run_tasks(lambda communicator, _, status: resume(communicator, status), calls)
+        self._run_tasks(resume, calls)
 
     def _run_tasks(
         self,
-        work: Callable[[ThreadCommunicator, int, int], object],
+        work: Callable[[ThreadCommunicator, int], object],
         calls: Sequence[Call] | None,
     ) -> None:
         errors: list[BaseException | None] = [None] * self.count
 
-        def task(number: int) -> Task:
-            def run(status: int) -> None:
-                self._inside.add(threading.get_ident())
-                try:
-                    work(self.communicators[number], number, status)
-                except BaseException as error:
-                    errors[number] = error
-                    self.fail()
-                finally:
-                    self._inside.discard(threading.get_ident())
+        def task(number: int, status: int) -> None:
+            self._inside.add(threading.get_ident())
+            try:
+                work(self.communicators[number], status)
+            except BaseException as error:
+                errors[number] = error
+                self.fail()
+            finally:
+                self._inside.discard(threading.get_ident())
 
-            return run
-
-        tasks = [task(number) for number in range(self.count)]
         with self._submission:
             # Devices of an interrupted run may still be running.
             while not self._pool.wait(DEADLOCK_CHECK_PERIOD):
@@ -134,13 +130,13 @@ class ThreadGroup:
                 self.reset()
             if self.count > 1:
                 try:
-                    self._await(self._pool.begin(tasks, calls, self._check_period))
+                    self._await(self._pool.begin(task, calls, self._check_period))
                 except BaseException:
                     self.fail()
                     raise
             else:
                 # A single device runs on the caller's thread.
-                tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
+                task(0, TASK_ALONE if calls is None else call_by_address(*calls[0]))
             self._check_end(errors)
 
     def _check_end(self, errors: Sequence[BaseException | None]) -> None:
