@@ -87,13 +87,7 @@ class ThreadGroup:
         while it waits. Raises CollectiveMismatch if the devices' collectives or messages do not
         match.
         """
-        results: list[Any] = [None] * self.count
-
-        def keep(communicator: ThreadCommunicator, _: int) -> None:
-            results[communicator.process] = work(communicator)
-
-        self._run_tasks(keep, None)
-        return results
+        return self._run_tasks(lambda communicator, _: work(communicator), None)
 
     def run_calls(
         self, calls: Sequence[Call], resume: Callable[[ThreadCommunicator, int], object]
@@ -107,15 +101,16 @@ class ThreadGroup:
 
     def _run_tasks(
         self,
-        work: Callable[[ThreadCommunicator, int], object],
+        work: Callable[[ThreadCommunicator, int], Any],
         calls: Sequence[Call] | None,
-    ) -> None:
+    ) -> list[Any]:
+        results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
 
         def task(number: int, status: int) -> None:
             self._inside.add(threading.get_ident())
             try:
-                work(self.communicators[number], status)
+                results[number] = work(self.communicators[number], status)
             except BaseException as error:
                 errors[number] = error
                 self.fail()
@@ -138,6 +133,7 @@ class ThreadGroup:
                 # A single device runs on the caller's thread.
                 task(0, TASK_ALONE if calls is None else call_by_address(*calls[0]))
             self._check_end(errors)
+        return results
 
     def _check_end(self, errors: Sequence[BaseException | None]) -> None:
         """Raise the error of a run, if any."""
