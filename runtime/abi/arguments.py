@@ -79,11 +79,12 @@ class InputTypes:
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{function} takes {count} input{plural}, got {len(inputs)}")
-        for value in inputs:
+        given: Sequence[Any] = inputs
+        for value in given:
             if value.__class__ is not np.ndarray and value.__class__ is not DeviceArray:
                 break
         else:
-            return cast("Sequence[Array | DeviceArray]", inputs)
+            return given
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(inputs, self._types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)

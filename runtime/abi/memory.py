@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from .arrays import Words
-
 
 @cache
 def free() -> Callable[[int], None]:
@@ -34,6 +32,6 @@ def address_of(array: npt.NDArray[Any]) -> int:
     return _word_at(id(array) + _DATA).value
 
 
-def as_numbers(words: Words) -> Any:
+def as_numbers(words: Any) -> Any:
     """View words through ctypes, whose accesses take half of NumPy's time."""
     return (ctypes.c_int64 * len(words)).from_buffer(words)

@@ -375,6 +375,7 @@ def _owned_bytes(size: int) -> Any:
     """
 
     class OwnedBytes(ctypes.c_uint8 * size):
+        __slots__ = ("block", "pool")
         pool: Pool
         block: int
 

@@ -117,6 +117,8 @@ class VirtualMachine:
         self.linked = linked
         self._tracer = None if trace is None else Tracer(linked, trace)
         self._timeline = timeline
+        self.is_stepping = self._tracer is not None or timeline is not None
+        """Whether the loop returns after each instruction, so that only `call` can run it."""
         self.guards = Guards(linked.program.arrays) if guard else None
         self.process = process
         self.communicator = communicator
@@ -156,8 +158,7 @@ class VirtualMachine:
         state[machine_state.GLOBALS] = self._globals.ctypes.data
         state[machine_state.PROCESS] = self.process
         state[machine_state.GUARDED] = int(self.guards is not None)
-        is_watched = self._tracer is not None or self._timeline is not None
-        state[machine_state.STEPPING] = machine_state.STEP if is_watched else 0
+        state[machine_state.STEPPING] = machine_state.STEP if self.is_stepping else 0
 
     def _share_kernels(self, team: WorkerTeam | None) -> None:
         self._team = team
@@ -171,14 +172,9 @@ class VirtualMachine:
         self.begin(function, arguments)
         if self.is_stepping:
             self._run_traced(self.linked.starts[function].code)
-        else:
-            self.resume(self._native(self._address))
+        elif reason := self._native(self._address):
+            self.resume(reason)
         return self.end(function)
-
-    @property
-    def is_stepping(self) -> bool:
-        """Whether the loop returns after each instruction, so that only `call` can run it."""
-        return bool(self._registers[machine_state.STEPPING])
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
         """Prepare a call; return the native function and its argument that run it."""
