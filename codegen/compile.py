@@ -68,6 +68,7 @@ class _Signature:
       shard;
     - `grid`: the grid that it is partitioned on, `None` if it is not partitioned;
     - `alone`: its host code on one device, once lowered;
+    - `entries`: for each grid, its host code on each device, once lowered;
     - `values`: for each grid, how global arguments and results are scattered and gathered.
     """
 
@@ -78,6 +79,9 @@ class _Signature:
     grid: Grid | None
     result_types: Sequence[Attribute]
     alone: HostEntry | None = None
+    entries: dict[Grid, Sequence[HostEntry]] = field(
+        default_factory=dict[Grid, "Sequence[HostEntry]"]
+    )
     values: dict[Grid, GlobalValues] = field(default_factory=dict[Grid, GlobalValues])
 
     def values_on(self, grid: Grid) -> GlobalValues:
@@ -158,7 +162,7 @@ class CompiledProgram:
                 if entry is None:
                     return
                 entry.program.compile_kernels(range(len(entry.program.natives)))
-                self._machines.machine(entry, communicator)
+                self._machines.prepare(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device, where `shard` annotations are identities."""
@@ -228,9 +232,10 @@ class CompiledProgram:
                 )
             local = [signature.inputs.checked(each) for each in inputs]
             self._machines.last.clear()
-            entries = self._entries(target, grid)
+            entries = signature.entries.get(grid) or self._entries(target, grid)
             if entries is None:
                 return run_processes(self._program, target, local, grid, self._devices)
+            signature.entries[grid] = entries
             try:
                 return self._machines.run_on_threads(entries, local)
             except BaseException as error:

@@ -115,7 +115,9 @@ class Compiled(CompiledEntry):
         super().__init__(entry, lowered.name)
         self._lowered = lowered
         self._kept = kept
-        self._types = entry.function.types.arguments
+        types = entry.function.types
+        self._types = types.arguments
+        self._narrow = [narrow_integer(kind.element) for kind in types.results]
 
     @property
     def in_tree(self) -> Any:
@@ -146,9 +148,7 @@ class Compiled(CompiledEntry):
 
     def _results(self, results: Sequence[Any]) -> list[Any]:
         """Convert results to JAX's element types, including 2-bit and 4-bit integers."""
-        types = self._entry.function.types.results
-        narrow = [narrow_integer(kind.element) for kind in types]
-        pairs = zip(results, narrow, strict=True)
+        pairs = zip(results, self._narrow, strict=True)
         return [each if dtype is None else each.astype(dtype) for each, dtype in pairs]
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:

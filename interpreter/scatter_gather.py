@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ..runtime.abi.arrays import Array
-from ..runtime.abi.shards import Intervals, check_fits, joined, parts_of, slices, whole_shape
+from ..runtime.abi.shards import Layout, all_intervals, layout_of, whole_shape
 from ..runtime.abi.values import element_type, from_integer, integer_width, undefined
 from ..sharding.local_shape import halo
 from ..sharding.sharding import ReductionKind, Sharding
@@ -23,28 +23,22 @@ def scatter(array: Array, sharding: Sharding, value_type: Attribute) -> list[Arr
     first process of a group holds the value and the others a neutral term. Raises ValueError for a
     sharding that does not fit the shape.
     """
-    check_fits(array.shape, sharding)
+    layout = layout_of(array.shape, sharding)
     # A program does not write to its tensor arguments: replicas can share one array, and contiguous
     # rows need not be copied.
     is_shared = value_type.name == TensorType.name and not sharding.partials
 
-    def part(process: int, intervals: Intervals) -> Array:
-        return _part(array, sharding, process, intervals, value_type)
-
-    return parts_of(array, sharding, part, is_shared)
+    return layout.parts_of(lambda process: _part(array, layout, process, value_type), is_shared)
 
 
-def _part(
-    array: Array,
-    sharding: Sharding,
-    process: int,
-    intervals: Intervals,
-    value_type: Attribute,
-) -> Array:
+def _part(array: Array, layout: Layout, process: int, value_type: Attribute) -> Array:
     """Return the shard of a process: a view of the array if there are no halos and no partials."""
-    shard = array[slices(intervals)]
+    shard, sharding = array[layout.parts[process]], layout.sharding
     if sharding.halos:
+        intervals = all_intervals(layout.shape, sharding)[process]
         shard = _with_halos(array, sharding, intervals, value_type)
+    if not sharding.partials:
+        return shard
     coordinates = sharding.grid.coordinates(process)
     for partial in sharding.partials:
         if any(coordinates[axis] for axis in partial.axes):
@@ -96,13 +90,15 @@ def gather(
     Raises ValueError if a shard has the wrong shape, or two processes hold different copies of the
     same part.
     """
-    check_fits(whole_shape(shards, sharding, shape), sharding)
-    return joined(_without_partials(shards, sharding, value_type), sharding, shape)
+    layout = layout_of(whole_shape(shards, sharding, shape), sharding)
+    return layout.joined(_without_partials(shards, sharding, value_type))
 
 
 def _without_partials(
     shards: Sequence[Array], sharding: Sharding, value_type: Attribute
-) -> list[Array]:
+) -> Sequence[Array]:
+    if not sharding.partials:
+        return shards
     result = list(shards)
     for partial in sharding.partials:
         groups: dict[tuple[int, ...], list[int]] = {}

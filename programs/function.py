@@ -73,10 +73,22 @@ class Function(CallableFunction):
     def __init__(self, program: RunnableModule, name: str, signature: Signature) -> None:
         super().__init__(name, signature.types, signature.inputs, signature.grid)
         self.program = program
-        self.operation = signature.operation
-        self.argument_types = signature.arguments
-        self.result_types = signature.results
-        self._boundaries = signature.boundaries
+        self._signature = signature
+
+    @property
+    def operation(self) -> Operation:
+        """The function in the program's module."""
+        return self._signature.operation
+
+    @property
+    def argument_types(self) -> list[Attribute]:
+        """The global types of the arguments."""
+        return self._signature.arguments
+
+    @property
+    def result_types(self) -> list[Attribute]:
+        """The global types of the results."""
+        return self._signature.results
 
     @property
     def argument_names(self) -> list[str]:
@@ -119,7 +131,7 @@ class Function(CallableFunction):
 
         Raises ExecutionError if its `shard.boundary` does not fit.
         """
-        boundary = self._boundaries[side][index]
+        boundary = self._signature.boundaries[side][index]
         with self.program.located():
             return global_values.boundary_sharding(self.operation, boundary, grid, tensor_rank)
 

@@ -74,10 +74,11 @@ class RunnableModule:
 
     def backend(self, name: str | None = None) -> Backend:
         """Return a backend by name, by default the program's. Raises ValueError if unknown."""
-        name = backend_name(name or self._backend)
-        if name not in BACKENDS:
+        name = backend_name(name) if name else self._backend
+        found = BACKENDS.get(name)
+        if found is None:
             raise ValueError(f"there is no backend '{name}'; there are {', '.join(BACKENDS)}")
-        return BACKENDS[name]
+        return found
 
     def choose_backend(self, name: str) -> None:
         """Set the backend of later calls. Raises ValueError if it is unknown."""

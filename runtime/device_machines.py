@@ -7,7 +7,7 @@ from functools import partial
 
 from .abi.arrays import Array
 from .communicator import Communicator
-from .host.entry import DeviceStatistics, EntryPoint, Run, statistics_of
+from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint, statistics_of
 from .host.timeline import Timeline
 from .host.virtual_machine import MAX_CALLS, VirtualMachine
 from .threads.device_threads import DeviceThreads
@@ -36,24 +36,26 @@ class DeviceMachines:
         If there are several processes, each line passed to `trace` begins with the process number.
         """
         self.threads = DeviceThreads(workers)
-        self.last: list[Run] = []
-        """The runs since the list was last cleared."""
+        self.last: list[DeviceFunction] = []
+        """What has run since the list was last cleared."""
         self.timeline = timeline
         self._on_failure = on_failure
         self._max_calls = max_calls
         self._guard = guard
         self._trace = trace
-        self._machines: dict[Key, VirtualMachine] = {}
+        self._devices: dict[Key, DeviceFunction] = {}
 
-    def machine(
+    def prepare(
         self, entry: EntryPoint, communicator: Communicator | None = None
-    ) -> VirtualMachine:
-        """Return the virtual machine that runs a function on a device; created on first use."""
+    ) -> DeviceFunction:
+        """Return a function on a device; its virtual machine is created on first use."""
         key = entry, communicator
-        machine = self._machines.get(key)
-        if machine is None:
-            machine = self._machines[key] = self._new_machine(entry, communicator)
-        return machine
+        found = self._devices.get(key)
+        if found is None:
+            machine = self._new_machine(entry, communicator)
+            process = None if communicator is None else communicator.process
+            found = self._devices[key] = DeviceFunction(entry, machine, process)
+        return found
 
     def _new_machine(self, entry: EntryPoint, communicator: Communicator | None) -> VirtualMachine:
         process, cancel, devices, trace = 0, None, 1, self._trace
@@ -77,17 +79,17 @@ class DeviceMachines:
         self, entry: EntryPoint, inputs: Sequence[Array], communicator: Communicator | None = None
     ) -> list[Array]:
         """Run a function on this thread: on one device, or as the process of a communicator."""
-        machine = self.machine(entry, communicator)
+        device = self.prepare(entry, communicator)
         try:
-            results = entry.call(machine, inputs)
+            results = entry.call(device.machine, inputs)
         except Exception as error:
             if self._on_failure is not None:
                 self._on_failure(error, entry, communicator)
             raise
-        process, messages = None, None
+        device.result_bytes = entry.result_bytes(results)
         if communicator is not None:
-            process, messages = communicator.process, communicator.sent_messages
-        self.last.append(Run(entry, machine, entry.result_bytes(results), process, messages))
+            device.sent_messages = communicator.sent_messages
+        self.last.append(device)
         return results
 
     def run_on_threads(
@@ -99,30 +101,32 @@ class DeviceMachines:
         for that.
         """
         group = self.threads.group(len(inputs))
-        runs: list[tuple[EntryPoint, VirtualMachine]] = []
-        for entry, communicator in zip(entries, group.communicators, strict=True):
-            machine = self._machines.get((entry, communicator))
-            if machine is None or machine.is_stepping:
+        devices: list[DeviceFunction] = []
+        for key in zip(entries, group.communicators, strict=True):
+            device = self._devices.get(key)
+            if device is None or device.machine.is_stepping:
                 return group.run(
                     lambda each: self.run(entries[each.process], inputs[each.process], each)
                 )
-            runs.append((entry, machine))
+            devices.append(device)
 
         def resume(communicator: Communicator, reason: int) -> None:
-            entry, machine = runs[communicator.process]
+            device = devices[communicator.process]
             try:
-                machine.resume(reason)
+                device.machine.resume(reason)
             except Exception as error:
                 if self._on_failure is not None:
-                    self._on_failure(error, entry, communicator)
+                    self._on_failure(error, device.entry, communicator)
                 raise
 
-        pairs = zip(runs, inputs, strict=True)
-        group.run_calls([entry.begin(machine, own) for (entry, machine), own in pairs], resume)
-        results = [entry.end(machine) for entry, machine in runs]
-        for process, (entry, machine) in enumerate(runs):
-            size = entry.result_bytes(results[process])
-            self.last.append(Run(entry, machine, size, process, None))
+        pairs = zip(devices, inputs, strict=True)
+        group.run_calls([each.entry.begin(each.machine, own) for each, own in pairs], resume)
+        results: list[list[Array]] = []
+        for each in devices:
+            own = each.entry.end(each.machine)
+            each.result_bytes = each.entry.result_bytes(own)
+            results.append(own)
+        self.last += devices
         return results
 
     @property
@@ -130,16 +134,16 @@ class DeviceMachines:
         """Statistics of each device that the program names, in its last run, by process."""
         return statistics_of(self.last)
 
-    def forget(self) -> Mapping[Key, VirtualMachine]:
-        """Drop all machines, so that the next run creates new ones; return the dropped machines."""
-        before = dict(self._machines)
-        self._machines.clear()
+    def forget(self) -> Mapping[Key, DeviceFunction]:
+        """Drop all machines, so that the next run creates new ones; return what was dropped."""
+        before = dict(self._devices)
+        self._devices.clear()
         return before
 
     def close(self) -> None:
         """End the devices' threads and free what is kept between calls."""
         self.threads.close()
-        self._machines.clear()
+        self._devices.clear()
 
 
 def _trace_of_process(trace: Callable[[str], object], process: int, line: str) -> object:

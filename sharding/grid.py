@@ -43,10 +43,10 @@ class Grid:
 
     def device_count(self) -> int:
         """Return the number of processes. Raises ValueError if an extent is unknown."""
-        count = self.size(range(self.rank))
-        if count is None:
+        known = [extent for extent in self.shape if extent is not None]
+        if len(known) != self.rank:
             raise ValueError(f"grid @{self.name} has an extent that is known only at run time")
-        return count
+        return prod(known)
 
     def coordinates(self, process: int) -> tuple[int, ...]:
         """Return the multi-index of a process. Raises ValueError if an extent is unknown."""

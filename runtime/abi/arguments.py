@@ -25,21 +25,23 @@ class InputTypes:
 
     def __init__(self, types: Sequence[ValueType]) -> None:
         self._types = types
-        self._quick = [_quick_kind(each) for each in types]
+        kinds = [_quick_kind(each) for each in types]
+        known = [each for each in kinds if each is not None]
+        self._quick = known if len(known) == len(kinds) else None
+        """The element type and shape of each argument; `None` if those of one do not suffice."""
 
     def checked(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array]:
         """Return inputs as C-contiguous arrays of the arguments' element types and shapes.
 
         Raises InputError for inputs of another number, type or shape.
         """
-        if len(inputs) == len(self._quick):
-            arrays = cast("Sequence[Array]", inputs)
-            for array, kind in zip(arrays, self._quick, strict=True):
+        arrays: Sequence[Any] = inputs
+        if self._quick is not None and len(arrays) == len(self._quick):
+            for array, (dtype, shape) in zip(arrays, self._quick, strict=True):
                 if (
-                    kind is None
-                    or array.__class__ is not np.ndarray
-                    or array.dtype != kind[0]
-                    or (array.shape != kind[1] and not shape_fits(array.shape, kind[1]))
+                    array.__class__ is not np.ndarray
+                    or array.dtype != dtype
+                    or (array.shape != shape and not shape_fits(array.shape, shape))
                     or array.flags.num & _IN_PLACE != _IN_PLACE
                 ):
                     break
@@ -54,13 +56,12 @@ class InputTypes:
         """Return the same as `checked`, but leave inputs that are DeviceArrays unchanged."""
         if not any(isinstance(each, DeviceArray) for each in inputs):
             return self.checked(inputs)
-        if len(inputs) == len(self._quick):
-            for array, kind in zip(inputs, self._quick, strict=True):
+        if self._quick is not None and len(inputs) == len(self._quick):
+            for array, (dtype, shape) in zip(inputs, self._quick, strict=True):
                 if (
-                    kind is None
-                    or not isinstance(array, DeviceArray)
-                    or array.shape != kind[1]
-                    or array.dtype != kind[0]
+                    not isinstance(array, DeviceArray)
+                    or array.shape != shape
+                    or array.dtype != dtype
                 ):
                     break
             else:
@@ -78,11 +79,12 @@ class InputTypes:
         if len(inputs) != count:
             plural = "" if count == 1 else "s"
             raise InputError(f"@{function} takes {count} input{plural}, got {len(inputs)}")
-        for value in inputs:
+        given: Sequence[Any] = inputs
+        for value in given:
             if value.__class__ is not np.ndarray and value.__class__ is not DeviceArray:
                 break
         else:
-            return cast("Sequence[Array | DeviceArray]", inputs)
+            return given
         arrays: list[Any] = []
         for index, (value, kind) in enumerate(zip(inputs, self._types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)

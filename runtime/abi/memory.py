@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy.typing as npt
+
 
 @cache
 def free() -> Callable[[int], None]:
@@ -17,25 +19,19 @@ def free() -> Callable[[int], None]:
     return library.free
 
 
-_address, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 _word_at = ctypes.c_ssize_t.from_address
-_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
 
-ARRAY_STRUCT_DATA = 40
-"""The offset of the data pointer in `PyArrayInterface` (NumPy's array interface protocol): after
-two `int`, a `char`, two `int` and two pointers.
+_DATA = object.__basicsize__
+"""The offset of the data pointer in a NumPy array: `PyArrayObject` of NumPy's C API begins with it,
+after what all Python objects have.
 """
 
 
-def address_of(array: Any) -> int:
-    """Return the address of an array's data."""
-    if array.flags.writeable:
-        try:
-            # Takes half the time of the array's interface structure.
-            return _address(_first_byte(array))
-        except (TypeError, ValueError):
-            # The array is empty, or the buffer protocol does not support its dtype.
-            pass
-    return _word_at(_pointer_in(array.__array_struct__, None) + ARRAY_STRUCT_DATA).value
+def address_of(array: npt.NDArray[Any]) -> int:
+    """Return the address of an array's data, in a quarter of the time of the buffer protocol."""
+    return _word_at(id(array) + _DATA).value
+
+
+def as_numbers(words: Any) -> Any:
+    """View words through ctypes, whose accesses take half of NumPy's time."""
+    return (ctypes.c_int64 * len(words)).from_buffer(words)

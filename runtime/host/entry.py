@@ -116,10 +116,10 @@ class EntryPoint:
     def _results(self, machine: VirtualMachine, found: Sequence[int]) -> list[Array]:
         results: list[Array] = []
         for each, first, last in self._result_words:
-            if each.shape is None:
+            shape = each.shape
+            if shape is None:
                 results.append(scalar_of(found[first], each.dtype))
                 continue
-            shape = each.shape
             if last - first > ADDRESS_AND_BLOCK:
                 rest = iter(found[first + ADDRESS_AND_BLOCK : last])
                 shape = tuple(size if size >= 0 else next(rest) for size in shape)
@@ -190,18 +190,21 @@ class DeviceStatistics:
         return self.memory.peak_bytes
 
 
-@dataclass(slots=True)
-class Run:
-    """The last run of a device, from which statistics are computed on demand."""
+@dataclass(slots=True, eq=False)
+class DeviceFunction:
+    """A function on a device: its machine, and what statistics need to know of its last run.
+
+    `process` is `None` for a function on one device.
+    """
 
     entry: EntryPoint
     machine: VirtualMachine
-    result_bytes: int
     process: int | None
-    sent_messages: int | None
+    result_bytes: int = 0
+    sent_messages: int | None = None
 
 
-def statistics_of(runs: Sequence[Run]) -> list[DeviceStatistics]:
+def statistics_of(runs: Sequence[DeviceFunction]) -> list[DeviceStatistics]:
     """Return the statistics of each device that a program names, process by process.
 
     For a program that names none, there is one row per process, and kernels count as dispatches.

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..abi.arrays import Array, Bytes, Words
-from ..abi.memory import free
+from ..abi.memory import as_numbers, free
 from ..abi.native_code import Native, source_of
 from ..intrinsics import (
     LARGE_BLOCK,
@@ -235,11 +235,6 @@ def free_blocks(pool: Words) -> None:
     pool[:] = 0
 
 
-def as_numbers(words: Any) -> Any:
-    """View words through ctypes, whose accesses take half of NumPy's time."""
-    return (ctypes.c_int64 * len(words)).from_buffer(words)
-
-
 # For Python -----------------------------------------------------------------------------------
 
 
@@ -280,7 +275,8 @@ class Pool:
         self.words[DEVICES] = devices
         self._address = self.words.ctypes.data
         self._numbers = as_numbers(self.words)
-        self._returned: deque[int] = deque()
+        self.returned: deque[int] = deque()
+        """Blocks to be released before the next run; a destructor may append at any time."""
         self._native = native_pool().call
         # At exit, threads may still use the memory; the system frees it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
@@ -302,20 +298,20 @@ class Pool:
         """Remove a reference."""
         self._native(1, self._address, block)
 
-    def give_back(self, block: int) -> None:
-        """Release a block before the next run; may be called at any time, as by a destructor."""
-        self._returned.append(block)
-
     def collect(self) -> None:
-        """Let the next run release the blocks that were given back."""
-        numbers, returned = self._numbers, self._returned
+        """Let the next run release the blocks that were returned."""
+        numbers, returned = self._numbers, self.returned
+        if not returned:
+            return
+        count = numbers[RETURNED]
         while returned:
-            count = numbers[RETURNED]
             if count == MAX_RETURNED:
+                numbers[RETURNED] = count
                 self._native(2, self._address, 0)
                 count = 0
-            numbers[RETURNED + 1 + count] = returned.popleft()
-            numbers[RETURNED] = count + 1
+            count += 1
+            numbers[RETURNED + count] = returned.popleft()
+        numbers[RETURNED] = count
 
     @property
     def current(self) -> int:
@@ -338,12 +334,12 @@ class Pool:
         The data are copied if the block has other references, or if they do not begin at the block.
         """
         size = prod(shape) * dtype.itemsize
-        if block == address and self.references(block) == 1:
+        if block == address and _word_at(block + REFERENCES).value == 1:
             memory = _owned_bytes(size).from_address(block)
             memory.pool, memory.block = self, block
             return np.ndarray(shape, dtype, memory)
         copied = view(address, size).copy()
-        self._returned.append(block)
+        self.returned.append(block)
         return copied.view(dtype).reshape(shape)
 
     def guards(self) -> Iterator[tuple[int, int]]:
@@ -379,11 +375,12 @@ def _owned_bytes(size: int) -> Any:
     """
 
     class OwnedBytes(ctypes.c_uint8 * size):
+        __slots__ = ("block", "pool")
         pool: Pool
         block: int
 
         def __del__(self) -> None:
-            self.pool.give_back(self.block)
+            self.pool.returned.append(self.block)
 
     return OwnedBytes
 

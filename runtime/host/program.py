@@ -177,12 +177,19 @@ class ProgramCode:
 
 
 @dataclass(frozen=True, slots=True)
-class FrameStart:
-    """The part of a frame that a call sets: arguments, followed by constants."""
+class FunctionStart:
+    """What a call of a function needs to know.
 
-    result_count: int
-    first_constant: int
-    constants: Words
+    - `code`, `row`: the addresses of its first instruction, and of its row (`FUNCTION_WORDS`);
+    - `frame_bytes`: the size of its frame;
+    - `results`, `arguments`: their words in the frame; constants follow.
+    """
+
+    code: int
+    row: int
+    frame_bytes: int
+    results: slice
+    arguments: slice
 
 
 class LinkedProgram:
@@ -201,25 +208,22 @@ class LinkedProgram:
         functions = self.program_code.functions
         self.globals: Words = self._words(program.globals)
         self.code = self.program_code.words
-        self.frames = [
-            FrameStart(each.results, each.results + each.arguments, self._words(each.constants))
-            for each in functions
-        ]
+        self._constants = [self._words(each.constants) for each in functions]
         self.functions: Words = np.zeros((max(1, len(functions)), FUNCTION_WORDS), np.int64)
-        for row, each, frame in zip(self.functions, functions, self.frames, strict=False):
-            row[0] = self.code.ctypes.data + 8 * each.start
-            row[1] = 8 * (each.size + each.outgoing)
-            row[2] = 8 * frame.first_constant
-            row[3] = frame.constants.ctypes.data
-            row[4] = len(frame.constants)
-        self.entries = [int(row[0]) for row in self.functions]
-        """The address of each function's code."""
-        self.rows = [int(row.ctypes.data) for row in self.functions]
-        """The address of each function's row."""
-        self.frame_starts = [(each.result_count, each.first_constant) for each in self.frames]
-        """For each frame, the number of results, and the index of its first constant."""
-        self.frame_bytes = [int(row[1]) for row in self.functions]
-        """The size of each function's frame in bytes."""
+        self.starts = [
+            self._start(row, each, constants)
+            for row, each, constants in zip(
+                self.functions, functions, self._constants, strict=False
+            )
+        ]
+
+    def _start(self, row: Words, function: FunctionCode, constants: Words) -> FunctionStart:
+        """Fill the row of a function; return how it is called."""
+        code, size = self.code.ctypes.data + 8 * function.start, function.size + function.outgoing
+        first_constant = function.results + function.arguments
+        row[:5] = code, 8 * size, 8 * first_constant, constants.ctypes.data, len(constants)
+        results, arguments = slice(function.results), slice(function.results, first_constant)
+        return FunctionStart(code, int(row.ctypes.data), 8 * size, results, arguments)
 
     def _words(self, constants: Sequence[Constant]) -> Words:
         return np.array([self._address(each) for each in constants], np.int64)

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from ...sharding.collective_matching import DeviceState
 from ..abi.arrays import Bytes, Words
-from ..abi.memory import address_of
+from ..abi.memory import address_of, as_numbers
 from ..commands import Command, CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from . import loop, machine_state
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
-from .pool import Pool, as_numbers, native_pool, view
+from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram
 from .timeline import Event, Timeline
 from .tracer import Tracer
@@ -117,13 +117,14 @@ class VirtualMachine:
         self.linked = linked
         self._tracer = None if trace is None else Tracer(linked, trace)
         self._timeline = timeline
+        self.is_stepping = self._tracer is not None or timeline is not None
+        """Whether the loop returns after each instruction, so that only `call` can run it."""
         self.guards = Guards(linked.program.arrays) if guard else None
         self.process = process
         self.communicator = communicator
         self.pool = self._new_pool()
         self._abandoned: Pool | None = None
         self._native: Any = _run()
-        self._loop_address = loop.native_loop().address
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
         self._calls: Words = np.empty(2 * max_calls, np.int64)
@@ -133,9 +134,11 @@ class VirtualMachine:
         self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._cached: dict[int, _LoadedExchange] = {}
         self._globals: Words = linked.globals.copy()
+        self._has_globals = bool(linked.program.globals)
         self._fill_state(max_calls)
         self._share_kernels(team)
         self._address = self._state.ctypes.data
+        self._native_call = loop.native_loop().address, self._address
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for self._number, call in enumerate(linked.program.python):
@@ -155,8 +158,7 @@ class VirtualMachine:
         state[machine_state.GLOBALS] = self._globals.ctypes.data
         state[machine_state.PROCESS] = self.process
         state[machine_state.GUARDED] = int(self.guards is not None)
-        is_watched = self._tracer is not None or self._timeline is not None
-        state[machine_state.STEPPING] = machine_state.STEP if is_watched else 0
+        state[machine_state.STEPPING] = machine_state.STEP if self.is_stepping else 0
 
     def _share_kernels(self, team: WorkerTeam | None) -> None:
         self._team = team
@@ -169,30 +171,24 @@ class VirtualMachine:
         """Run a function on its argument words; return its result words."""
         self.begin(function, arguments)
         if self.is_stepping:
-            self._run_traced(self.linked.entries[function])
-        else:
-            self.resume(self._native(self._address))
+            self._run_traced(self.linked.starts[function].code)
+        elif reason := self._native(self._address):
+            self.resume(reason)
         return self.end(function)
-
-    @property
-    def is_stepping(self) -> bool:
-        """Whether the loop returns after each instruction, so that only `call` can run it."""
-        return bool(self._registers[machine_state.STEPPING])
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
         """Prepare a call; return the native function and its argument that run it."""
         self.pool.collect()
         self._abandoned = None
-        linked, registers = self.linked, self._registers
-        result_count, first_constant = linked.frame_starts[function]
-        if linked.frame_bytes[function] > self._stack_bytes:
-            self._make_room(linked.frame_bytes[function])
-        self._frames[result_count:first_constant] = arguments
+        start, registers = self.linked.starts[function], self._registers
+        if start.frame_bytes > self._stack_bytes:
+            self._make_room(start.frame_bytes)
+        self._frames[start.arguments] = arguments
         registers[machine_state.FRAME] = self._stack_address
-        registers[machine_state.BEGIN] = linked.rows[function]
-        if linked.program.globals:
-            self._globals[:] = linked.globals
-        return self._loop_address, self._address
+        registers[machine_state.BEGIN] = start.row
+        if self._has_globals:
+            self._globals[:] = self.linked.globals
+        return self._native_call
 
     def resume(self, reason: int) -> None:
         """Run a started call to its end; `reason` is what the native loop returned."""
@@ -211,9 +207,10 @@ class VirtualMachine:
         """Return the result words of a call that has been run."""
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
-        for position in self.linked.program.global_blocks:
-            self.pool.release(int(self._globals[position]))
-        return self._frames[: self.linked.frame_starts[function][0]]
+        if self._has_globals:
+            for position in self.linked.program.global_blocks:
+                self.pool.release(int(self._globals[position]))
+        return self._frames[self.linked.starts[function].results]
 
     def _run_traced(self, at: int) -> None:
         """Run a started call one instruction at a time."""

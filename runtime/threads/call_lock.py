@@ -32,20 +32,24 @@ class CallLock:
         self._forks = len(_forks)
 
     def __enter__(self) -> None:
-        if self._lock.locked():
-            if self._forks != len(_forks):
-                raise ExecutionError(
-                    "the program was in a call when this process was forked, which the fork does"
-                    " not end: compile or load it here, or fork between calls"
-                )
-            if self._owner == threading.get_ident() or self._is_inside():
-                raise ExecutionError(
-                    "the program is called from within a call of it, which would wait for itself:"
-                    " call it after that has ended, or compile another one"
-                )
-        self._lock.acquire()
+        if not self._lock.acquire(blocking=False):
+            self._check_that_it_ends()
+            self._lock.acquire()
         self._owner = threading.get_ident()
         self._forks = len(_forks)
+
+    def _check_that_it_ends(self) -> None:
+        """Raise ExecutionError if the running call would never end."""
+        if self._forks != len(_forks):
+            raise ExecutionError(
+                "the program was in a call when this process was forked, which the fork does"
+                " not end: compile or load it here, or fork between calls"
+            )
+        if self._owner == threading.get_ident() or self._is_inside():
+            raise ExecutionError(
+                "the program is called from within a call of it, which would wait for itself:"
+                " call it after that has ended, or compile another one"
+            )
 
     def __exit__(self, *_: object) -> None:
         self._owner = None

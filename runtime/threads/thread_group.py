@@ -32,7 +32,7 @@ from .message_queues import (
     take_message,
 )
 from .shared_memory_collectives import shared_memory_function
-from .thread_pool import TASK_ALONE, Call, Task, ThreadPool
+from .thread_pool import TASK_ALONE, Call, ThreadPool
 
 T = TypeVar("T")
 
@@ -87,13 +87,7 @@ class ThreadGroup:
         while it waits. Raises CollectiveMismatch if the devices' collectives or messages do not
         match.
         """
-        results: list[Any] = [None] * self.count
-
-        def keep(communicator: ThreadCommunicator, number: int) -> None:
-            results[number] = work(communicator)
-
-        self._run_tasks(lambda communicator, number, _: keep(communicator, number), None)
-        return results
+        return self._run_tasks(lambda communicator, _: work(communicator), None)
 
     def run_calls(
         self, calls: Sequence[Call], resume: Callable[[ThreadCommunicator, int], object]
@@ -103,29 +97,26 @@ class ThreadGroup:
         A call that returns a status other than 0 continues in Python: `resume` gets the status, on
         the same thread.
         """
-        self._run_tasks(lambda communicator, _, status: resume(communicator, status), calls)
+        self._run_tasks(resume, calls)
 
     def _run_tasks(
         self,
-        work: Callable[[ThreadCommunicator, int, int], object],
+        work: Callable[[ThreadCommunicator, int], Any],
         calls: Sequence[Call] | None,
-    ) -> None:
+    ) -> list[Any]:
+        results: list[Any] = [None] * self.count
         errors: list[BaseException | None] = [None] * self.count
 
-        def task(number: int) -> Task:
-            def run(status: int) -> None:
-                self._inside.add(threading.get_ident())
-                try:
-                    work(self.communicators[number], number, status)
-                except BaseException as error:
-                    errors[number] = error
-                    self.fail()
-                finally:
-                    self._inside.discard(threading.get_ident())
+        def task(number: int, status: int) -> None:
+            self._inside.add(threading.get_ident())
+            try:
+                results[number] = work(self.communicators[number], status)
+            except BaseException as error:
+                errors[number] = error
+                self.fail()
+            finally:
+                self._inside.discard(threading.get_ident())
 
-            return run
-
-        tasks = [task(number) for number in range(self.count)]
         with self._submission:
             # Devices of an interrupted run may still be running.
             while not self._pool.wait(DEADLOCK_CHECK_PERIOD):
@@ -134,14 +125,15 @@ class ThreadGroup:
                 self.reset()
             if self.count > 1:
                 try:
-                    self._await(self._pool.begin(tasks, calls, self._check_period))
+                    self._await(self._pool.begin(task, calls, self._check_period))
                 except BaseException:
                     self.fail()
                     raise
             else:
                 # A single device runs on the caller's thread.
-                tasks[0](TASK_ALONE if calls is None else call_by_address(*calls[0]))
+                task(0, TASK_ALONE if calls is None else call_by_address(*calls[0]))
             self._check_end(errors)
+        return results
 
     def _check_end(self, errors: Sequence[BaseException | None]) -> None:
         """Raise the error of a run, if any."""

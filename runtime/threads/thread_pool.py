@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..abi.memory import as_numbers
 from ..abi.native_code import Native, source_of
 from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
@@ -145,20 +146,22 @@ def _functions() -> tuple[Any, ...]:
     )
 
 
-Task = Callable[[int], None]
-"""Continues a call in Python, given the call's status; must not raise."""
+Task = Callable[[int, int], None]
+"""Continues a call in Python, given the number of the thread and the call's status; must not raise.
+"""
 
 Call = tuple[int, int]
 """The address of a native function of one word, and its argument."""
 
 
 class _Shared:
-    """What a pool's threads share: words, locks, and Python tasks."""
+    """What a pool's threads share: words, locks, and a Python task."""
 
     def __init__(self, count: int) -> None:
         self.words = np.zeros(FIRST_MEMBER + MEMBER_WORDS * count, np.int64)
+        self.numbers = as_numbers(self.words)
         self.address = int(self.words.ctypes.data)
-        self.tasks: Sequence[Task] = ()
+        self.task: Task | None = None
         self.kept: object = None
         locks = [_new_lock() for _ in range(count + 1)]
         self.words[MEMBERS] = count
@@ -188,17 +191,14 @@ class ThreadPool:
             ).start()
         self._finish = weakref.finalize(self, _close, shared)
 
-    def begin(self, tasks: Sequence[Task], calls: Sequence[Call] | None, seconds: float) -> bool:
-        """Let each thread run its call, and its task if the call continues in Python.
+    def begin(self, task: Task, calls: Sequence[Call] | None, seconds: float) -> bool:
+        """Let each thread run its call, and the task if the call continues in Python.
 
-        Without calls each thread runs its task only. Waits as `wait` does, which must have reported
+        Without calls each thread runs the task only. Waits as `wait` does, which must have reported
         the end of the previous calls.
         """
-        self._shared.tasks = tasks
-        if calls is None:
-            self._shared.words[FIRST_MEMBER + FUNCTION :: MEMBER_WORDS] = 0
-        else:
-            self._set_calls(calls)
+        self._shared.task = task
+        self._set_calls([(0, 0)] * self._count if calls is None else calls)
         self._is_running = True
         return self._has_ended(_functions()[1], seconds)
 
@@ -214,10 +214,10 @@ class ThreadPool:
         _functions()[3](self._shared.address)
 
     def _set_calls(self, calls: Sequence[Call]) -> None:
-        words = self._shared.words
-        for number, (function, argument) in enumerate(calls):
-            first = FIRST_MEMBER + MEMBER_WORDS * number
-            words[first + FUNCTION], words[first + ARGUMENT] = function, argument
+        numbers, first = self._shared.numbers, FIRST_MEMBER
+        for function, argument in calls:
+            numbers[first + FUNCTION], numbers[first + ARGUMENT] = function, argument
+            first += MEMBER_WORDS
 
     def wait(self, seconds: float) -> bool:
         """Wait at most `seconds`, or until a signal; return whether all calls have ended."""
@@ -229,7 +229,7 @@ class ThreadPool:
     def _has_ended(self, function: Any, seconds: float) -> bool:
         if function(self._shared.address, int(seconds * 1e6)) == 1:
             self._is_running = False
-            self._shared.tasks = ()
+            self._shared.task = None
         return not self._is_running
 
     @property
@@ -249,7 +249,8 @@ def _serve(shared: _Shared, number: int) -> None:
         status = attend(shared.address, number, has_ended)
         if status == CLOSED:
             return
-        shared.tasks[number](status)
+        assert shared.task is not None
+        shared.task(number, status)
         has_ended = 1
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -187,6 +189,42 @@ def test_forms_of_arrays(matrix: Program, given: Any) -> None:
     found = matrix.main(given)
     assert type(found) is np.ndarray
     np.testing.assert_array_equal(found, expected)
+
+
+ALONE = """
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %c = arith.addf %a, %b : tensor<8xf32>
+  return %c : tensor<8xf32>
+}
+"""
+ON_TWO_DEVICES = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %c = arith.addf %a, %b : tensor<8xf32>
+  %d = shard.all_reduce %c on @g grid_axes = [0] : tensor<8xf32> -> tensor<8xf32>
+  return %d : tensor<8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("text", "most"), [(ALONE, 30), (ON_TWO_DEVICES, 100)])
+def test_a_call_is_few_calls_of_python_functions(text: str, most: int) -> None:
+    main = compile(text, "", stages=False)["main"]
+    a, b = np.ones((2, 8), np.float32)
+    main(a, b)
+    called: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        main(a, b)
+    finally:
+        sys.setprofile(before)
+    assert len(called) <= most, called
 
 
 def test_results_are_the_callers_own(matrix: Program) -> None:

@@ -63,6 +63,14 @@ def test_halos_hold_the_neighbours_elements() -> None:
     assert count_undefined(second[4:]) == 2
 
 
+def test_what_is_gathered_is_a_copy() -> None:
+    sharding = Sharding(Grid("g", (2,)), ((),))
+    for _ in range(2):
+        shards: list[Any] = [np.float32([1, 2]), np.float32([1, 2])]
+        gather(shards, sharding, (2,), TensorType(f32, [2]))[:] = 0
+        assert [each.tolist() for each in shards] == [[1, 2], [1, 2]]
+
+
 def test_copies_that_differ() -> None:
     sharding = Sharding(Grid("g", (2, 2)), ((0,),))
     shards: list[Any] = [np.float32([1, 2]), np.float32([1, 2]), np.float32([3, 4])]
