@@ -257,6 +257,47 @@ def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool
         np.testing.assert_array_equal(result, x @ y + z)
 
 
+INDEXED = """
+func.func @main(%x: TENSOR) -> TENSOR attributes {hal.executable.target = #target} {
+  %0 = iree_encoding.set_encoding %x : TENSOR -> ENCODED
+  %1 = tensor.empty() : ENCODED
+  %2 = linalg.generic {
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%0 : ENCODED) outs(%1 : ENCODED) {
+    ^bb0(%a: f32, %b: f32):
+      %i = linalg.index 0 : index
+      %j = linalg.index 1 : index
+      %c100 = arith.constant 100 : index
+      %rows = arith.muli %i, %c100 : index
+      %s = arith.addi %rows, %j : index
+      %t = arith.index_cast %s : index to i32
+      %u = arith.sitofp %t : i32 to f32
+      %v = arith.addf %a, %u : f32
+      linalg.yield %v : f32
+  } -> ENCODED
+  %3 = iree_encoding.unset_encoding %2 : ENCODED -> TENSOR
+  return %3 : TENSOR
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["avx512", "instructions", "vmvx"])
+@pytest.mark.parametrize(("operand", "rows", "columns"), [(0, 17, 5), (1, 5, 9), (2, 17, 9)])
+def test_indices_count_elements_of_tensors(
+    operand: int, rows: int, columns: int, target: str
+) -> None:
+    head, _, _ = functions(None, target, dynamic=False).partition("func.func @pack_lhs")
+    tensor = f"tensor<{rows}x{columns}xf32>"
+    encoded = f"{tensor.removesuffix('>')}, #e{operand}>"
+    text = head + INDEXED.replace("TENSOR", tensor).replace("ENCODED", encoded)
+    x = np.zeros((rows, columns), dtype=np.float32)
+    i, j = np.indices(x.shape)
+    for backend in ("interpreter", "native"):
+        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        (found,) = program_["main"].run([x])
+        np.testing.assert_array_equal(found, 100 * i + j)
+
+
 @pytest.mark.parametrize("target", ["avx512", "instructions", "vmvx"])
 def test_open_sizes_are_known_behind_a_barrier(target: str) -> None:
     text = functions(None, target, dynamic=True).replace('"none"', '"all"')

@@ -103,9 +103,10 @@ def lower_contraction(
     view, swapped, result = product.view, product.swapped, product.operands[RESULT]
     forms: list[SSAValue] = []
     shapes: list[Sequence[Size]] = []
-    tensors = zip((*view.inputs, *view.outputs), product.operands, strict=True)
-    for index, (value, operand) in enumerate(tensors):
-        form = values.form(value, layouts[index])
+    tensors = zip((*view.inputs, *view.outputs), layouts, strict=True)
+    tiled = [values.form(value, layout) for value, layout in tensors]
+    for index, operand in enumerate(product.operands):
+        form = tiled[index]
         if index != RESULT:
             form = _widened(values, form, view, index)
         shapes.append(values.dimensions.sizes(form))

@@ -11,15 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from xdsl.builder import Builder
+from xdsl.dialects.arith import MuliOp
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint, Rewriter
 
+from ....dialects.linalg.bodies import IndexOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.index import BuilderIndices
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked, shape_of
 from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from ...encoding.propagation.encoded_operations import TRAPPING
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
@@ -78,7 +84,8 @@ def lower_elementwise(
 ) -> list[SSAValue] | None:
     """Emit an elementwise operation on packed tensors; return its results, all in one layout.
 
-    Return `None` if the operation is not elementwise or uses `linalg.index`.
+    Return `None` if the operation is not elementwise, or if an index that it uses is unknown or
+    must not leave the tensor.
     """
     if layout == IDENTITY:
         return None
@@ -86,7 +93,8 @@ def lower_elementwise(
     if view is None:
         return _lower_on_tensors(values, operation, layout)
     loops = _packed_loops(view, layout)
-    if loops is None or any(op.name == "linalg.index" for op in view.body.walk()):
+    body = None if loops is None else _body_on_tiles(view.body, loops, layout)
+    if loops is None or body is None:
         return None
     operands: list[SSAValue] = []
     maps: list[AffineMap] = []
@@ -106,7 +114,7 @@ def lower_elementwise(
         operands.append(values.form(value, wanted))
         maps.append(_packed_map(map_, wanted, loops))
     count = len(view.inputs)
-    generic = GenericOp(operands[:count], operands[count:], copy_of(view.body), maps)
+    generic = GenericOp(operands[:count], operands[count:], body, maps)
     return list(values.builder.insert(generic).results)
 
 
@@ -115,6 +123,29 @@ def copy_of(body: Block) -> Region:
     region = Region()
     if body.parent is not None:
         body.parent.clone_into(region)
+    return region
+
+
+def _body_on_tiles(body: Block, loops: PackedLoops, layout: PackedLayout) -> Region | None:
+    """Return a copy of a body with the indices that its elements have in the tensor.
+
+    Return `None` if it uses indices and tile sizes are dynamic. Indices in the padding lie outside
+    of the tensor: return `None` also if elements are read by an index, or an operation may trap.
+    """
+    region = copy_of(body)
+    indices = [op for op in region.walk() if isinstance(op, IndexOp)]
+    if not indices:
+        return region
+    if layout.has_dynamic_tiles or any(op.name in NOT_ON_PADDING for op in region.walk()):
+        return None
+    for index in indices:
+        loop = index.dim.value.data
+        emit = BuilderIndices(Builder(InsertPoint.before(index)))
+        position = emit.insert(IndexOp(loops.outer_index(loop)))
+        if (tile := loops.tile(loop)) is not None:
+            inside = emit.insert(IndexOp(loops.tile_index(loop)))
+            position = emit.sum(emit.binary(MuliOp, position, tile), inside)
+        Rewriter.replace_op(index, (), [position])
     return region
 
 
@@ -166,6 +197,9 @@ def _packed_map(map_: AffineMap, layout: PackedLayout, loops: PackedLoops) -> Af
     results = tuple(map(AffineExpr.dimension, indices))
     return AffineMap(loops.count, 0, results)
 
+
+NOT_ON_PADDING = TRAPPING | {"tensor.extract"}
+"""What must not run with an index that lies outside of the tensor."""
 
 ON_TENSORS = frozenset({"arith", "math", "complex"})
 

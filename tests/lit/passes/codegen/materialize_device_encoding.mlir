@@ -60,6 +60,26 @@ func.func @elementwise(%a: tensor<17x33xf32>, %row: tensor<33xf32>) -> tensor<17
   return %3 : tensor<17x33xf32>
 }
 
+// The index of an element is that of its tile times the size of tiles, plus its own.
+// CHECK-LABEL: func.func @indexed(
+// CHECK: linalg.generic {indexing_maps = [#map], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} outs(%{{.*}} : tensor<2x3x16x16xindex>)
+// CHECK: %[[TILE:.*]] = linalg.index 1 : index
+// CHECK: %[[INSIDE:.*]] = linalg.index 3 : index
+// CHECK: %[[C16:.*]] = arith.constant 16 : index
+// CHECK: %[[START:.*]] = arith.muli %[[TILE]], %[[C16]] : index
+// CHECK: %[[COLUMN:.*]] = arith.addi %[[START]], %[[INSIDE]] : index
+// CHECK: linalg.yield %[[COLUMN]] : index
+func.func @indexed() -> tensor<17x33xindex, #acc> attributes {hal.executable.target = #target} {
+  %0 = tensor.empty() : tensor<17x33xindex, #acc>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      outs(%0 : tensor<17x33xindex, #acc>) {
+    ^bb0(%x: index):
+      %j = linalg.index 1 : index
+      linalg.yield %j : index
+  } -> tensor<17x33xindex, #acc>
+  return %1 : tensor<17x33xindex, #acc>
+}
+
 // Encoded and decoded at once: nothing is left of it.
 // CHECK-LABEL: func.func @round_trip(
 // CHECK-SAME: %[[A:.*]]: tensor<17x40xf32>
