@@ -130,7 +130,7 @@ def _wrap_in_call(module: ModuleOp, function: Operation, model: Model) -> None:
     function.attributes = {} if reflection is None else {"iree.reflection": reflection}
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
-    for argument, old in zip(block.args, function.regions[0].block.args, strict=True):
+    for argument, old in zip(block.args, function.regions[0].blocks[0].args, strict=True):
         argument.name_hint = old.name_hint
     call = call_like(function, inside, block.args)
     block.add_ops((call, return_like(function, call.results)))

@@ -169,7 +169,9 @@ class Allocation:
             return self._builder.insert(alloc).results[0]
         alloca = self._builder.insert(
             ResourceAllocaOp.build(
-                operands=[size, []], result_types=[type_, TIMEPOINT], properties=properties
+                operands=[size, values(self._execute, "await_timepoint")],
+                result_types=[type_, TIMEPOINT],
+                properties=properties,
             )
         )
         self._waits.append(alloca.result_timepoint)

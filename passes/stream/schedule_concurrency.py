@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
-from ...dialects.stream.async_ops import AsyncConcurrentOp, AsyncExecuteOp
+from ...dialects.stream.async_ops import AsyncAllocaOp, AsyncConcurrentOp, AsyncExecuteOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from .analysis.resource_limits import favor
@@ -73,16 +73,30 @@ def _schedule(block: Block) -> None:
 
 
 def _waves(operations: Sequence[Operation], block: Block) -> list[list[Operation]]:
-    """Return the waves in order; operations of a wave are in program order."""
+    """Return the waves in order; operations of a wave are in program order.
+
+    Storage takes no time on the device: each `stream.async.alloca` is alone, before the wave that
+    follows it.
+    """
     data = DataNeeds(block)
     needs = {operation: set(data.add(operation)) for operation in operations}
-    waves: list[list[Operation]] = []
+    waves: list[list[Operation]] = [[]]
+    storage: list[list[Operation]] = [[]]
+    """The allocations before each wave."""
     needed: set[Operation] = set()
     """Operations on which the newest wave depends."""
     for operation in reversed(operations):
-        if not waves or operation in needed:
+        if isinstance(operation, AsyncAllocaOp):
+            storage[-1].append(operation)
+            continue
+        if operation in needed:
             waves.append([])
+            storage.append([])
             needed = set()
         waves[-1].append(operation)
         needed |= needs[operation]
-    return [wave[::-1] for wave in reversed(waves)]
+    ordered: list[list[Operation]] = []
+    for wave, allocations in zip(reversed(waves), reversed(storage), strict=True):
+        ordered += [[operation] for operation in reversed(allocations)]
+        ordered += [wave[::-1]] if wave else []
+    return ordered

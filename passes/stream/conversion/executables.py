@@ -194,12 +194,10 @@ class StoredGlobals:
                 properties = {
                     key: value
                     for key, value in variable.properties.items()
-                    if key not in ("initial_value", "type")
+                    if key not in ("initial_value", "inlining_policy", "type")
                 }
                 properties |= {"sym_name": StringAttr(symbol_name), "type": type_}
-                attributes = dict(variable.attributes)
-                attributes.pop(AFFINITY, None)
-                definition = GlobalOp.create(properties=properties, attributes=attributes)
+                definition = GlobalOp.create(properties=properties)
                 definition.location = variable.location
                 builder.insert(definition)
             if value is not None or not (is_open or name in self._set_at_once):

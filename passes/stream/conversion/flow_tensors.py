@@ -125,7 +125,7 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
         read = tensor, ()
         stored = _part(stored, whole, bounds, (tensor, ()), site)
         indices = (zero,) * len(indices)
-    reachable = transfer(stored, site.affinity, None, site.builder, STAGING)
+    reachable = transfer(stored, site.affinity, site.affinity, site.builder, STAGING)
     load_element(operation, read, reachable, indices, site)
 
 

@@ -40,7 +40,7 @@ def _channel(host: Host, operation: Operation, site: Site) -> None:
     create = host.op_class("stream.channel.create").build(
         operands=[(), (), ()],
         result_types=[CHANNEL],
-        properties={"group": operation.properties.get("group")},
+        properties={"group": operation.properties.get("group"), "affinity": site.affinity},
     )
     operation.results[0].replace_all_uses_with(site.builder.insert(create).results[0])
 

@@ -5,9 +5,9 @@
 // CHECK-LABEL: util.func public @main
 // CHECK: %[[Z:.*]] = arith.constant 0 : index
 // CHECK-NEXT: %[[K:.*]]:2 = stream.resource.constants on(#hal.device.affinity<@a>) : !stream.resource<constant>{%n} = dense<1> : tensor<4xi32> => !stream.timepoint
-// CHECK-NEXT: %[[R:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) : !stream.resource<external>{%n} => !stream.timepoint
+// CHECK-NEXT: %[[R:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<external>{%n} => !stream.timepoint
 // CHECK-NEXT: %[[P:.*]]:3 = stream.resource.pack on(#hal.device.affinity<@a>) slices({[1, 2] = %n, [2, 3] = %n}) : index
-// CHECK-NEXT: %[[T:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) : !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
+// CHECK-NEXT: %[[T:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
 // CHECK-NEXT: %[[O:.*]] = arith.addi %[[P]]#1, %o : index
 // CHECK-NEXT: %[[W:.*]] = stream.timepoint.join max(%t, %[[K]]#1, %[[R]]#1, %[[T]]#1) => !stream.timepoint
 // CHECK-NEXT: %[[E:.*]] = stream.cmd.execute on(#hal.device.affinity<@a>) await(%[[W]]) => with(%r as %[[A:.*]]: !stream.resource<external>{%n}, %[[K]]#0 as %[[C:.*]]: !stream.resource<constant>{%n}, %[[R]]#0 as %[[B:.*]]: !stream.resource<external>{%n}, %[[T]]#0 as %[[S:.*]]: !stream.resource<transient>{%[[P]]#0}) {

@@ -1,0 +1,24 @@
+// builtin.module(iree-stream-conversion)
+// Channels are on a device; an element is read from staging memory of the tensor's device.
+module attributes {stream.affinity.default = #hal.device.affinity<@dev>} {
+  util.global private @dev : !hal.device
+  util.func public @channel() -> index {
+    %channel = flow.channel.default "g" : !flow.channel
+    %rank = flow.channel.rank %channel : index
+    util.return %rank : index
+  }
+  util.func public @element(%value: f32, %index: index) -> f32 {
+    %0 = flow.tensor.splat %value : tensor<8xf32>
+    %1 = flow.dispatch @executable::@kernel(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = flow.tensor.load %1[%index] : tensor<8xf32>
+    util.return %2 : f32
+  }
+}
+// -----
+// Attributes of a global of tensor type are dropped with it.
+util.global private @dev : !hal.device
+util.global private @weights <inlining_policy = #util.inline.never> {stream.affinity.default = #hal.device.affinity<@dev>, note} = dense<1.0> : tensor<4xf32>
+util.func public @weights_of() -> tensor<4xf32> {
+  %0 = util.global.load @weights : tensor<4xf32>
+  util.return %0 : tensor<4xf32>
+}

@@ -1,0 +1,10 @@
+// builtin.module(iree-abi-wrap-entry-points)
+// A function of several blocks.
+util.func public @choice(%input: tensor<8xf32>, %is_copied: i1) -> tensor<8xf32> {
+  cf.cond_br %is_copied, ^copy, ^end(%input : tensor<8xf32>)
+^copy:
+  %0 = flow.tensor.clone %input : tensor<8xf32>
+  cf.br ^end(%0 : tensor<8xf32>)
+^end(%output: tensor<8xf32>):
+  util.return %output : tensor<8xf32>
+}
