@@ -6,7 +6,11 @@
     }
 
 JAX keeps counters and conditions in such tensors, so that each iteration would run kernels of one
-element. MLIR's pass of this name does the same for branches of `cf`.
+element. MLIR's pass of this name does the same for branches of `cf`. Slices of one element, by
+which a scan reads its inputs and writes its results, become elements as well:
+
+    %s = tensor.extract_slice %x[%i] [1] [1]                        // becomes tensor.extract %x[%i]
+    %u = tensor.insert_slice %s into %y[%i] [1] [1]                 // becomes tensor.insert
 """
 
 from __future__ import annotations
@@ -25,22 +29,24 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IndexType,
+    IntegerAttr,
     IntegerType,
     ModuleOp,
     NoneAttr,
     Signedness,
     TensorType,
 )
-from xdsl.dialects.tensor import ExtractOp, FromElementsOp
+from xdsl.dialects.tensor import ExtractOp, FromElementsOp, InsertOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from ...ir.attribute_access import attribute, element_type
+from ...ir.attribute_access import attribute, element_type, integers, operand_groups
 from ...ir.host_programs import FUNCTIONS
-from ...ir.locations import builder_before, located_builder, maker_of, rebuilt
+from ...ir.index_lists import mixed_list
+from ...ir.locations import builder_before, located_builder, made_by, maker_of, rebuilt
 from ...ir.regions import captured, walk
 from ...ir.value_flow import forwards
 
@@ -147,7 +153,7 @@ class _Scalars:
         if isinstance(value, BlockArgument):
             return () if value.block is self._entry else None
         maker = maker_of(value)
-        if maker.name in ("arith.constant", "tensor.from_elements"):
+        if maker.name in ("arith.constant", "tensor.from_elements") or _one_element(value):
             return ()
         return _read_tensors(maker)
 
@@ -196,6 +202,35 @@ def _read_tensors(operation: Operation) -> Sequence[SSAValue] | None:
         return None
     read = [each for each, _ in _read_operands(view) if isinstance(each.type, TensorType)]
     return read if all(map(_is_rank_0, read)) else None
+
+
+def _one_element(tensor: SSAValue) -> Operation | None:
+    """Return the slice of one element that a tensor of rank 0 is, `None` for other tensors."""
+    reshape = made_by(tensor, "tensor.collapse_shape")
+    slice_ = made_by(tensor if reshape is None else reshape.operands[0], "tensor.extract_slice")
+    return slice_ if slice_ is not None and _is_one_element(slice_) else None
+
+
+def _is_one_element(slice_: Operation) -> bool:
+    return all(size == 1 for size in integers(slice_, "static_sizes"))
+
+
+def _indices(slice_: Operation, builder: Builder) -> list[SSAValue]:
+    """Emit the indices of a slice of one element; return them."""
+    offsets = operand_groups(slice_, slice_.operands)[-3]
+    return [
+        builder.insert(ConstantOp(IntegerAttr(each, IndexType()))).result
+        if isinstance(each, int)
+        else each
+        for each in mixed_list(integers(slice_, "static_offsets"), offsets)
+    ]
+
+
+def _is_carried(tensor: SSAValue) -> bool:
+    """Return whether a loop carries a tensor, of which elements may have been inserted before."""
+    while insert := made_by(tensor, "tensor.insert"):
+        tensor = insert.operands[1]
+    return isinstance(tensor, BlockArgument) and maker_of(tensor).name in ("scf.for", "scf.while")
 
 
 def _is_elementwise(operation: Operation) -> bool:
@@ -291,6 +326,8 @@ class _Computation:
                 found = self._scalar(operation.operands[0], operation)
                 if found is not operation.results[0]:
                     Rewriter.replace_op(operation, [], [found])
+            elif operation.name == "tensor.insert_slice" and _is_carried(operation.operands[1]):
+                self._insert(operation)
 
     def _compute(self, operation: Operation) -> None:
         builder = builder_before(operation)
@@ -317,18 +354,34 @@ class _Computation:
             self._known[tensors[-1]] = scalar
         Rewriter.replace_op(operation, [], tensors)
 
+    def _insert(self, operation: Operation) -> None:
+        """Insert an element of a carried tensor instead of a slice of one element."""
+        source, target = operation.operands[:2]
+        fill, reshape = made_by(source, "linalg.fill"), made_by(source, "tensor.expand_shape")
+        scalar = None if reshape is None else self._known.get(reshape.operands[0])
+        if fill is not None:
+            scalar = fill.operands[0]
+        if scalar is None or not _is_one_element(operation):
+            return
+        indices = _indices(operation, builder_before(operation))
+        Rewriter.replace_op(operation, InsertOp(scalar, target, indices))
+
     def _scalar(self, tensor: SSAValue, reader: Operation) -> SSAValue:
         """Return the element of a tensor; an unknown one is read where the tensor is defined."""
         if tensor not in self._known:
-            constant = _scalar_constant(tensor)
             owner = tensor.owner
             point = (
                 InsertPoint.at_start(owner)
                 if isinstance(owner, Block)
                 else InsertPoint.after(owner)
             )
-            made = constant or _extract(tensor)
-            located_builder(point, reader).insert(made)
+            builder, slice_ = located_builder(point, reader), _one_element(tensor)
+            made = _scalar_constant(tensor)
+            if made is None and slice_ is not None:
+                indices = _indices(slice_, builder)
+                made = ExtractOp(slice_.operands[0], indices, element_type(tensor.type))
+            made = made or _extract(tensor)
+            builder.insert(made)
             self._known[tensor] = made.results[0]
         return self._known[tensor]
 

@@ -51,8 +51,7 @@ def left_over(compiled: CompiledProgram, module: ModuleOp) -> int:
     entry = compiled._entry(target, None)
     assert entry is not None, "the program has no host code"
     gc.collect(0)
-    machine = compiled._machines.machine(entry)
-    assert machine is not None, "the function has not run"
+    machine = compiled._machines.prepare(entry).machine
     pool = machine.pool
     return used_bytes(pool)
 

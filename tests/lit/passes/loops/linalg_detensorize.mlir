@@ -3,6 +3,7 @@
 // RUN: mesh-run %s --function=sums --input=f32=1.5 --input=8xf32=2 -p linalg-detensorize --backend=interpreter --check
 // RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --check
 // RUN: mesh-run %s --function=collatz --input=i64=27 -p linalg-detensorize --backend=interpreter --check
+// RUN: mesh-run %s --function=scan --input=8xf32=2 --input=8xf32=1 -p linalg-detensorize --check
 // RUN: mesh-run %s --function=loss --input=8xf32=2 -p linalg-detensorize --check
 
 #none = affine_map<() -> ()>
@@ -110,4 +111,35 @@ func.func @loss(%x: tensor<8xf32>) -> tensor<f32> {
 func.func @plain(%x: tensor<f32>) -> tensor<f32> {
   %y = arith.addf %x, %x : tensor<f32>
   func.return %y : tensor<f32>
+}
+
+// A scan reads and writes elements in each iteration.
+// CHECK-LABEL: func.func @scan
+// CHECK:         scf.for %i = {{.*}} iter_args(%sum = %{{.*}}, %all = %initial) -> (f32, tensor<8xf32>)
+// CHECK-NEXT:      %[[X:.*]] = tensor.extract %x[%i] : tensor<8xf32>
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addf %sum, %[[X]] : f32
+// CHECK-NEXT:      %[[ONE:.*]] = tensor.insert %[[SUM]] into %all[%i] : tensor<8xf32>
+// CHECK-NEXT:      %[[C0:.*]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[BOTH:.*]] = tensor.insert %[[SUM]] into %[[ONE]][%[[C0]]] : tensor<8xf32>
+// CHECK-NEXT:      scf.yield %[[SUM]], %[[BOTH]] : f32, tensor<8xf32>
+func.func @scan(%x: tensor<8xf32>, %initial: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %r:2 = scf.for %i = %c0 to %c8 step %c1 iter_args(%sum = %zero, %all = %initial) -> (tensor<f32>, tensor<8xf32>) {
+    %slice = tensor.extract_slice %x[%i] [1] [1] : tensor<8xf32> to tensor<1xf32>
+    %one = tensor.collapse_shape %slice [] : tensor<1xf32> into tensor<f32>
+    %e = tensor.empty() : tensor<f32>
+    %more = linalg.generic {indexing_maps = [#none, #none, #none], iterator_types = []} ins(%sum, %one : tensor<f32>, tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %s = arith.addf %p, %q : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    %row = tensor.expand_shape %more [] output_shape [1] : tensor<f32> into tensor<1xf32>
+    %next = tensor.insert_slice %row into %all[%i] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    %first = tensor.insert_slice %row into %next[0] [1] [1] : tensor<1xf32> into tensor<8xf32>
+    scf.yield %more, %first : tensor<f32>, tensor<8xf32>
+  }
+  func.return %r#0, %r#1 : tensor<f32>, tensor<8xf32>
 }
