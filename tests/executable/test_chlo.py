@@ -311,7 +311,7 @@ def test_inverse_functions_of_infinities_beside_numbers_and_nan(backend: str) ->
         of = f"tensor<{len(results)}xcomplex<f64>>"
         lines.append(
             f"func.func @{name}(%a: {of}) -> {of} {{ %0 = chlo.{name} %a : {of} -> {of} return %0 : {of} }}"
-        )  # noqa: E501
+        )
     program = api.compile("\n".join(lines), stages=False, backend=backend)
     for name, results in wanted.items():
         numbers, expected = (np.array(list(each)) for each in (results, results.values()))
