@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -50,8 +52,20 @@ class Window:
 
 
 def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequence[int]:
-    found = attribute(operation, name)
-    return (default,) * rank if found is None else number_list(found)
+    """Return the numbers of an attribute; defaults if it has none or does not exist."""
+    return number_list(attribute(operation, name)) or (default,) * rank
+
+
+def _padding(operation: Operation, rank: int) -> Sequence[int]:
+    """Return low and high padding of each dimension in turn."""
+    found: Any = attribute(operation, "padding")
+    is_pairs = found is None or (
+        isinstance(found, DenseIntOrFPElementsAttr)
+        and (found.get_element_type() == i64 and tuple(found.get_shape()) in ((0, 2), (rank, 2)))
+    )
+    if not is_pairs:
+        raise VerifyException(f"expected 'padding' to be {rank} pairs of i64, got {found}")
+    return _numbers(operation, "padding", 2 * rank, 0)
 
 
 def reduction_windows(operation: Operation) -> list[Window]:
@@ -62,12 +76,12 @@ def reduction_windows(operation: Operation) -> list[Window]:
     sizes = number_list(attribute(operation, "window_dimensions"))
     rank = len(operand_shape(operation, 0))
     sizes = sizes or (1,) * rank
-    padding = _numbers(operation, "padding", 2 * rank, 0)
+    padding = _padding(operation, rank)
     lists = [
         _numbers(operation, name, rank, 1)
         for name in ("window_strides", "base_dilations", "window_dilations")
     ]
-    if any(len(each) != rank for each in (sizes, *lists)) or len(padding) != 2 * rank:
+    if any(len(each) != rank for each in (sizes, *lists)):
         raise VerifyException(f"expected a window of rank {rank}")
     return [
         Window(sizes[i], lists[0][i], padding[2 * i], padding[2 * i + 1], lists[1][i], lists[2][i])
@@ -81,7 +95,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
     kernel = operand_shape(operation, 1)
     spatial = numbers.positions(1, "io")[2:]
     rank = len(spatial)
-    padding = _numbers(operation, "padding", 2 * rank, 0)
+    padding = _padding(operation, rank)
     lists = [
         _numbers(operation, name, rank, default)
         for name, default in (
@@ -91,7 +105,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
             ("window_reversal", 0),
         )
     ]
-    if any(len(each) != rank for each in lists) or len(padding) != 2 * rank:
+    if any(len(each) != rank for each in lists):
         raise VerifyException(f"expected windows of {rank} spatial dimensions")
     if any(number < 1 for each in lists[:3] for number in each):
         raise VerifyException("expected strides and dilations to be positive")
