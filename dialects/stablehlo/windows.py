@@ -59,7 +59,7 @@ def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequen
 def _padding(operation: Operation, rank: int) -> Sequence[int]:
     """Return low and high padding of each dimension in turn."""
     found: Any = attribute(operation, "padding")
-    is_pairs = found is None or (
+    is_pairs: bool = found is None or (
         isinstance(found, DenseIntOrFPElementsAttr)
         and (found.get_element_type() == i64 and tuple(found.get_shape()) in ((0, 2), (rank, 2)))
     )
