@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -58,12 +57,9 @@ def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequen
 
 def _padding(operation: Operation, rank: int) -> Sequence[int]:
     """Return low and high padding of each dimension in turn."""
-    found: Any = attribute(operation, "padding")
-    is_pairs: bool = found is None or (
-        isinstance(found, DenseIntOrFPElementsAttr)
-        and (found.get_element_type() == i64 and tuple(found.get_shape()) in ((0, 2), (rank, 2)))
-    )
-    if not is_pairs:
+    found = attribute(operation, "padding")
+    allowed = [TensorType(i64, [count, 2]) for count in (0, rank)]
+    if found is not None and getattr(found, "type", None) not in allowed:
         raise VerifyException(f"expected 'padding' to be {rank} pairs of i64, got {found}")
     return _numbers(operation, "padding", 2 * rank, 0)
 
