@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, flag, integer
 from ...ir.dialect_extension import dialect_of, variant
@@ -16,6 +17,7 @@ from ...ir.syntax.assembly_format import Parsed
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
 from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
+from ..stablehlo.checks import operand_shape, require_shape, verify_same_shape
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
 from . import scan
@@ -91,6 +93,16 @@ def _print_pair(printer: Printer, operation: Operation) -> None:
         printer.print_list(operation.result_types, printer.print_attribute)
 
 
+def _verify_top_k(operation: Operation) -> None:
+    """Check that both results have the operand's shape with `k` elements in the last dimension."""
+    *outer, length = operand_shape(operation, 0) or (0,)
+    count = integer(operation, "k")
+    if count < 0 or 0 <= length < count:
+        raise VerifyException(f"expected k in [0, {length}], got {count}")
+    for index in (0, 1):
+        require_shape(operation, (*outer, count), index)
+
+
 ROWS: list[type[Operation]] = [
     variant(ConstantOp, "chlo.constant"),
     *(
@@ -98,6 +110,7 @@ ROWS: list[type[Operation]] = [
             f"chlo.{name}",
             "operand -> result",
             " $operand attr-dict : type($operand) -> type($result)",
+            verify=verify_same_shape,
         )
         for name in UNARY.split()
         if name != "constant_like"
@@ -107,6 +120,7 @@ ROWS: list[type[Operation]] = [
             f"chlo.{name}",
             "lhs rhs -> result",
             " $lhs, $rhs attr-dict : type($lhs), type($rhs) -> type($result)",
+            verify=verify_same_shape,
         )
         for name in BINARY.split()
     ),
@@ -137,6 +151,7 @@ ROWS: list[type[Operation]] = [
             " attr-dict : ",
             Custom(_parse_pair, _print_pair),
         ),
+        verify=_verify_top_k,
     ),
     define(
         "chlo.ragged_dot",

@@ -190,6 +190,20 @@ def verify_broadcast_in_dim(operation: Operation) -> None:
     verify_same_elements(operation)
 
 
+def verify_sizes(operation: Operation, index: int) -> None:
+    """Check that an operand has one number for each dimension of the result."""
+    rank = len(result_shape(operation))
+    found = operand_shape(operation, index)
+    if not shapes_agree(found, (rank,)):
+        raise VerifyException(f"expected {rank} sizes in operand {index}, got {shape_text(found)}")
+
+
+def infer_broadcast(operation: Operation) -> Shape:
+    """Infer the shape with new dimensions before those of the operand."""
+    sizes = number_list(attribute(operation, "broadcast_sizes"))
+    return (*sizes, *operand_shape(operation, 0))
+
+
 def infer_transpose(operation: Operation) -> Shape:
     """Infer the permuted shape."""
     source = operand_shape(operation, 0)
@@ -290,9 +304,11 @@ def infer_reverse(operation: Operation) -> Shape:
 
 
 def verify_iota(operation: Operation) -> None:
-    """Check that `iota_dimension` is a dimension of the result."""
+    """Check that `iota_dimension` is a dimension of the result, and the operand if it has one."""
     rank = len(result_shape(operation))
     verify_distinct([integer(operation, "iota_dimension")], rank, "the dimension")
+    if operation.operands:
+        verify_sizes(operation, 0)
 
 
 def infer_dynamic_slice(operation: Operation) -> Shape:
@@ -365,6 +381,12 @@ def verify_reduce(operation: Operation) -> None:
         if operand_shape(operation, half + index):
             raise VerifyException("expected initial values of rank 0")
     verify_body(operation, 2 * half, half)
+    for index, value in enumerate(operation.regions[0].block.last_op.operand_types):  # pyright: ignore
+        found, wanted = element_type(operation.result_types[index]), element_type(value)
+        if found != wanted:
+            raise VerifyException(
+                f"expected elements of type {wanted} in result {index}, got {found}"
+            )
 
 
 def verify_body(operation: Operation, count: int, results: int) -> None:
@@ -382,14 +404,13 @@ def verify_body(operation: Operation, count: int, results: int) -> None:
 
 
 def verify_window_attributes(operation: Operation) -> None:
-    """Check that each window attribute has one number, or pair, for each dimension."""
+    """Check that window attributes have a positive number for each dimension, or default to 1."""
     rank = len(operand_shape(operation, 0))
     for name in ("window_dimensions", "window_strides", "base_dilations", "window_dilations"):
         found = attribute(operation, name)
-        if found is not None and len(number_list(found)) != rank:
+        numbers = number_list(found)
+        is_default = found is None or (not numbers and name != "window_dimensions")
+        if len(numbers) != rank and not is_default:
             raise VerifyException(f"expected '{name}' to be {rank} numbers, got {found}")
-        if any(number < 1 for number in number_list(found)):
+        if any(number < 1 for number in numbers):
             raise VerifyException(f"expected '{name}' to be positive, got {found}")
-    found = attribute(operation, "padding")
-    if found is not None and len(number_list(found)) != 2 * rank:
-        raise VerifyException(f"expected 'padding' to be {rank} pairs, got {found}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import collective_checks
 from .syntax import define
 
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
@@ -10,7 +11,10 @@ ROWS = [
     define("stablehlo.partition_id", "-> result", " attr-dict : type($result)"),
     define("stablehlo.replica_id", "-> result", " attr-dict : type($result)"),
     define(
-        "stablehlo.all_reduce", f"operands_* -> results_* | {_GROUPS} | computation", pure=False
+        "stablehlo.all_reduce",
+        f"operands_* -> results_* | {_GROUPS} | computation",
+        pure=False,
+        verify=collective_checks.verify_groups,
     ),
     define(
         "stablehlo.collective_reduce",
@@ -21,27 +25,32 @@ ROWS = [
         "stablehlo.all_gather",
         f"operands_* -> results_* | {_GROUPS} all_gather_dim",
         pure=False,
+        verify=collective_checks.verify_all_gather,
     ),
     define(
         "stablehlo.reduce_scatter",
         f"operand -> result | {_GROUPS} scatter_dimension | computation",
         pure=False,
+        verify=collective_checks.verify_reduce_scatter,
     ),
     define(
         "stablehlo.all_to_all",
         "operands_* -> results_* | replica_groups channel_handle? split_dimension "
         "concat_dimension split_count",
         pure=False,
+        verify=collective_checks.verify_all_to_all,
     ),
     define(
         "stablehlo.collective_permute",
         "operand -> result | source_target_pairs channel_handle?",
         pure=False,
+        verify=collective_checks.verify_collective_permute,
     ),
     define(
         "stablehlo.collective_broadcast",
         "operand -> result | replica_groups channel_handle?",
         pure=False,
+        verify=collective_checks.verify_groups,
     ),
     define("stablehlo.cross-replica-sum", "operand -> result | replica_groups", pure=False),
     define("stablehlo.async_start", "inputs* -> result | | body", pure=False),

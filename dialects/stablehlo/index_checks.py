@@ -9,7 +9,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, integer, number_list
 from .attributes import GatherAttr, ScatterAttr
-from .checks import Shape, operand_shape, require_shape, verify_distinct
+from .checks import (
+    Shape,
+    operand_shape,
+    require_shape,
+    verify_distinct,
+    verify_same_elements,
+    verify_sizes,
+)
 
 
 def verify_dimension(operation: Operation) -> None:
@@ -37,6 +44,11 @@ def _starts(
     return [size for dimension, size in enumerate(starts) if dimension != vector]
 
 
+def _verify_sorted(numbers: Sequence[int], what: str) -> None:
+    if list(numbers) != sorted(numbers):
+        raise VerifyException(f"expected {what} to be sorted, got {list(numbers)}")
+
+
 def verify_gather(operation: Operation) -> None:
     """Check that slices fit the operand and that the result consists of them.
 
@@ -60,6 +72,7 @@ def verify_gather(operation: Operation) -> None:
     offsets = numbers.integers("offset_dims")
     rank = len(batch) + len(offsets)
     verify_distinct(offsets, rank, "offset_dims")
+    _verify_sorted(offsets, "offset_dims")
     if len(offsets) != len(source) - len(dropped):
         raise VerifyException(
             f"expected {len(source) - len(dropped)} offset_dims, one for each dimension that is "
@@ -104,6 +117,7 @@ def verify_scatter_indices(operation: Operation) -> None:
     windows = numbers.integers("update_window_dims")
     updates = operand_shape(operation, count + 1)
     verify_distinct(windows, len(updates), "update_window_dims")
+    _verify_sorted(windows, "update_window_dims")
     if len(windows) != len(source) - len(dropped) or len(updates) != len(batch) + len(windows):
         raise VerifyException(
             f"expected updates of rank {len(batch) + len(source) - len(dropped)} with "
@@ -129,3 +143,36 @@ def verify_scatter_indices(operation: Operation) -> None:
                 "expected all inputs to have the same shape, and all updates to have the same shape"
             )
         require_shape(operation, source, index)
+
+
+def infer_index_select(operation: Operation) -> Shape:
+    """Infer the shape with the selected dimension replaced by those of the indices.
+
+    Raises VerifyException if attributes are no dimensions.
+    """
+    source, index = operand_shape(operation, 0), operand_shape(operation, 1)
+    dimension, batch = integer(operation, "dim"), integer(operation, "batch_dims")
+    verify_distinct([dimension], len(source), "the dimension")
+    if not 0 <= batch <= min(dimension, len(index)):
+        raise VerifyException(
+            f"expected at most {min(dimension, len(index))} batch dimensions, got {batch}"
+        )
+    return (*source[:dimension], *index[batch:], *source[dimension + 1 :])
+
+
+def verify_dynamic_reshape(operation: Operation) -> None:
+    """Check the operand with the result's sizes. Raises VerifyException."""
+    verify_sizes(operation, 1)
+    verify_same_elements(operation)
+
+
+def verify_dynamic_ranges(operation: Operation) -> None:
+    """Check that the last three operands have a number for each dimension.
+
+    Raises VerifyException.
+    """
+    source = operand_shape(operation, 0)
+    require_shape(operation, (-1,) * len(source))
+    verify_same_elements(operation)
+    for index in range(-3, 0):
+        verify_sizes(operation, len(operation.operands) + index)

@@ -11,7 +11,7 @@ from xdsl.printer import Printer
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
-from . import checks
+from . import checks, product_checks
 from .attributes import (
     DotAlgorithmAttr,
     DotAttr,
@@ -205,6 +205,7 @@ ROWS = [
             Custom(_parse_precision, _print_precision, ("precision_config",)),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
+        verify=product_checks.verify_dot,
     ),
     define(
         "stablehlo.einsum",
@@ -243,15 +244,18 @@ ROWS = [
             Word("fft_type", FftTypeAttr),
             ", length = numbers($fft_length) attr-dict : signature($operand, $result)",
         ),
+        verify=product_checks.verify_fft,
     ),
     define(
         "stablehlo.cholesky",
         "a -> result | lower?",
         " $a( , lower = bool($lower))? attr-dict : types($a, $result)",
-        verify=checks.verify_elementwise,
+        verify=product_checks.verify_cholesky,
     ),
     define(
-        "stablehlo.triangular_solve", "a b -> result | left_side lower unit_diagonal transpose_a"
+        "stablehlo.triangular_solve",
+        "a b -> result | left_side lower unit_diagonal transpose_a",
+        verify=product_checks.verify_triangular_solve,
     ),
     define(
         "stablehlo.rng",
@@ -262,6 +266,7 @@ ROWS = [
             " attr-dict : signature($a, $b, $shape, $result)",
         ),
         pure=False,
+        verify=product_checks.verify_rng,
     ),
     define(
         "stablehlo.rng_bit_generator",
@@ -271,19 +276,23 @@ ROWS = [
             Word("rng_algorithm", RngAlgorithmAttr),
             " attr-dict : signature($initial_state, $output_state, $output)",
         ),
+        verify=product_checks.verify_random_bits,
     ),
     define(
         "stablehlo.batch_norm_training",
         "operand scale offset -> output batch_mean batch_var | epsilon feature_index",
+        verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_inference",
         "operand scale offset mean variance -> result | epsilon feature_index",
+        verify=product_checks.verify_batch_norm,
     ),
     define(
         "stablehlo.batch_norm_grad",
         "operand scale mean variance grad_output -> grad_operand grad_scale grad_offset | "
         "epsilon feature_index",
+        verify=product_checks.verify_batch_norm,
     ),
 ]
 """The op classes of this module."""

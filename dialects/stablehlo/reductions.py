@@ -11,9 +11,9 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, integer, number_list, with_element
+from ...ir.attribute_access import attribute, element_type, integer, number_list, with_element
 from ...ir.tensor_types import shape_text, shapes_agree
-from . import checks, index_checks
+from . import checks, index_checks, product_checks
 from .control_flow import ReturnOp
 from .syntax import define
 
@@ -171,6 +171,13 @@ def verify_sort(operation: Operation) -> None:
     if not -rank <= dimension < rank:
         raise VerifyException(f"expected the dimension to be in [{-rank}, {rank}), got {dimension}")
     checks.verify_body(operation, 2 * count, 1)
+    block = operation.regions[0].block
+    for index, argument in enumerate(block.args):
+        wanted = TensorType(element_type(operation.operand_types[index // 2]), [])
+        if argument.type != wanted:
+            raise VerifyException(
+                f"expected argument {index} of the comparator to be {wanted}, got {argument.type}"
+            )
 
 
 def verify_reduce_window(operation: Operation) -> None:
@@ -234,6 +241,10 @@ ROWS: list[type[IRDLOperation]] = [
         "inputs* -> results_* | dimension? is_stable? | comparator",
         verify=verify_sort,
     ),
-    define("stablehlo.map", "inputs* -> result | dimensions | computation"),
+    define(
+        "stablehlo.map",
+        "inputs* -> result | dimensions | computation",
+        verify=product_checks.verify_map,
+    ),
 ]
 """The op classes of this module."""

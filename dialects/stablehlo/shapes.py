@@ -63,6 +63,7 @@ ROWS = [
         "stablehlo.broadcast",
         "operand -> result | broadcast_sizes",
         " $operand, sizes = numbers($broadcast_sizes) attr-dict : signature($operand, $result)",
+        verify=shape_verifier(checks.infer_broadcast),
     ),
     define(
         "stablehlo.transpose",
@@ -126,6 +127,7 @@ ROWS = [
         "stablehlo.dynamic_reshape",
         "operand output_shape -> result",
         " $operand, $output_shape attr-dict : signature($operand, $output_shape, $result)",
+        verify=index_checks.verify_dynamic_reshape,
     ),
     define(
         "stablehlo.dynamic_broadcast_in_dim",
@@ -154,6 +156,7 @@ ROWS = [
             "attr-dict : signature($operand, $padding_value, $edge_padding_low, "
             "$edge_padding_high, $interior_padding, $result)"
         ),
+        verify=index_checks.verify_dynamic_ranges,
     ),
     define(
         "stablehlo.real_dynamic_slice",
@@ -162,6 +165,7 @@ ROWS = [
             " $operand, $start_indices, $limit_indices, $strides attr-dict : "
             "signature($operand, $start_indices, $limit_indices, $strides, $result)"
         ),
+        verify=index_checks.verify_dynamic_ranges,
     ),
     define(
         "stablehlo.get_dimension_size",
@@ -183,7 +187,12 @@ ROWS = [
     define(
         "stablehlo.dynamic_gather",
         "operand start_indices slice_sizes -> result | dimension_numbers indices_are_sorted?",
+        verify=index_checks.verify_gather,
     ),
-    define("stablehlo.torch_index_select", "operand index -> result | dim batch_dims"),
+    define(
+        "stablehlo.torch_index_select",
+        "operand index -> result | dim batch_dims",
+        verify=shape_verifier(index_checks.infer_index_select),
+    ),
 ]
 """The op classes of this module."""

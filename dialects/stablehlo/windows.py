@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -50,8 +51,17 @@ class Window:
 
 
 def _numbers(operation: Operation, name: str, rank: int, default: int) -> Sequence[int]:
-    found = attribute(operation, name)
-    return (default,) * rank if found is None else number_list(found)
+    """Return the numbers of an attribute; defaults if it has none or does not exist."""
+    return number_list(attribute(operation, name)) or (default,) * rank
+
+
+def _padding(operation: Operation, rank: int) -> Sequence[int]:
+    """Return low and high padding of each dimension in turn."""
+    found = attribute(operation, "padding")
+    allowed = [TensorType(i64, [count, 2]) for count in (0, rank)]
+    if found is not None and getattr(found, "type", None) not in allowed:
+        raise VerifyException(f"expected 'padding' to be {rank} pairs of i64, got {found}")
+    return _numbers(operation, "padding", 2 * rank, 0)
 
 
 def reduction_windows(operation: Operation) -> list[Window]:
@@ -62,12 +72,12 @@ def reduction_windows(operation: Operation) -> list[Window]:
     sizes = number_list(attribute(operation, "window_dimensions"))
     rank = len(operand_shape(operation, 0))
     sizes = sizes or (1,) * rank
-    padding = _numbers(operation, "padding", 2 * rank, 0)
+    padding = _padding(operation, rank)
     lists = [
         _numbers(operation, name, rank, 1)
         for name in ("window_strides", "base_dilations", "window_dilations")
     ]
-    if any(len(each) != rank for each in (sizes, *lists)) or len(padding) != 2 * rank:
+    if any(len(each) != rank for each in (sizes, *lists)):
         raise VerifyException(f"expected a window of rank {rank}")
     return [
         Window(sizes[i], lists[0][i], padding[2 * i], padding[2 * i + 1], lists[1][i], lists[2][i])
@@ -81,7 +91,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
     kernel = operand_shape(operation, 1)
     spatial = numbers.positions(1, "io")[2:]
     rank = len(spatial)
-    padding = _numbers(operation, "padding", 2 * rank, 0)
+    padding = _padding(operation, rank)
     lists = [
         _numbers(operation, name, rank, default)
         for name, default in (
@@ -91,7 +101,7 @@ def convolution_windows(operation: Operation) -> list[Window]:
             ("window_reversal", 0),
         )
     ]
-    if any(len(each) != rank for each in lists) or len(padding) != 2 * rank:
+    if any(len(each) != rank for each in lists):
         raise VerifyException(f"expected windows of {rank} spatial dimensions")
     if any(number < 1 for each in lists[:3] for number in each):
         raise VerifyException("expected strides and dilations to be positive")

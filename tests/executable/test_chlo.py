@@ -290,3 +290,34 @@ def test_complex_functions_of_large_numbers_and_near_poles(backend: str) -> None
             one, other = getattr(actual, part)[checked], getattr(wanted, part)[checked]
             near = np.isclose(one, other, rtol=0, atol=2e-15 * size[checked])
             assert near.all(), (name, part, numbers[checked][~near], one[~near], other[~near])
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_inverse_functions_of_infinities_beside_numbers_and_nan(backend: str) -> None:
+    """As in annex G of C, where it says what the results are."""
+    inf, nan = np.inf, np.nan
+    wanted = {
+        "acos": {complex(3, inf): complex(np.pi / 2, -inf), complex(inf, 3): complex(0.0, -inf),
+                 complex(nan, inf): complex(nan, -inf), complex(inf, nan): complex(nan, -inf)},
+        "asin": {complex(3, inf): complex(0.0, inf), complex(-3, -inf): complex(-0.0, -inf),
+                 complex(inf, nan): complex(nan, inf), complex(nan, -inf): complex(nan, -inf)},
+        "acosh": {complex(inf, -3): complex(inf, -0.0), complex(nan, inf): complex(inf, nan)},
+        "asinh": {complex(-inf, 3): complex(-inf, 0.0), complex(-inf, nan): complex(-inf, nan)},
+        "atan": {complex(-inf, nan): complex(-np.pi / 2, 0.0)},
+        "atanh": {complex(nan, -inf): complex(0.0, -np.pi / 2), complex(inf, nan): complex(0.0, nan)},
+    }  # fmt: skip
+    lines: list[str] = []
+    for name, results in wanted.items():
+        of = f"tensor<{len(results)}xcomplex<f64>>"
+        lines.append(
+            f"func.func @{name}(%a: {of}) -> {of} {{ %0 = chlo.{name} %a : {of} -> {of} return %0 : {of} }}"
+        )
+    program = api.compile("\n".join(lines), stages=False, backend=backend)
+    for name, results in wanted.items():
+        numbers, expected = (np.array(list(each)) for each in (results, results.values()))
+        (found,) = program[name].run([numbers])
+        for part in ("real", "imag"):
+            one, other = getattr(found, part), getattr(expected, part)
+            np.testing.assert_allclose(one, other, rtol=1e-15)
+            known = ~np.isnan(other)
+            np.testing.assert_array_equal(np.signbit(one[known]), np.signbit(other[known]))

@@ -67,6 +67,15 @@ func.func @main() {
   check.expect_eq_const %10, dense<[5, -7]> : tensor<2xi32>
   return
 }""",
+    # The absolute value is rounded to a denormal number; a part of 0 stays 0 beside an infinity.
+    "signs_of_complex_numbers": """
+func.func @main() {
+  %a = stablehlo.constant dense<[(0.0, 1.0e-40), (0.0, 0x7F800000), (-0.0, 2.0), (3.0, 4.0)]> : tensor<4xcomplex<f32>>
+  %0 = stablehlo.sign %a : tensor<4xcomplex<f32>>
+  %1 = stablehlo.constant dense<[(0.0, 1.0), (0.0, 0x7FC00000), (-0.0, 1.0), (0.6, 0.8)]> : tensor<4xcomplex<f32>>
+  check.expect_almost_eq %0, %1 : tensor<4xcomplex<f32>>
+  return
+}""",
     "floats": """
 func.func @main() {
   %a = stablehlo.constant dense<[0x7FC00000, -0.0, 2.5, -3.0]> : tensor<4xf32>

@@ -243,12 +243,11 @@ def _sign(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 
 def _complex_sign(e: Emitter, value: SSAValue) -> SSAValue:
-    part = kind(value.type).part.type
-    size = e.op("complex.abs", value, to=part)
-    none = e.constant(0.0, part)
-    zero = e.compare_floats("oeq", size, none)
-    divided = e.op("complex.div", value, e.op("complex.create", size, none, to=value.type))
-    return e.select(zero, value, divided)
+    """Divide both parts by the absolute value, except for zero."""
+    size = e.op("complex.abs", value, to=kind(value.type).part.type)
+    zero = e.compare_floats("oeq", size, e.constant(0.0, size.type))
+    directions = [e.op("arith.divf", part, size) for part in parts(e, value)]
+    return e.select(zero, value, e.op("complex.create", *directions, to=value.type))
 
 
 # Complex numbers ---------------------------------------------------------------------------------

@@ -117,52 +117,58 @@ def _square_root(z: Pair) -> Pair:
 
 
 def _size(z: Pair) -> FloatExpr:
-    """Return the larger of the absolute values of both parts."""
+    """Return the larger of the absolute values of both parts; infinity counts before NaN."""
     x, y = z
-    return abs(x).apply("arith.maximumf", abs(y))
+    return abs(x).apply("arith.maxnumf", abs(y))
 
 
 def _near(z: Pair) -> tuple[Pair, FloatExpr]:
     """Return a number for which inverse functions do not overflow, and the logarithm of its scale.
 
     For large z only the direction and the logarithm of the size matter: `asin(z)` is close to
-    `asin(z / s) + log(s)`.
+    `asin(z / s) + log(s)`. Beside an infinite part, a finite one counts as 0.
     """
     size = _size(z)
-    is_far = size.compare("ogt", _FAR)
-    x, y = (
-        (part * 2.0**-_SCALE_BITS)
-        .apply("arith.minimumf", _FAR)
-        .apply("arith.maximumf", -_FAR)
-        .where(is_far, part)
-        for part in z
-    )
+    is_far, is_infinite = size.compare("ogt", _FAR), size.compare("oeq", math.inf)
+
+    def nearer(part: FloatExpr) -> FloatExpr:
+        scaled = (part * 2.0**-_SCALE_BITS).where(is_far, part)
+        end = part.of(_FAR).apply("math.copysign", part)
+        direction = end.where(abs(part).compare("oeq", math.inf), part * 0.0)
+        return direction.where(is_infinite, scaled)
+
     lacks = size.of(_SCALE_BITS * math.log(2.0)).where(is_far, size.of(0.0))
-    return (x, y), size.where(size.compare("oeq", math.inf), lacks)
+    return (nearer(z[0]), nearer(z[1])), size.where(is_infinite, lacks)
 
 
 def _area(size: FloatExpr, lacks: FloatExpr) -> FloatExpr:
-    """Return asinh(size) with the logarithm of the scale, `lacks`, added to its absolute value."""
+    """Return asinh(size) with the logarithm of the scale, `lacks`, added to its absolute value.
+
+    It is infinite if `lacks` is, even if `size` is NaN.
+    """
     found = _asinh(size)
-    return (abs(found) + lacks).apply("math.copysign", found)
+    total = lacks.where(lacks.compare("oeq", math.inf), abs(found) + lacks)
+    return total.apply("math.copysign", found)
 
 
 def _complex_acos(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return 2.0 * a.apply("math.atan2", d), _area(d * b - f * a, lacks)
+    imaginary = _area(d * b - f * a, lacks).apply("math.copysign", -y)
+    return 2.0 * a.apply("math.atan2", d), imaginary
 
 
 def _complex_asin(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((1.0 - x, -y)), _square_root((1.0 + x, y))
-    return x.apply("math.atan2", a * d - b * f), _area(a * f - b * d, lacks)
+    imaginary = _area(a * f - b * d, lacks).apply("math.copysign", y)
+    return x.apply("math.atan2", a * d - b * f), imaginary
 
 
 def _complex_acosh(z: Pair) -> Pair:
     (x, y), lacks = _near(z)
     (a, b), (d, f) = _square_root((x - 1.0, y)), _square_root((x + 1.0, y))
-    return _area(a * d + b * f, lacks), 2.0 * b.apply("math.atan2", d)
+    return abs(_area(a * d + b * f, lacks)), 2.0 * b.apply("math.atan2", d)
 
 
 def _complex_asinh(z: Pair) -> Pair:
@@ -190,8 +196,12 @@ def _complex_atanh(z: Pair) -> Pair:
     )
     is_far = size.compare("ogt", math.sqrt(_FAR))
     real = (u / (u * u + v * v) / size).where(is_far, real)
+    none = x.of(0.0).apply("math.copysign", x)
     right = x.of(math.pi / 2.0).apply("math.copysign", y)
-    return real, right.where(is_far, imaginary)
+    return (
+        none.where(size.compare("oeq", math.inf), real),
+        y.where(y.compare("uno", y), right.where(is_far, imaginary)),
+    )
 
 
 def _complex_atan(z: Pair) -> Pair:

@@ -111,3 +111,35 @@ func.func @sorted(%a: tensor<4xf32>) {
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @real_transform(%a: tensor<4x3xcomplex<f32>>) {
+  // expected-error @+1 {{expected an operand of shape 5, 3, got 4, 3}}
+  %0 = stablehlo.fft %a, type = IRFFT, length = [5, 4] : (tensor<4x3xcomplex<f32>>) -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @offsets(%a: tensor<4x3xf32>, %i: tensor<2x1xi32>) {
+  // expected-error @+1 {{expected offset_dims to be sorted, got [1, 0]}}
+  %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1, 0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<4x3xf32>, tensor<2x1xi32>) -> tensor<1x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @largest(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected k in [0, 4], got 8}}
+  %0, %1 = chlo.top_k(%a, k = 8) : tensor<4xf32> -> (tensor<8xf32>, tensor<8xi32>)
+  return
+}
+
+// -----
+
+func.func @groups(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected 'replica_groups' to have each number below 4 once, got}}
+  %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [2, 3]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
+  return
+}
