@@ -18,6 +18,7 @@ from ....dialects.stablehlo.attributes import ScatterAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
+from ....ir.symbols import symbols_in
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
@@ -34,6 +35,17 @@ MAX_SINGLE_ELEMENT_POINTS = 1 << 16
 """`MAX_LOOP_POINTS` for windows of one element, which one kernel can update one after the other."""
 
 
+GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
+"""Operations that name devices, over which a scatter may be split."""
+
+MAX_VECTORS_ALONE = 16
+"""The maximum number of index vectors that are applied in order on one device: each takes a step of
+its own, where a loop nest looks at all elements."""
+
+MAX_ELEMENTS_ALONE = 512
+"""The maximum number of elements that a loop nest looks at for each index vector on one device."""
+
+
 @tensor_rule("stablehlo.scatter")
 def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a scatter.
@@ -47,7 +59,8 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
     kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]
-    return scattered(lowering.emit, operands, kinds, numbers, combined, indices)
+    is_alone = not symbols_in(lowering.module, GRIDS)
+    return scattered(lowering.emit, operands, kinds, numbers, combined, indices, is_alone=is_alone)
 
 
 def scattered(
@@ -57,17 +70,21 @@ def scattered(
     numbers: ScatterAttr,
     combined: Combiner,
     indices: SSAValue | None = None,
+    *,
+    is_alone: bool = False,
 ) -> Tensors:
     """Return the input tensors with updates applied at indices.
 
     `operands` are inputs, start indices and updates, in that order, `kinds` their elements' kinds.
     `indices` is the StableHLO value of the start indices, if there is one: it shows which of them
-    count along a dimension (`progressions.py`). Raises OperationError if `numbers` do not fit.
+    count along a dimension (`progressions.py`). `is_alone` says that there is only one device.
+    Raises OperationError if `numbers` do not fit.
     """
     scatter = _ScatterLowering(e, operands, kinds, numbers, combined, indices)
     if 0 in (*shape(scatter.updates[0]), *shape(scatter.inputs[0])):
         return scatter.inputs
-    return scatter.updates_in_order() if scatter.is_large() else scatter.loops()
+    in_order = scatter.is_large(is_alone)
+    return scatter.updates_in_order() if in_order else scatter.loops()
 
 
 class _ScatterLowering:
@@ -189,7 +206,7 @@ class _ScatterLowering:
         update_dim = self.windows[self.window.index(dimension)]
         return extent >= 0 and extent == shape(self.updates[0])[update_dim]
 
-    def is_large(self) -> bool:
+    def is_large(self, is_alone: bool) -> bool:
         """Return whether there are too many pairs (element, index vector) for one loop nest.
 
         A dynamic size counts as large. Complex tensors are never large: their slices are loops over
@@ -203,6 +220,8 @@ class _ScatterLowering:
             if number not in self.shared
         ]
         most = MAX_SINGLE_ELEMENT_POINTS if self._has_single_elements() else MAX_LOOP_POINTS
+        if is_alone and prod(updates) <= MAX_VECTORS_ALONE:
+            most = MAX_ELEMENTS_ALONE * prod(updates)
         sizes = (*shape(self.inputs[0]), *updates)
         return min(sizes, default=1) < 0 or prod(sizes) > most
 
@@ -219,6 +238,8 @@ class _ScatterLowering:
         inputs = self._promoted()
         sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
         total = reduce(e.multiply, sizes, 1)
+        if total == 1:
+            return update(e, [0] * len(sizes), inputs)
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
             batch: list[IndexOrInt] = []

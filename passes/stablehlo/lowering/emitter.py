@@ -39,6 +39,7 @@ from ....dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shap
 from ....ir.attribute_access import element_type, is_splat
 from ....ir.index import IndexOrInt, known
 from ....ir.index_lists import slice_properties
+from ....ir.locations import made_by
 from ...sizes.matching_dimensions import matching_dimensions
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
@@ -76,7 +77,10 @@ class Emitter(ScalarEmitter):
         return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
-        """Emit the read of an element; an element of a small constant becomes a scalar constant."""
+        """Emit the read of an element, unless a constant or a fill tells which scalar it is."""
+        filled = made_by(value, "linalg.fill")
+        if filled is not None:
+            return filled.operands[0]
         found = _part_of_shape(value, indices)
         if found is not None:
             return self.element(*found)

@@ -115,12 +115,7 @@ def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order)
 
 @tensor_rule("chlo.top_k")
 def _top_k(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    count, sizes = integer(op, "k"), shape(operands[0])
-    if not sizes or not 0 <= count <= (sizes[-1] if sizes[-1] >= 0 else count):
-        raise OperationError(
-            op, f"has k = {count}, expected 0 to the last size of its operand's shape {list(sizes)}"
-        )
-    return top_k(lowering, op, operands[0], count)
+    return top_k(lowering, op, operands[0], integer(op, "k"))
 
 
 def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt) -> list[SSAValue]:

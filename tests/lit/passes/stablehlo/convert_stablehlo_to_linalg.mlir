@@ -149,3 +149,17 @@ func.func @unit_dimensions(%a: tensor<4xf32>) -> tensor<1x4x1xf32> {
   %0 = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<4xf32>) -> tensor<1x4x1xf32>
   return %0 : tensor<1x4x1xf32>
 }
+
+// On one device, one index vector updates one element, in place in a loop.
+// CHECK-LABEL: func.func @set_element
+// CHECK-NOT:     linalg.generic
+// CHECK:         %[[OLD:.*]] = tensor.extract %x[%[[AT:.*]]] : tensor<1000xf32>
+// CHECK:         %[[NEW:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]] : f32
+// CHECK-NEXT:    tensor.insert %[[NEW]] into %x[%[[AT]]] : tensor<1000xf32>
+func.func @set_element(%x: tensor<1000xf32>, %at: tensor<1xi32>, %value: tensor<f32>) -> tensor<1000xf32> {
+  %0 = "stablehlo.scatter"(%x, %at, %value) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
+  ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+    stablehlo.return %new : tensor<f32>
+  }) : (tensor<1000xf32>, tensor<1xi32>, tensor<f32>) -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}
