@@ -37,7 +37,9 @@ MAX_SLICE_ELEMENTS = 1 << 16
 MAX_TENSOR_ELEMENTS = 1 << 12
 """The same for a whole tensor, of which an iteration costs no copy if it is a kernel of its own."""
 
-SLICE_OPERATIONS = frozenset(("tensor.empty", "tensor.extract_slice", "tensor.insert_slice"))
+SLICE_OPERATIONS = frozenset(
+    ("tensor.empty", "tensor.extract_slice", "tensor.from_elements", "tensor.insert_slice")
+)
 """Operations in such loops besides scalar and structured ones."""
 
 
@@ -130,6 +132,8 @@ class _Turn:
     def _may_read_whole(self, reader: Operation) -> bool:
         if reader.name == "tensor.extract":
             return self._is_scalar_code(reader)
+        if reader in self._updates.values():
+            return True  # it is the slice that is written to another tensor
         is_nest = structured_view(reader) is not None or is_scalar_operation(reader.name)
         return is_nest and reader.parent_block() is self._block
 
@@ -140,6 +144,8 @@ class _Turn:
         tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
         if not tensors or operation.name in ("arith.constant", "tensor.empty"):
             return all(min(shape_of(each), default=0) >= 0 for each in tensors)
+        if operation.name == "tensor.from_elements":
+            return shape_of(operation.results[0]) == ()
         if operation.name == "tensor.extract_slice":
             source = operation.operands[0]
             is_outside = source in self._updates or not self._is_made_here(source)
@@ -162,7 +168,11 @@ class _Turn:
         ):
             return False
         return all(each is IteratorType.PARALLEL for each in view.iterators) and all(
-            (affine_map == identity or not (operand in view.outputs or self._is_made_here(operand)))
+            (
+                affine_map == identity
+                or (not affine_map.results and operand in view.inputs)
+                or not (operand in view.outputs or self._is_made_here(operand))
+            )
             and _fits(operand, affine_map, sizes)
             for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True)
         )

@@ -11,6 +11,8 @@ which a scan reads its inputs and writes its results, become elements as well:
 
     %s = tensor.extract_slice %x[%i] [1] [1]                        // becomes tensor.extract %x[%i]
     %u = tensor.insert_slice %s into %y[%i] [1] [1]                 // becomes tensor.insert
+
+Larger slices lose the dimensions of size 1 that only a reshape beside them removes or adds.
 """
 
 from __future__ import annotations
@@ -43,15 +45,33 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from ...ir.attribute_access import attribute, element_type, integers, operand_groups
+from ...ir.attribute_access import (
+    attribute,
+    element_type,
+    integers,
+    kept_dimensions,
+    operand_groups,
+)
 from ...ir.host_programs import FUNCTIONS
 from ...ir.index_lists import mixed_list
-from ...ir.locations import builder_before, located_builder, made_by, maker_of, rebuilt
+from ...ir.locations import (
+    builder_before,
+    erase_if_unused,
+    located_builder,
+    made_by,
+    maker_of,
+    rebuilt,
+    replace_by,
+)
 from ...ir.regions import captured, walk
+from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
 
 STRUCTURES = frozenset({"scf.for", "scf.if", "scf.index_switch", "scf.while"})
 """Operations that forward tensors to their regions, or from them to their results."""
+
+RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
+"""A reshape after a slice is read, and the write of a slice that is reshaped before."""
 
 WIDTHS = frozenset((1, 8, 16, 32, 64))
 
@@ -66,6 +86,9 @@ class LinalgDetensorizePass(ModulePass):
         for function in op.body.block.ops:
             if function.name in FUNCTIONS and function.regions[0].blocks:
                 detensorize(function)
+                for operation in tuple(walk(function)):
+                    if operation.name in RESHAPED:
+                        _drop_unit_dimensions(operation)
 
 
 def detensorize(function: Operation) -> None:
@@ -247,6 +270,38 @@ def _read_operands(view: StructuredView) -> list[tuple[SSAValue, SSAValue]]:
     operands = (*view.inputs, *view.outputs)
     pairs = zip(operands, view.body.args, strict=False)
     return [(operand, argument) for operand, argument in pairs if argument.uses]
+
+
+def _drop_unit_dimensions(operation: Operation) -> None:
+    """Read a slice without the dimensions that are removed from it, write one without those added.
+
+        %s = tensor.extract_slice %x[%i, 0] [1, 64] [1, 1] : tensor<8x64xf32> to tensor<1x64xf32>
+        %r = tensor.collapse_shape %s [[0, 1]] : tensor<1x64xf32> into tensor<64xf32>
+
+    become a slice `to tensor<64xf32>`.
+    """
+    if operation.name == "tensor.insert_slice":
+        reshape, slice_ = made_by(operation.operands[0], "tensor.expand_shape"), operation
+        if reshape is None or not _is_part(slice_, reshape.operands[0]):
+            return
+        operation.operands[0] = reshape.operands[0]
+        erase_if_unused(reshape)
+    else:
+        slice_ = made_by(operation.operands[0], "tensor.extract_slice")
+        if slice_ is None or not _is_part(slice_, operation.results[0]):
+            return
+        made = rebuilt(slice_, slice_.operands, operation.result_types)
+        replace_by(operation, made)
+        erase_if_unused(slice_)
+
+
+def _is_part(slice_: Operation, part: SSAValue) -> bool:
+    """Return whether a static tensor is a slice but for dimensions of size 1."""
+    tensor = ranked(part)
+    if tensor is None:
+        return False
+    sizes, shape = integers(slice_, "static_sizes"), tensor.get_shape()
+    return min((*sizes, *shape), default=0) >= 0 and kept_dimensions(sizes, shape) is not None
 
 
 # Rewriting ------------------------------------------------------------------------------------

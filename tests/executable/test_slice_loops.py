@@ -163,6 +163,46 @@ def test_slices_of_other_places(written: list[str]) -> None:
     assert not written
 
 
+SCANS = [
+    # The row before is written, then the next one is carried.
+    f"%n = arith.maximumf %c, %x : tensor<5xf32>\n"
+    f"    %t = tensor.insert_slice %c into %all[%i, 0] [1, 5] [1, 1] : tensor<5xf32> into {ROWS}",
+    # A scalar of the row is added to all elements.
+    f"""%h = tensor.extract %a0[%i, %zero] : {ROWS}
+    %s = tensor.from_elements %h : tensor<f32>
+    %e = tensor.empty() : tensor<5xf32>
+    %n = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}} ins(%c, %s : tensor<5xf32>, tensor<f32>) outs(%e : tensor<5xf32>) {{
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %d = arith.subf %q, %p : f32
+      linalg.yield %d : f32
+    }} -> tensor<5xf32>
+    %t = tensor.insert_slice %n into %all[%i, 0] [1, 5] [1, 1] : tensor<5xf32> into {ROWS}""",  # noqa: E501
+]
+
+
+@pytest.mark.parametrize("body", SCANS)
+def test_scan(body: str, written: list[str]) -> None:
+    """A row is carried, and each iteration writes a row of a table."""
+    text = function(
+        [ROWS],
+        f"tensor<5xf32>, {ROWS}",
+        f"""  %zero = arith.constant 0 : index
+  %high = arith.constant 40 : index
+  %step = arith.constant 1 : index
+  %first = arith.constant dense<0.5> : tensor<5xf32>
+  %empty = tensor.empty() : {ROWS}
+  %0, %1 = scf.for %i = %zero to %high step %step iter_args(%c = %first, %all = %empty)
+      -> (tensor<5xf32>, {ROWS}) {{
+    %x = tensor.extract_slice %a0[%i, 0] [1, 5] [1, 1] : {ROWS} to tensor<5xf32>
+    {body}
+    scf.yield %n, %t : tensor<5xf32>, {ROWS}
+  }}
+  return %0, %1 : tensor<5xf32>, {ROWS}""",
+    )
+    check(text, inputs()[2:])
+    assert written
+
+
 # Scatter --------------------------------------------------------------------------------------
 
 
@@ -246,6 +286,7 @@ def test_scatter(
     table, batch, window, kept = case
     monkeypatch.setattr(scatter, "MAX_SINGLE_ELEMENT_POINTS", most)
     monkeypatch.setattr(scatter, "MAX_LOOP_POINTS", most)
+    monkeypatch.setattr(scatter, "MAX_ELEMENTS_ALONE", most)
     text = _scatter(table, batch, window, kept, element)
     main = api.compile(text, pipeline, stages=False)["main"]
     rng = np.random.default_rng(6)
@@ -265,6 +306,7 @@ def test_scatter_in_a_dispatch(
 ) -> None:
     """A device runs the loop as one kernel, between others."""
     monkeypatch.setattr(scatter, "MAX_LOOP_POINTS", 0)
+    monkeypatch.setattr(scatter, "MAX_ELEMENTS_ALONE", 0)
     kind = _type((7, 5), element)
     text = _scatter((7, 5), (13,), (5,), [1], element).replace(
         "stablehlo.subtract", "stablehlo.add"

@@ -143,3 +143,22 @@ func.func @scan(%x: tensor<8xf32>, %initial: tensor<8xf32>) -> (tensor<f32>, ten
   }
   func.return %r#0, %r#1 : tensor<f32>, tensor<8xf32>
 }
+
+// Rows are read and written without a dimension of size 1.
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[X:.*]] = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<4xf32>
+// CHECK:         tensor.insert_slice %{{.*}} into %all[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<8x4xf32>
+func.func @rows(%x: tensor<8x4xf32>, %initial: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%all = %initial) -> (tensor<8x4xf32>) {
+    %slice = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<8x4xf32> to tensor<1x4xf32>
+    %row = tensor.collapse_shape %slice [[0, 1]] : tensor<1x4xf32> into tensor<4xf32>
+    %twice = arith.addf %row, %row : tensor<4xf32>
+    %back = tensor.expand_shape %twice [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+    %next = tensor.insert_slice %back into %all[%i, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<8x4xf32>
+    scf.yield %next : tensor<8x4xf32>
+  }
+  func.return %r : tensor<8x4xf32>
+}
