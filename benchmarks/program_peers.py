@@ -57,6 +57,24 @@ def ten_thousand_iterations(a):
     return lax.fori_loop(0, 10_000, lambda i, x: jnp.tanh(x + a), a)
 
 
+@program(ONE, ((4096, 16), "float32", P()))
+def running_maxima(rows):
+    def step(largest, row):
+        return jnp.maximum(largest, row), largest
+
+    return lax.scan(step, jnp.zeros(16), rows)
+
+
+@program(ONE, ((65, 65), "float32", P()), ((64, 64), "float32", P()))
+def cheapest_paths(paths, costs):
+    def visit(point, paths):
+        i, j = point // 64, point % 64
+        before = jnp.minimum(jnp.minimum(paths[i, j + 1], paths[i + 1, j]), paths[i, j])
+        return paths.at[i + 1, j + 1].set(before + costs[i, j])
+
+    return lax.fori_loop(0, 64 * 64, visit, paths)
+
+
 @program(ONE, ((16,), "float32", P()), ((16,), "float32", P()))
 def add_16(a, b):
     return a + b

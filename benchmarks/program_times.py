@@ -28,6 +28,8 @@ PROGRAMS = (
     "add_16",
     "while_on_data",
     "ten_thousand_iterations",
+    "running_maxima",
+    "cheapest_paths",
     "jacobi",
     "lstm",
     "gru",

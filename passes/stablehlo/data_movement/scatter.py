@@ -14,11 +14,12 @@ from math import prod
 from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.sdy.meshes import MeshOp
+from ....dialects.shard.grids import GridOp
 from ....dialects.stablehlo.attributes import ScatterAttr
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ....ir.symbols import symbols_in
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
@@ -34,9 +35,6 @@ MAX_LOOP_POINTS = 1 << 22
 MAX_SINGLE_ELEMENT_POINTS = 1 << 16
 """`MAX_LOOP_POINTS` for windows of one element, which one kernel can update one after the other."""
 
-
-GRIDS = ("mesh.mesh", "sdy.mesh", "shard.grid")
-"""Operations that name devices, over which a scatter may be split."""
 
 MAX_VECTORS_ALONE = 16
 """The maximum number of index vectors that are applied in order on one device: each takes a step of
@@ -59,8 +57,15 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
     kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]
-    is_alone = not symbols_in(lowering.module, GRIDS)
+    is_alone = all(_is_on_one_device(each) for each in lowering.module.body.block.ops)
     return scattered(lowering.emit, operands, kinds, numbers, combined, indices, is_alone=is_alone)
+
+
+def _is_on_one_device(operation: Operation) -> bool:
+    """Return whether an operation of a module is no grid of several devices."""
+    if isinstance(operation, MeshOp):
+        return prod(operation.mesh.data.sizes.values()) == 1
+    return not isinstance(operation, GridOp) or prod(operation.shape.get_values()) == 1
 
 
 def scattered(
