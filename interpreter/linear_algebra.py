@@ -230,7 +230,10 @@ def _potrf(matrices: Matrices, options: Options) -> Sequence[Any]:
 
 @call("getrf")
 def _getrf(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, pivots, failed = _lapack("getrf", matrices[0])(matrices[0])
+    (matrix,) = matrices
+    if not matrix.size:
+        return matrix, np.zeros(min(matrix.shape), np.int32), 0
+    factors, pivots, failed = _lapack("getrf", matrix)(matrix)
     return factors, pivots + 1, failed
 
 

@@ -1,4 +1,4 @@
-"""Write the kernels of small Cholesky factorizations and triangular solves, one matrix a tile.
+"""Write the kernels of small factorizations and triangular solves, one matrix a tile.
 
 LAPACK is called for larger matrices: it keeps blocks of them in registers and caches.
 """
@@ -31,7 +31,7 @@ ROWS_AT_ONCE = 4
 
 def has_factorization_kernel(op: Operation) -> bool:
     """Return whether a factorization or a solve has a kernel: of small matrices of known sizes."""
-    if op.name not in FACTORIZATIONS or not (_is_cholesky(op) or _is_solve(op)):
+    if op.name not in FACTORIZATIONS or not (_is_cholesky(op) or _is_solve(op) or _is_lu(op)):
         return False
     types = [each.type for each in op.operands]
     if not all(isinstance(element_type(each), Float32Type | Float64Type) for each in types):
@@ -50,6 +50,10 @@ def _is_solve(op: Operation) -> bool:
     return op.name == "stablehlo.triangular_solve" or _called(op) == "trsm"
 
 
+def _is_lu(op: Operation) -> bool:
+    return _called(op) == "getrf"
+
+
 def _called(op: Operation) -> str | None:
     """Return the name of the LAPACK function that an operation calls, `None` for none."""
     target = attribute(op, "call_target_name")
@@ -59,7 +63,7 @@ def _called(op: Operation) -> str | None:
 def write_factorization(writer: KernelWriter, op: Operation) -> TileCount:
     """Write the loops of an operation that has a kernel here."""
     batch = shape_of(op.results[0])[:-2]
-    write = _write_cholesky if _is_cholesky(op) else _write_solve
+    write = _write_cholesky if _is_cholesky(op) else _write_lu if _is_lu(op) else _write_solve
     return write_tiled_loops(writer.code, batch, lambda indices: write(writer, op, indices))
 
 
@@ -142,6 +146,57 @@ def _factor(made: _Matrix, size: int) -> Term:
             with code.loop(row, size) as column:
                 made.add_products(row, column, (factor, made.get(pivot, column)))
     return failed
+
+
+def _write_lu(writer: KernelWriter, op: Operation, batch: Indices) -> None:
+    """Write the factorization of a matrix into a lower and an upper one, with pivots.
+
+    In each turn the row with the largest element of a column changes places with the row of the
+    turn, whose multiples are subtracted from the rows below it. These multiples are the lower
+    matrix.
+    """
+    code, (factors, pivots, info) = writer.code, op.results
+    rows, columns = shape_of(factors)[-2:]
+    made, name = _Matrix(writer, factors, batch), writer.element_of(factors).name
+    with code.loop(0, rows) as row, code.loop(0, columns) as column:
+        made.set(row, column, writer.element(op.operands[0], (*batch, row, column)))
+    failed = code.copy(0)
+    with code.loop(0, min(rows, columns)) as turn:
+        following = code.add(turn, 1)
+        largest = _row_of_largest(made, turn, rows)
+        number = code.call("converti_i64_i32", code.add(largest, 1))
+        writer.store(pivots, code.linear((*batch, turn), shape_of(pivots)), number)
+        with code.loop(0, columns) as column:
+            own, other = code.copy(made.get(turn, column)), made.get(largest, column)
+            made.set(turn, column, other)
+            made.set(largest, column, own)
+        pivot = code.copy(made.get(turn, turn))
+        is_zero = code.call(f"cmpfoeq_{name}", pivot, code.float_constant(0.0, name))
+        with code.when(code.call("andi_i1", is_zero, code.call("cmpieq_i64", failed, 0))):
+            code.set(failed, following)
+        with code.loop(following, rows) as row:
+            multiple = code.call(f"divf_{name}", made.get(row, turn), pivot)
+            # All elements of the column are 0 then, and stay 0.
+            multiple = code.copy(code.call(f"select_{name}", is_zero, pivot, multiple))
+            made.set(row, turn, multiple)
+            factor = code.call(f"negf_{name}", multiple)
+            with code.loop(following, columns) as column:
+                made.add_products(row, column, (factor, made.get(turn, column)))
+    number = code.call("converti_i64_i32", failed)
+    writer.store(info, code.linear(batch, shape_of(info)), number)
+
+
+def _row_of_largest(made: _Matrix, column: Term, rows: int) -> Term:
+    """Return the first row, from the diagonal on, with the largest element of a column."""
+    code, name = made.writer.code, made.writer.element_of(made.value).name
+    found = code.copy(column)
+    largest = code.copy(code.call(f"absf_{name}", made.get(column, column)))
+    with code.loop(code.add(column, 1), rows) as row:
+        size = code.copy(code.call(f"absf_{name}", made.get(row, column)))
+        with code.when(code.call(f"cmpfogt_{name}", size, largest)):
+            code.set(largest, size)
+            code.set(found, row)
+    return found
 
 
 def _write_solve(writer: KernelWriter, op: Operation, batch: Indices) -> None:

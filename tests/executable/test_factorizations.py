@@ -146,3 +146,23 @@ func.func @main(%a: {kind(a)}) -> {kind(a)} {{
 }}"""
     same_as_the_interpreter(text, a)
     assert not written
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (3, 33, 33), (2, 3, 4, 6), (5, 6, 2), (2, 0, 0)])
+def test_lu(shape: tuple[int, ...], dtype: str, written: list[str]) -> None:
+    """Rows change places; the first pivot that is 0 is reported, and the others go on."""
+    a = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    if a.ndim > 2 and a.size:
+        a[1, ..., 1] = 0
+    pivots = np.zeros((*shape[:-2], min(shape[-2:])), "i4")
+    info = np.zeros(shape[:-2], "i4")
+    types = ", ".join(map(kind, (a, pivots, info)))
+    call = "lapack_sgetrf_ffi" if dtype == "f4" else "lapack_dgetrf_ffi"
+    text = f"""
+func.func @main(%a: {kind(a)}) -> ({types}) {{
+  %0:3 = stablehlo.custom_call @{call}(%a) {{api_version = 4 : i32}} : ({kind(a)}) -> ({types})
+  return %0#0, %0#1, %0#2 : {types}
+}}"""
+    same_as_the_interpreter(text, a)
+    assert written
