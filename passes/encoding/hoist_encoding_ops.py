@@ -18,7 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...dialects.iree_encoding.layouts import PaddingAttr
@@ -28,6 +28,9 @@ from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from .propagation.encoded_operations import SET
 from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
+
+HOISTED_SIZES = CONSTANTS | {"tensor.dim"}
+"""Producers of sizes that move out of a region together with the encodings that need them."""
 
 HOISTED_PRODUCERS = CONSTANTS | {"tensor.extract_slice"}
 """Producers that move out of a region together with the encoding of their result."""
@@ -65,17 +68,34 @@ def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:
     needed = list(operation.operands)
     if producer is not None and region.is_ancestor(producer):
         needed = [*producer.operands, *operation.encoding_dims]
-    constants = [made_by(value, *CONSTANTS) for value in needed]
-    values = zip(needed, constants, strict=True)
-    if any(region.is_ancestor(value.owner) for value, constant in values if constant is None):
+    else:
+        producer = None
+    moved: list[Operation] = []
+    if not all(_can_hoist(value, region, moved) for value in needed):
         return
+    for each in moved:
+        each.detach()
+        Rewriter.insert_op(each, InsertPoint.before(region))
     builder = builder_before(region)
     clones: dict[SSAValue, SSAValue] = {}
-    cloned = [one for one in dict.fromkeys([*constants, producer]) if one is not None]
-    for one in cloned:
-        if region.is_ancestor(one):
-            clone = builder.insert(one.clone(value_mapper=dict(clones)))
-            clones.update(zip(one.results, clone.results, strict=True))
-    encode = builder.insert(operation.clone(value_mapper=dict(clones)))
+    if producer is not None:
+        clones[operation.source] = builder.insert(producer.clone()).results[0]
+    encode = builder.insert(operation.clone(value_mapper=clones))
     Rewriter.replace_op(operation, [], [encode.results[0]])
-    erase_if_unused(*reversed(cloned))
+    if producer is not None:
+        erase_if_unused(producer)
+
+
+def _can_hoist(value: SSAValue, region: Operation, moved: list[Operation]) -> bool:
+    """Return whether a value is available in front of a region, once the ops in `moved` are there.
+
+    The producers of sizes that it takes are added to them, operands first.
+    """
+    if not region.is_ancestor(value.owner):
+        return True
+    producer = made_by(value, *HOISTED_SIZES)
+    if producer is None or not all(_can_hoist(each, region, moved) for each in producer.operands):
+        return False
+    if producer not in moved:
+        moved.append(producer)
+    return True

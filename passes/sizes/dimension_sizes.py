@@ -3,7 +3,7 @@
 The size of a result is derived from the op that defines it: an operand of `tensor.empty`, the size
 of a destination operand, the sizes that a transfer lists. For arguments and for ops without a rule
 a `tensor.dim` is inserted right after the definition, so that the size is available wherever the
-tensor is.
+tensor is; `SizesBefore` inserts it in front of the op that needs it instead.
 """
 
 from __future__ import annotations
@@ -103,6 +103,11 @@ class DimensionSizes:
         point = InsertPoint.after(constants[-1]) if constants else InsertPoint.at_start(block)
         return located_builder(point, maker)
 
+    def measure(self, value: SSAValue, index: int) -> SSAValue:
+        """Insert a `tensor.dim` and return its result."""
+        position = self.constant(index, value)
+        return self.builder_after(value).insert(DimOp(value, position)).result
+
     def _find(self, value: SSAValue, index: int) -> Size:
         tensor = ranked(value)
         if tensor is not None and (size := tensor.get_shape()[index]) != DYNAMIC_INDEX:
@@ -116,8 +121,27 @@ class DimensionSizes:
             found = None if rule is None else rule(self, value, index)
             if found is not None:
                 return found
-        position = self.constant(index, value)
-        return self.builder_after(value).insert(DimOp(value, position)).result
+        return self.measure(value, index)
+
+
+class SizesBefore(DimensionSizes):
+    """Sizes for one op after another: each `tensor.dim` stands in front of the op that needs it.
+
+    The ops are of one block, so that the sizes found for one are available to those after it.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__()
+        self._operation = operation
+
+    def before(self, operation: Operation) -> SizesBefore:
+        """Return these sizes, which insert in front of `operation` from now on."""
+        self._operation = operation
+        return self
+
+    def measure(self, value: SSAValue, index: int) -> SSAValue:
+        builder = builder_before(self._operation)
+        return builder.insert(DimOp(value, constant_index(index, builder))).result
 
 
 def entry_block(value: SSAValue) -> Block:

@@ -7,7 +7,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.tensor import EmptyOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 from xdsl.rewriter import Rewriter
 
@@ -18,7 +18,7 @@ from ....dialects.iree_encoding.respelling import spelled_encoding, spelling_of
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, host_operations
 from ....ir.locations import builder_before, made_by, rebuilt
-from ...sizes.dimension_sizes import DimensionSizes
+from ...sizes.dimension_sizes import SizesBefore
 from .contraction_matching import TiledContraction, tiled_contraction
 from .marked_operations import HINT, marked_operation
 from .scaled_contractions import split_factors
@@ -27,11 +27,7 @@ from .scaled_contractions import split_factors
 def encoder_of(module: ModuleOp) -> ContractionEncoder:
     """Return an encoder of a module, whose encodes of filled tensors it turns into fills."""
     operations = tuple(host_operations(module))
-    sizes = DimensionSizes()
-    for block in dict.fromkeys(operation.parent for operation in operations):
-        if block is not None:
-            sizes.resolve(block)
-    encoder = ContractionEncoder(spelling_of(module), sizes)
+    encoder = ContractionEncoder(spelling_of(module))
     for operation in operations:
         if operation.name == SetEncodingOp.name:
             encoder.fold_fill(cast(SetEncodingOp, operation))
@@ -41,9 +37,9 @@ def encoder_of(module: ModuleOp) -> ContractionEncoder:
 class ContractionEncoder:
     """Encodes the contractions of a module one by one."""
 
-    def __init__(self, spelling: Spelling, sizes: DimensionSizes) -> None:
+    def __init__(self, spelling: Spelling) -> None:
         self._spelling: Spelling = spelling
-        self._sizes = sizes
+        self._sizes: dict[Block | None, SizesBefore] = {}
         self._encoded: dict[tuple[object, ...], SSAValue] = {}
 
     def encode(self, contraction: TiledContraction) -> None:
@@ -60,17 +56,15 @@ class ContractionEncoder:
             self._set(value, encoding, loops, builder)
             for value, encoding in zip(view.inputs, encodings, strict=True)
         ]
-        accumulators = self._initial_accumulators(view.outputs[0], last, loops, builder)
+        accumulators = self._initial_accumulators(contraction, last, loops)
         encoded = builder.insert(rebuilt(operation, [*factors, accumulators], [accumulators.type]))
         encoded.attributes.pop(HINT, None)
         result = operation.results[0]
+        sizes: tuple[SSAValue, ...] = ()
+        if self._spelling == "today":
+            sizes = self._sizes_for(operation).dynamic_sizes(view.outputs[0])
         unset = UnsetEncodingOp.build(
-            operands=[
-                encoded.results[0],
-                () if self._spelling == "2024" else self._sizes.dynamic_sizes(view.outputs[0]),
-                loops,
-            ],
-            result_types=[result.type],
+            operands=[encoded.results[0], sizes, loops], result_types=[result.type]
         )
         builder.insert(unset)
         Rewriter.replace_op(operation, [], [unset.result])
@@ -99,32 +93,34 @@ class ContractionEncoder:
 
     def split_factors(self, operation: Operation) -> Operation | None:
         """Return the contraction of an operation whose factors are computed beforehand, if any."""
-        return split_factors(operation, self._sizes)
+        return split_factors(operation, self._sizes_for(operation))
+
+    def _sizes_for(self, operation: Operation) -> SizesBefore:
+        """Return sizes that are computed in front of an operation."""
+        return self._sizes.setdefault(operation.parent, SizesBefore(operation)).before(operation)
 
     def fold_fill(self, operation: SetEncodingOp) -> None:
         """Replace a `set_encoding` of a filled tensor by a fill of an encoded tensor."""
         if made_by(operation.source, "linalg.fill") is None:
             return
-        filled = self._filled(operation.source, operation.result.type, builder_before(operation))
+        filled = self._filled(operation.source, operation.result.type, operation)
         Rewriter.replace_op(operation, [], [filled])
 
     def _dynamic_loops(self, contraction: TiledContraction) -> tuple[SSAValue, ...]:
         """Return the extents of dynamic loops, in order; spelling `2024` does not list them."""
         if self._spelling == "2024":
             return ()
-        return tuple(
-            self._loop_size(contraction, loop)
-            for loop, size in enumerate(contraction.sizes)
-            if size is None
-        )
-
-    def _loop_size(self, contraction: TiledContraction, loop: int) -> SSAValue:
         view = contraction.view
+        sizes = self._sizes_for(view.operation)
+        extents: dict[int, SSAValue] = {}
         for value, map_ in zip((*view.inputs, *view.outputs), view.maps, strict=True):
             for index, expression in enumerate(map_.results):
-                if isinstance(expression, AffineDimExpr) and expression.position == loop:
-                    return self._sizes.value(value, index)
-        raise ValueError(f"no tensor of {view.operation.name} has a dimension for loop {loop}")
+                if not isinstance(expression, AffineDimExpr):
+                    continue
+                loop = expression.position
+                if contraction.sizes[loop] is None and loop not in extents:
+                    extents[loop] = sizes.value(value, index)
+        return tuple(extents[loop] for loop, size in enumerate(contraction.sizes) if size is None)
 
     def _set(
         self,
@@ -146,22 +142,20 @@ class ContractionEncoder:
         return self._encoded[key]
 
     def _initial_accumulators(
-        self,
-        value: SSAValue,
-        encoding: EncodingAttr,
-        loops: tuple[SSAValue, ...],
-        builder: Builder,
+        self, contraction: TiledContraction, encoding: EncodingAttr, loops: tuple[SSAValue, ...]
     ) -> SSAValue:
         """Return the encoded initial accumulators. A fill is redone, not relaid out."""
+        operation, value = contraction.view.operation, contraction.view.outputs[0]
         if made_by(value, "linalg.fill", "tensor.empty"):
             type_ = with_encoding(cast(Tensor, value.type), encoding)
-            return self._filled(value, type_, builder)
-        return self._set(value, encoding, loops, builder)
+            return self._filled(value, type_, operation)
+        return self._set(value, encoding, loops, builder_before(operation))
 
-    def _filled(self, value: SSAValue, type_: Tensor, builder: Builder) -> SSAValue:
+    def _filled(self, value: SSAValue, type_: Tensor, user: Operation) -> SSAValue:
         """Emit an encoded tensor that is filled as `value` is, or is empty as `value` is."""
-        owner = cast(Operation, value.owner)
-        empty = builder.insert(EmptyOp(self._sizes.dynamic_sizes(value), type_)).tensor
+        owner, builder = cast(Operation, value.owner), builder_before(user)
+        sizes = self._sizes_for(user).dynamic_sizes(value)
+        empty = builder.insert(EmptyOp(sizes, type_)).tensor
         if owner.name == "tensor.empty":
             return empty
         return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]

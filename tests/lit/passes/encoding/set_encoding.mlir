@@ -10,12 +10,13 @@
 // CHECK-DAG: #encoding2 = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [#map, #map1, #map2], iteration_sizes = [?, 33, 40]>
 // CHECK-LABEL: func.func @dynamic
 // CHECK: %[[M:.*]] = tensor.dim %a
-// CHECK: iree_encoding.set_encoding %a encoding_dims{%[[M]]} : tensor<?x40xf32> -> tensor<?x40xf32, #encoding>
-// CHECK: iree_encoding.set_encoding %b encoding_dims{%[[M]]} : tensor<40x33xf32> -> tensor<40x33xf32, #encoding1
+// CHECK: %[[D:.*]] = tensor.dim %a
+// CHECK: iree_encoding.set_encoding %a encoding_dims{%[[D]]} : tensor<?x40xf32> -> tensor<?x40xf32, #encoding>
+// CHECK: iree_encoding.set_encoding %b encoding_dims{%[[D]]} : tensor<40x33xf32> -> tensor<40x33xf32, #encoding1
 // CHECK: %[[E:.*]] = tensor.empty(%[[M]]) : tensor<?x33xf32, #encoding2
 // CHECK: %[[F:.*]] = linalg.fill ins({{.*}}) outs(%[[E]]
 // CHECK: %[[R:.*]] = linalg.matmul {{.*}} outs(%[[F]]
-// CHECK: iree_encoding.unset_encoding %[[R]] encoding_dims{%[[M]]} : {{.*}} -> tensor<?x33xf32>{%[[M]]}
+// CHECK: iree_encoding.unset_encoding %[[R]] encoding_dims{%[[D]]} : {{.*}} -> tensor<?x33xf32>{%[[M]]}
 func.func @dynamic(%a: tensor<?x40xf32>, %b: tensor<40x33xf32>) -> tensor<?x33xf32> {
   %c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : tensor<?x40xf32>
