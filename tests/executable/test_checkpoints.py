@@ -109,7 +109,7 @@ def test_a_run_that_is_killed_goes_on(saved: tuple[Path, list[bytes]], tmp_path:
     assert kills
 
 
-def test_what_a_killed_run_has_left_is_removed(
+def test_files_of_a_killed_run_are_removed(
     saved: tuple[Path, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where no step is left to do."""
@@ -170,7 +170,7 @@ def test_a_full_disk_is_named_and_left_as_it_was(
     assert [each.name for each in folder.iterdir()] == ["step-000000000010"]
 
 
-def test_what_does_not_fit_is_refused_in_words(
+def test_checkpoint_of_another_program_is_refused(
     saved: tuple[Path, list[bytes]], tmp_path: Path
 ) -> None:
     loaded = mesh_opt.load(saved[0])

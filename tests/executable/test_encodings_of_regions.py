@@ -194,7 +194,7 @@ func.func @main(%a: tensor<?x500xf16>, %b: tensor<8x500xf16>, %c: tensor<?x8xf32
 
 
 @pytest.mark.parametrize("rest", ["", ",data-tile"], ids=["padded", "tiled"])
-def test_what_lies_between_regions_may_be_padded(rest: str) -> None:
+def test_padding_between_regions(rest: str) -> None:
     numbers = np.random.default_rng(0)
     a = numbers.integers(-3, 4, (9, 500)).astype(np.float16)
     b = numbers.integers(-3, 4, (8, 500)).astype(np.float16)

@@ -148,7 +148,7 @@ def test_commands_fill_what_the_table_says() -> None:
 
 
 @pytest.mark.parametrize("use", ["hal.buffer.length", "hal.buffer.assert"])
-def test_what_is_given_back_is_not_looked_at(use: str) -> None:
+def test_deallocated_buffer_is_refused(use: str) -> None:
     entry, frame = find_entry(use), Frame(Process(Program(ModuleOp([]))))
     assert entry is not None and entry.execute is not None
     with pytest.raises(OperationError, match="has been returned to its queue"):

@@ -386,7 +386,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_what_the_interpreter_refuses_is_the_same_error(name: str) -> None:
+def test_same_error_as_interpreter(name: str) -> None:
     body, indices = FAILURES[name]
     compiled = Compiled(
         f"func.func @main(%a: tensor<?xf32>, %i: index) -> tensor<3xf32> {{\n{body}\n"

@@ -62,7 +62,7 @@ def test_every_share_is_run_once() -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-def test_nobody_waits_for_workers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_workers_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine they may wake after a kernel is over, or never."""
     monkeypatch.setattr(WorkerTeam, "start", lambda *_: None)
     module = api.compile(GATHERING).module

@@ -91,7 +91,7 @@ def test_an_initial_value_may_win() -> None:
 
 
 @pytest.mark.parametrize("body", [LAST, WITH_MAXIMUM, SMALLEST_NUMBER, OTHER_RESULT])
-def test_what_cannot_be_split_is_gathered(body: str) -> None:
+def test_unsplittable_reductions_are_gathered(body: str) -> None:
     text = check(program(body, "[[], [0]]"))
     assert "linalg.reduce" not in text
     assert "shard.all_gather" in text

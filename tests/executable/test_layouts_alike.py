@@ -103,7 +103,7 @@ def test_a_weight_of_two_products_is_kept_once(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
-def test_what_two_devices_want_alike_is_laid_out_once(backend: str) -> None:
+def test_common_layout_is_made_once(backend: str) -> None:
     program = compile(DEVICES + TWO_DEVICES, "data-tile", backend=backend)
     encodes = [
         op
@@ -117,7 +117,7 @@ def test_what_two_devices_want_alike_is_laid_out_once(backend: str) -> None:
 
 
 @pytest.mark.parametrize("which", [True, False])
-def test_what_may_come_from_either_device_is_read(which: bool) -> None:
+def test_value_from_either_device(which: bool) -> None:
     program = compile(DEVICES + EITHER_DEVICE, "data-tile", backend="native")
     x = numbers(64, 40)
     (found,) = program["main"].run([x, np.array(which)])

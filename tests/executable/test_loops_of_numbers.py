@@ -106,7 +106,7 @@ def test_branch_and_read(written: list[str]) -> None:
     %z = tensor.extract %table[%at] : tensor<9xi32>""",
     ],
 )
-def test_what_may_fail(body: str, written: list[str]) -> None:
+def test_loops_with_checks(body: str, written: list[str]) -> None:
     text = numbers(["i32", "i32"], body, ["%x0", "%z"])
     text = text.replace("%a1: tensor<i32>", "%a1: tensor<i32>, %table: tensor<9xi32>", 1)
     given = [np.int32(3), np.int32(2), np.full(9, 4, np.int32)]

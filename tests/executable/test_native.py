@@ -327,7 +327,7 @@ func.func @main(%a: tensor<0x4xf32>, %b: tensor<4xf32>) -> (tensor<0x4xf32>, ten
 }
 
 
-def test_what_has_no_kernel_runs_in_the_interpreter() -> None:
+def test_operation_without_kernel_is_interpreted() -> None:
     text = """
 func.func @main(%a: tensor<3x4xf32>) -> tensor<3xi32> {
   %0 = math.tanh %a : tensor<3x4xf32>

@@ -60,7 +60,7 @@ def test_stages_read_the_same(count: int, backend: str) -> None:
     np.testing.assert_array_equal(found, x + W + S)
 
 
-def test_what_is_not_given() -> None:
+def test_missing_parameters() -> None:
     pipeline = ",".join(STAGES)
     with pytest.raises(CompilationError, match=r'"model"::"w", but no parameters of that scope'):
         compile(PROGRAM, pipeline, stages=False, parameters={("", "s"): PARAMETERS["", "s"]})

@@ -314,7 +314,7 @@ func.func @other(%a: tensor<4x4xf8E8M0FNU>) -> tensor<4x4xf32> {
 }"""
 
 
-def test_what_runs_in_python_is_compiled_when_it_is_run(tmp_path: Path) -> None:
+def test_interpreted_operations_need_the_compiler(tmp_path: Path) -> None:
     program = api.compile(IN_PYTHON, stages=False)
     path = tmp_path / "p.meshprog"
     remarks: list[Remark] = []

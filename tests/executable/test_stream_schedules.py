@@ -112,7 +112,7 @@ COPIES = {"read later": 1, "read first": 0, "twice": 1, "of the caller": 1}
 
 
 @pytest.mark.parametrize("kind", IN_PLACE)
-def test_what_is_read_as_it_was_is_copied(kind: str) -> None:
+def test_value_read_after_write_is_copied(kind: str) -> None:
     body = imported("%x") + add("%0", "%x", "%x") + IN_PLACE[kind] + exported("%9", "%2")
     context, module = parse_verified(KERNELS + main(body, ["%9"]))
     expected = list(run(module, "main", [NUMBERS]))

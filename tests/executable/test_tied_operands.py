@@ -136,7 +136,7 @@ def program_of(name: str, kernel: str) -> str:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_still_read_is_kept(name: str, kernel: str) -> None:
+def test_live_operand_is_not_overwritten(name: str, kernel: str) -> None:
     program = compile(program_of(name, kernel), "data-tile", stages=False)
     given = np.linspace(-1, 1, 6, dtype=np.float32)
     expected = program["main"].reference([given])
@@ -146,7 +146,7 @@ def test_what_is_still_read_is_kept(name: str, kernel: str) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-def test_what_dies_is_written_in_its_place() -> None:
+def test_dead_operand_is_overwritten() -> None:
     program = compile(program_of("chain", "doubled"), "data-tile", stages=False)
     compiled = CompiledProgram(program.module)
     compiled.run("main", [np.zeros(6, np.float32)])

@@ -115,7 +115,7 @@ def test_random_images(seed: int, backend: Any) -> None:
         (([2, 1, 2, 1], [-3, 0], [-3, 0]), "outside of the image"),
     ],
 )
-def test_what_is_no_resize(numbers: Any, message: str) -> None:
+def test_invalid_resizes(numbers: Any, message: str) -> None:
     text = program("f32", (2, 3, 3, 4), (2, 5, 5, 4), numbers, "BILINEAR", "[[]]")
     with pytest.raises(ExecutionError, match=message):
         api.compile(text, "")["main"](np.zeros((2, 3, 3, 4), np.float32))

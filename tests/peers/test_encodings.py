@@ -161,7 +161,7 @@ def test_the_demo_of_2024() -> None:
         ("c19b_no_exe_targets", "'stream.tensor.sizeof' op runs on @d, whose executable targets"),
     ],
 )
-def test_what_iree_leaves_open_is_a_located_error(case: str, message: str) -> None:
+def test_undefined_in_iree_is_located_error(case: str, message: str) -> None:
     text = (CASES / f"{case}.mlir").read_text()
     assert iree_opt(text)
     code, output, errors = mesh_opt(text, "--specialize-encodings")

@@ -163,7 +163,7 @@ def invalid_programs() -> Iterator[tuple[str, str]]:
                 yield f"{file.stem}-{number}", piece
 
 
-def test_there_are_enough_invalid_programs() -> None:
+def test_number_of_invalid_programs() -> None:
     assert len(list(invalid_programs())) >= 50
 
 

@@ -61,7 +61,7 @@ def inputs_of(name: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_iree_makes_means_the_same(name: str, iree_opt: Callable[..., str]) -> None:
+def test_iree_schedule_has_same_results(name: str, iree_opt: Callable[..., str]) -> None:
     expected = run(parse(PROGRAMS[name])[1], "main", inputs_of(name))
     for pipeline in (SCHEDULED, ALLOCATED, CONVERTED):
         made = iree_opt(PROGRAMS[name], f"--pass-pipeline=builtin.module({pipeline})")

@@ -202,7 +202,7 @@ same(lambda w, i: func.grad(chosen)(w, i), torch.randn(3, 4), torch.tensor([0, 3
 """
 
 
-def test_what_a_module_writes(torch_python: Callable[[str], str]) -> None:
+def test_mutated_buffers(torch_python: Callable[[str], str]) -> None:
     torch_python(SAME + WRITES)
 
 
@@ -214,7 +214,7 @@ def test_open_sizes(torch_python: Callable[[str], str]) -> None:
     torch_python(SAME + OPEN)
 
 
-def test_what_torch_export_cannot_trace(torch_python: Callable[[str], str]) -> None:
+def test_modules_that_torch_export_cannot_trace(torch_python: Callable[[str], str]) -> None:
     torch_python(SAME + TRACED)
 
 

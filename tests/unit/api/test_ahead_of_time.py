@@ -48,7 +48,7 @@ def test_a_program_without_kernels_is_ready() -> None:
     np.testing.assert_array_equal(main(a), a)
 
 
-def test_what_has_no_kernel_is_an_error_where_native_code_is_required() -> None:
+def test_operation_without_kernel_is_error_if_native_required() -> None:
     program = mesh_opt.compile("""
 func.func @main(%a: tensor<99x99xf32>) -> tensor<99x99xf32> {
   %0 = stablehlo.cholesky %a, lower = true : tensor<99x99xf32>

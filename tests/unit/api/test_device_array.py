@@ -36,7 +36,7 @@ def inputs() -> list[np.ndarray]:
     return [rng.integers(-3, 4, shape).astype(np.float32) for shape in ((4, 6), (6, 6))]
 
 
-def test_what_is_put_is_used_as_it_is(step: api.Function) -> None:
+def test_put_arrays_are_not_scattered_again(step: api.Function) -> None:
     x, w = inputs()
     put = step.put(w, 1)
     assert isinstance(put, DeviceArray)
@@ -88,7 +88,7 @@ func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {
     assert twice.sharding is None and "on one device" in repr(twice)
 
 
-def test_what_does_not_fit_is_refused(step: api.Function) -> None:
+def test_mismatched_arrays(step: api.Function) -> None:
     x, _ = inputs()
     with pytest.raises(InputError, match="has no input 2"):
         step.put(x, 2)

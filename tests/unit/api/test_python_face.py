@@ -123,7 +123,7 @@ def test_put_by_name(program: mesh_opt.Program) -> None:
         program.f.put(X, "z")
 
 
-def test_what_things_look_like(program: mesh_opt.Program) -> None:
+def test_reprs(program: mesh_opt.Program) -> None:
     assert repr(program) == "<Program of @f, @nothing, 12 stages, backend interpreter>"
     assert repr(program.f) == (
         "<Function @f(x: tensor<4x6xf32>, y: tensor<4x6xf32>) -> tensor<4x6xf32>"
@@ -152,7 +152,7 @@ def test_programs_without_shardings() -> None:
     assert "no value has a sharding" in program._repr_html_()
 
 
-def test_what_passes_leave_behind_is_not_blamed_on_the_program() -> None:
+def test_invalid_output_of_passes_is_not_an_input_error() -> None:
     class Breaks(ModulePass):
         name = "breaks"
 

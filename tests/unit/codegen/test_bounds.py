@@ -65,7 +65,7 @@ def test_large_loops_are_cut() -> None:
     assert first_outside(same + AffineExpr.dimension(1), [10**9, 7], 10**9) == 10**9
 
 
-def test_what_may_wrap_has_no_interval() -> None:
+def test_wrapping_arithmetic_has_no_interval() -> None:
     i = AffineExpr.dimension(0)
     wraps = (i * (1 << 62)) // (1 << 62)
     assert affine_interval(wraps, [Interval(0, 8)]) is None

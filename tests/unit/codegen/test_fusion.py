@@ -37,7 +37,7 @@ def test_a_chain_is_one_kernel() -> None:
     assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.tanh"]
 
 
-def test_what_two_kernels_read_is_stored_once() -> None:
+def test_shared_value_is_stored_once() -> None:
     """The exponential is read by a reduction and by what follows from its result."""
     body = f"""
   %z = arith.constant 0.0 : f32
@@ -101,7 +101,7 @@ func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, t
     assert compiled.device_statistics[0].dispatches == 2
 
 
-def test_what_is_read_twice_is_looked_at_once() -> None:
+def test_shared_operand_is_visited_once() -> None:
     """Each of 16 sums adds a value to itself: there are 2^16 ways to the argument."""
     lines = ["%v0 = math.absf %a : tensor<4xf32>"]
     lines += [f"%v{n} = arith.addf %v{n - 1}, %v{n - 1} : tensor<4xf32>" for n in range(1, 17)]

@@ -64,7 +64,7 @@ def test_another_process_finds_the_code(folder: Path) -> None:
     assert file.stat().st_mtime_ns == before
 
 
-def test_what_was_used_longest_ago_goes_first(
+def test_least_recently_used_is_evicted_first(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One process looks at the folder once, when it adds to it; reading counts by the day."""

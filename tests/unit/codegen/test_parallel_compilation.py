@@ -113,7 +113,7 @@ func.func @main(%a: tensor<7x9xf32>, %n: index) -> (tensor<7xf32>, tensor<7x9xf3
 """
 
 
-def test_what_surely_runs_is_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unconditional_kernels_are_compiled_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels up to the next branch, and of that those that it takes."""
     monkeypatch.setenv(CACHE_VARIABLE, "")
     counts: list[int] = []

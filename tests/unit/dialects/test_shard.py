@@ -250,7 +250,7 @@ def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
 
 @settings(max_examples=300)
 @given(shardings())
-def test_what_verifies_has_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, ...]]) -> None:
+def test_verified_shardings_have_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, ...]]) -> None:
     """Whatever the verifier lets pass, propagation can read as a value of the algebra."""
     sharding, shape = drawn
     annotation = shard.ShardOp(value_of(tensor(*shape)), sharding.result)

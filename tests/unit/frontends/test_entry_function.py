@@ -102,13 +102,15 @@ def test_another_program_is_compiled(folder: Path, compiled: list[str]) -> None:
     assert len(compiled) == 2 and len(list(folder.iterdir())) == 2
 
 
-def test_what_is_compiled_soon_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quickly_compiled_programs_are_not_cached(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(entry_function, "MIN_CACHED_COMPILE_SECONDS", 1e9)
     entry().run([TWO, TWO])
     assert not list(folder.iterdir())
 
 
-def test_what_is_not_seen_in_the_text_is_not_kept(
+def test_programs_with_objects_outside_the_text_are_not_cached(
     folder: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry([CanonicalizePass()]).run([TWO, TWO])

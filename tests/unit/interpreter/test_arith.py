@@ -188,7 +188,7 @@ def test_conversions(name: str, source: str, target: str, value: Any, expected: 
     assert result.item() == expected
 
 
-def test_what_does_not_fit_an_integer_is_not_an_error() -> None:
+def test_out_of_range_float_to_integer() -> None:
     text = _unary_or_binary("fptosi", "tensor<3xf32>", "tensor<3xi8>", 1)
     result = _run(text, np.float32([1.5, 1000.0, np.nan]))
     assert result[0] == 1

@@ -306,7 +306,7 @@ def test_a_halo_wider_than_the_neighbour(execute_spmd: Any) -> None:
         execute_spmd(text, (2,), [[np.zeros(4, np.float32)]] * 2)
 
 
-def test_where_a_process_is(execute_spmd: Any) -> None:
+def test_process_indices(execute_spmd: Any) -> None:
     shape = (2, 3)
     results = ", ".join(["index"] * 9)
     text = f"""

@@ -63,7 +63,7 @@ def test_halos_hold_the_neighbours_elements() -> None:
     assert count_undefined(second[4:]) == 2
 
 
-def test_what_is_gathered_is_a_copy() -> None:
+def test_gather_returns_a_copy() -> None:
     sharding = Sharding(Grid("g", (2,)), ((),))
     for _ in range(2):
         shards: list[Any] = [np.float32([1, 2]), np.float32([1, 2])]

@@ -28,7 +28,7 @@ def test_the_order_is_that_of_the_text() -> None:
     assert list(walk(module)) == list(module.walk())
 
 
-def test_what_is_at_hand_may_be_erased() -> None:
+def test_current_operation_may_be_erased() -> None:
     _, module = parse(TEXT)
     names: list[str] = []
     for operation in walk(module):

@@ -107,7 +107,7 @@ def test_many_blocks_take_linear_time() -> None:
         ),
     ],
 )
-def test_what_only_changed_ir_shows(text: str, message: str) -> None:
+def test_errors_of_changed_operations(text: str, message: str) -> None:
     with pytest.raises(OperationError, match=message):
         verify(parse(text))
 

@@ -74,7 +74,7 @@ def test_links_lead_somewhere(site: Path) -> None:
     assert not broken
 
 
-def test_it_needs_no_network(site: Path) -> None:
+def test_no_network_needed(site: Path) -> None:
     for path in site.glob("*.html"):
         remote = [each for each in Page(path).loads if urlsplit(each).netloc]
         assert not remote, path.name

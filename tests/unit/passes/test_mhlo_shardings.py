@@ -53,7 +53,7 @@ def test_every_device_is_where_the_array_has_it(
                 assert position == expected
 
 
-def test_what_says_little() -> None:
+def test_shardings_without_effect() -> None:
     assert parse_mhlo_sharding("", 2) is None
     assert parse_mhlo_sharding("{unknown}", 2) is None
     found = parse_mhlo_sharding("{replicated}", 2)
@@ -85,6 +85,6 @@ def test_which_devices_are_manual() -> None:
         ("{{replicated}, {replicated}}", "expected '{replicated}' or"),
     ],
 )
-def test_what_is_refused(text: str, message: str) -> None:
+def test_rejected_shardings(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("{", r"\{")):
         parse_mhlo_sharding(text, 2)

@@ -150,7 +150,7 @@ def test_the_longest_shards_stand_for_all_where_they_differ() -> None:
         ),
     ],
 )
-def test_what_cannot_be_simulated(arguments: list[str], text: str, message: str) -> None:
+def test_unsupported_programs(arguments: list[str], text: str, message: str) -> None:
     code, _, errors = run(*arguments, text=text)
     assert code == 1
     assert message in errors

@@ -342,7 +342,7 @@ def test_open_sizes_need_python_once(program: str, devices: int, tmp_path: Path)
 @pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
 @pytest.mark.parametrize("option", ["--statistics", "--trace={}"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_what_one_rank_alone_asks_for(option: str, rank: int, tmp_path: Path) -> None:
+def test_options_of_one_rank_alone(option: str, rank: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAM)
     own = [*mesh_run(1, str(path), "-p", "spmd", "--random-inputs=0")]
@@ -442,7 +442,7 @@ sys.exit(run_on_ranks(main))
 
 
 @pytest.mark.skipif(not NIGHTLY, reason="takes seconds")
-def test_what_rank_0_has_told_nobody_tells_again(tmp_path: Path) -> None:
+def test_error_of_rank_0_is_reported_once(tmp_path: Path) -> None:
     """Rank 0 has no time to end the others, who end by themselves."""
     path = tmp_path / "tool.py"
     path.write_text(LATE)

@@ -377,7 +377,7 @@ def test_a_block_of_a_loop_is_allocated_before_it() -> None:
     assert names.index("allocate") < names.index("process") < names.index("copy")
 
 
-def test_what_only_gets_one_constant_is_one() -> None:
+def test_variable_with_one_constant() -> None:
     """Through others and around a loop; a check of constants is made once, and kept if it fails."""
     function = HostFunction("f")
     builder = Builder(function)

@@ -73,7 +73,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_no_program_is_refused_in_words(program: Path, tmp_path: Path) -> None:
+def test_damaged_files(program: Path, tmp_path: Path) -> None:
     path, data = tmp_path / "x.meshprog", program.read_bytes()
     assert "it has 0 bytes, expected 64 or more" in refusal(path, b"")
     assert "it begins with b'module {', expected b'MESHPROG'" in refusal(path, b"module {" * 9)

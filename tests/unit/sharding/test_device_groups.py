@@ -43,5 +43,5 @@ def test_known_grids_come_first() -> None:
         [[0, 1], [3, 2]],
     ],
 )
-def test_what_is_no_grid(groups: list[list[int]]) -> None:
+def test_groups_without_grid(groups: list[list[int]]) -> None:
     assert axes_of_groups(groups) is None

@@ -116,7 +116,7 @@ def test_more_processes_come_before_bytes(matmul: FactorRule) -> None:
     assert chosen.factor_axes == ((0,), (), (1,))
 
 
-def test_what_changes_places_is_sent(rule: Rules) -> None:
+def test_moved_factor_is_sent(rule: Rules) -> None:
     joined = replace(
         rule("[i j], [i j] -> [i j]", i=16, j=16, move="i"),
         windows=(Window(0, 0, 8), Window(1, 0, 8, first=-8)),
@@ -132,14 +132,14 @@ def test_an_axis_serves_one_factor(rule: Rules) -> None:
     assert sum(map(bool, chosen.factor_axes)) == 1
 
 
-def test_what_needs_replication_is_gathered(rule: Rules) -> None:
+def test_replicated_factor_is_gathered(rule: Rules) -> None:
     softmax = rule("[i j] -> [i j]", i=16, j=16, whole="j")
     stay = Preference(move_axes=False)
     chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2), preference=stay)
     assert chosen.operands == (((0,), ()),)
 
 
-def test_what_needs_replication_is_moved(rule: Rules) -> None:
+def test_replicated_factor_is_moved(rule: Rules) -> None:
     softmax = rule("[i j] -> [i j]", i=16, j=16, whole="j")
     chosen = plan(softmax, [((0,), (1,))], None, extents=(2, 2))
     assert chosen.operands == (((0, 1), ()),)
@@ -237,7 +237,7 @@ def test_annotations_that_say_nothing_or_two_things(matmul: FactorRule) -> None:
         (Factor(4, FactorKind.REDUCTION, (None,)), (0,), (), False),
     ],
 )
-def test_what_shards_must_be(
+def test_requirements_on_shards(
     factor: Factor, axes: tuple[int, ...], offsets: tuple[tuple[int, ...], ...], is_split: bool
 ) -> None:
     result = () if factor.kind is FactorKind.REDUCTION else ((0,),)
@@ -246,7 +246,7 @@ def test_what_shards_must_be(
     assert agreed(rule, [(axes,)], where, offsets=offsets) == ((axes,) if is_split else None)
 
 
-def test_what_is_read_backward_is_split_evenly() -> None:
+def test_reversed_dimension_is_split_evenly() -> None:
     rule = FactorRule(
         (Factor(7, FactorKind.PERMUTATION),), (((0,),),), (((0,),),), (Window(0, 0, 7, -1, 6),)
     )

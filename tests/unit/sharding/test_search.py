@@ -236,7 +236,7 @@ def test_repeated_layers(looks: str, expected: list[int]) -> None:
     assert repeated(looks, [[index - 1] for index in range(len(looks))]) == expected
 
 
-def test_what_repeats_side_by_side_is_not_tied() -> None:
+def test_parallel_repeats_are_not_tied() -> None:
     # Three times the same, of one source, and then joined.
     reads = [[], [0], [1], [0], [3], [0], [5], [2, 4, 6]]
     assert repeated("xabababz", reads) == list(range(8))

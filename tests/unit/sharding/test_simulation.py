@@ -20,7 +20,7 @@ def step(lane: str, seconds: float, *reads: int) -> SimulatedStep:
     return SimulatedStep("step", (lane,) if lane else (), seconds, seconds, reads)
 
 
-def test_what_does_not_read_a_collective_runs_beside_it() -> None:
+def test_independent_work_overlaps_collective() -> None:
     steps = [
         step(COMPUTE, 1.0),
         step("network 0", 5.0, 0),
@@ -42,7 +42,7 @@ def test_collectives_of_one_network_take_turns_and_of_two_do_not() -> None:
     assert makespan(with_overlap(both)) == 6
 
 
-def test_what_takes_no_lane_only_passes_on() -> None:
+def test_free_operations_forward_their_inputs() -> None:
     steps = [step(COMPUTE, 1.0), step("", 0.0, 0), step(COMPUTE, 1.0, 1)]
     assert makespan(with_overlap(steps)) == 2
     assert with_overlap([]) == []

@@ -76,7 +76,7 @@ def test_groups_over_several_networks_send_less_over_the_outer_one() -> None:
     assert price.collective(ALL_GATHER, size, (0,)) == pytest.approx(outer + 2 * 3 * inner)
 
 
-def test_what_is_reduced_is_added_up_at_the_speed_of_memory() -> None:
+def test_reduction_runs_at_memory_bandwidth() -> None:
     device = Device((("f32", 1.0),), 1.0, memory_bandwidth=10.0)
     machine = Machine("m", device, (Network(1e30, 0.0),))
     assert TimePrice(machine, (4,)).collective(ALL_REDUCE, 40.0, (0,)) == pytest.approx(9.0)

@@ -74,5 +74,5 @@ def test_the_order_of_elements() -> None:
     "text",
     ["", "intrinsic = MMA_X86_AVX512_3x3x3_F32_F32", "intrinsics_m = 3", "vlen = x"],
 )
-def test_what_is_not_known(text: str) -> None:
+def test_unknown_targets(text: str) -> None:
     assert TiledCpuInstruction.parse(text) is None

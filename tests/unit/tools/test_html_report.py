@@ -283,7 +283,7 @@ def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_what_devices_did(run_path: Path, data: dict[str, Any]) -> None:
+def test_device_timeline(run_path: Path, data: dict[str, Any]) -> None:
     found = data_of(run_path.read_text(encoding="utf-8"))
     assert found["stages"] == data["stages"] and data["times"] is None
     times = found["times"]

@@ -79,7 +79,7 @@ def test_errors_of_all_statements() -> None:
     ]
 
 
-def test_what_was_lost_is_no_error_twice() -> None:
+def test_follow_up_errors_are_omitted() -> None:
     text = "func.func @f() {\n  %a = arith.nope\n  %b = arith.addi %a, %a : i32\n  return\n}\n"
     assert [line for line, _ in messages(text)] == [2]
     text = "func.func @f(%a: nope) {\n  return\n}\nfunc.func @g() {\n  call @f() : () -> ()\n"

@@ -306,9 +306,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         (("--tolerance=1",), "--tolerance is for --check or --expected_output, which are missing"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(
-    run: Run, arguments: tuple[str, ...], message: str
-) -> None:
+def test_errors_take_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:
     code, _, err = run(*arguments)
     assert code == 1
     assert message in err

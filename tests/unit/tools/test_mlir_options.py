@@ -77,7 +77,7 @@ def test_only_expected_diagnostics_are_checked() -> None:
     assert run("--verify-diagnostics=only-expected", text=missing)[0] == 1
 
 
-def test_what_is_read_can_be_trusted() -> None:
+def test_input_without_verification() -> None:
     twice = "func.func private @f()\nfunc.func private @f()"
     assert run(text=twice)[0] == 1
     option = "--mlir-very-unsafe-disable-verifier-on-parsing"

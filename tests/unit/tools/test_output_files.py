@@ -44,7 +44,7 @@ def test_a_new_file_is_removed(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_what_was_there_before_stays(tmp_path: Path) -> None:
+def test_existing_file_is_kept_on_error(tmp_path: Path) -> None:
     path = tmp_path / "out.npy"
     write_array(str(path), np.arange(4), append=False)
     whole = path.read_bytes()

@@ -148,7 +148,7 @@ def test_values_by_the_type_of_the_field(options: str, expected: ManyOptions) ->
         ("required", 'requires argument "target"'),
     ],
 )
-def test_what_is_wrong_with_options(text: str, message: str) -> None:
+def test_invalid_options(text: str, message: str) -> None:
     with pytest.raises(PipelineError) as raised:
         build(text)
     assert message in raised.value.message

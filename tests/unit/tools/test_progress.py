@@ -59,7 +59,7 @@ def test_output_is_not_mixed_with_it() -> None:
     assert output.getvalue() == "result"
 
 
-def test_what_is_over_soon_is_not_told() -> None:
+def test_short_tasks_print_nothing() -> None:
     terminal = Terminal()
     with shown_progress(io.StringIO(), terminal), activity("running @f"):
         time.sleep(0.3)

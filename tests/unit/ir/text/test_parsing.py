@@ -342,7 +342,7 @@ class TestDenseLiterals:
             "dense<true> : tensor<18446744073709551616xi1>",
         ],
     )
-    def test_what_is_refused(self, text: str) -> None:
+    def test_rejected_text(self, text: str) -> None:
         refuse(f'"a.b"() {{x = {text}}} : () -> ()')
 
     def test_many_numbers_and_big_splats_are_quick(self) -> None:

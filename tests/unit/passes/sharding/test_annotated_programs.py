@@ -136,7 +136,7 @@ def test_functions_without_annotations_are_left_alone() -> None:
     assert len(annotated_functions(module)) == len(functions(module)) - 1
 
 
-def test_there_are_programs() -> None:
+def test_programs_exist() -> None:
     assert len(SAMPLES) > 60
     assert len(PROGRAMS) > 5
 

@@ -82,7 +82,7 @@ def test_compare_and_select(predicate: str, operands: str, expected: str) -> Non
         "%q = arith.addf %b, %a : f32\n    %s = arith.maximumf %q, %a : f32",
     ],
 )
-def test_what_is_no_combination(body: str) -> None:
+def test_not_a_combiner(body: str) -> None:
     assert combiner(body) is None
 
 

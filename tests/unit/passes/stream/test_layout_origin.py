@@ -81,7 +81,7 @@ def origins_of_last_return(text: str) -> list[str]:
         ),
     ],
 )
-def test_where_values_were_laid_out(body: str, expected: str) -> None:
+def test_origin_of_layouts(body: str, expected: str) -> None:
     text = (
         "util.func public @f(%s: index, %p: i1) -> !stream.resource<*> {\n"
         f"{body}\nutil.return %r : !stream.resource<*>\n}}"

@@ -108,7 +108,7 @@ def test_an_operation(context: Context) -> None:
         ("parts.", "there is no operation 'parts.'"),
     ],
 )
-def test_there_is_none(context: Context, name: str, message: str) -> None:
+def test_unknown_dialect(context: Context, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message.replace("?", r"\?")):
         help_dialect(name, context)
 

@@ -72,7 +72,7 @@ def test_help_of_a_pass_without_docstring() -> None:
     assert help_pass("silent", TABLE) == text
 
 
-def test_there_is_no_such_pass() -> None:
+def test_unknown_pass() -> None:
     with pytest.raises(UsageError, match="there is no pass 'silen'; did you mean 'silent'"):
         help_pass("silen", TABLE)
 

@@ -107,7 +107,7 @@ def test_types_that_numpy_does_not_know(tmp_path: Path) -> None:
         (b"", "is empty"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
+def test_rejected_files(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(data)
     with pytest.raises(UsageError, match=message):

@@ -81,7 +81,7 @@ def provided(scope: str, key: str, type_: str, parameter: Parameter) -> np.ndarr
     return api.compile(text, stages=False, parameters={(scope, key): parameter})["f"]()
 
 
-def test_what_is_missing_is_told() -> None:
+def test_missing_parameters() -> None:
     given = Parameter.of_array(np.ones(2, np.float32))
     with pytest.raises(api.CompilationError, match=r'of that scope are given \(scopes: "t"'):
         provided("t", "k", "tensor<2xf32>", given)

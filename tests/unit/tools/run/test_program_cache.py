@@ -85,7 +85,7 @@ def test_another_program_is_compiled(
 @pytest.mark.parametrize(
     "option", ["--check", "--guard", "--remarks=backend", "--backend=interpreter", "--mlir-timing"]
 )
-def test_what_needs_the_compiler_gets_it(
+def test_programs_that_need_the_compiler(
     folder: Path, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
     run(ADD)
@@ -103,7 +103,9 @@ def test_a_damaged_program_is_compiled_again(folder: Path) -> None:
         assert len(file.read_bytes()) == len(good)
 
 
-def test_what_others_may_write_is_not_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_others_may_write_are_not_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(ADD)
     (file,) = folder.iterdir()
     file.chmod(0o666)
@@ -111,7 +113,7 @@ def test_what_others_may_write_is_not_run(folder: Path, monkeypatch: pytest.Monk
     assert "a program is compiled" in run(ADD)[2]
 
 
-def test_what_is_not_seen_in_the_text_is_not_kept(
+def test_programs_with_objects_outside_the_text_are_not_cached(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # SciPy computes transforms of a length with a prime factor above 5.
