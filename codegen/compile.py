@@ -161,7 +161,7 @@ class CompiledProgram:
                 entry = self._entry(target, grid, communicator.process if communicator else 0)
                 if entry is None:
                     return
-                entry.program.compile_kernels(range(len(entry.program.natives)))
+                entry.program.compile()
                 self._machines.prepare(entry, communicator)
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:

@@ -45,6 +45,7 @@ from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
+from ..runtime.host.scalar_code import native_scalars
 from ..runtime.host.worker_team import native_serve
 from ..runtime.messages.step_interpreter import native_messages
 from ..runtime.native_registry import used_functions
@@ -143,6 +144,7 @@ class _Writer:
         self._kernels: dict[str, Native] = {}
         self._collectives: list[Collective] = []
         self._has_messages = False
+        self._has_scalars = False
 
     # Functions --------------------------------------------------------------------------------
 
@@ -205,7 +207,8 @@ class _Writer:
                 for each in constants
             )
 
-        linked.compile_kernels(range(len(program.kernels)))
+        linked.compile()
+        self._has_scalars |= linked.has_scalars
         natives = [native for native in linked.natives if native is not None]
         self._kernels.update((each.name, each) for each in natives)
         self.code.append(linked.code.data)
@@ -273,6 +276,8 @@ class _Writer:
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
         needed = {native_loop(), native_pool().code, native_serve(), *thread_pool_functions()}
+        if self._has_scalars:
+            needed.add(native_scalars())
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:

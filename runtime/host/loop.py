@@ -13,6 +13,7 @@ from .. import intrinsics, protocol
 from ..abi.native_code import Native, rare, source_of
 from ..intrinsics import (
     add_overflows,
+    call_function,
     cycle_count,
     load_i8,
     load_i16,
@@ -27,8 +28,8 @@ from ..intrinsics import (
     store_word,
 )
 from ..native_registry import runtime_function
-from . import instructions, long_instructions, pool, scalar_code, worker_team
-from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS
+from . import instructions, long_instructions, machine_state, pool, worker_team
+from .instructions import CONTROL, FIRST_SCALAR
 from .long_instructions import carry_out, operand, time_is_up
 from .machine_state import (
     BEGIN,
@@ -48,6 +49,8 @@ from .machine_state import (
     PROCESS,
     RETURNED,
     RUNS,
+    SCALAR,
+    SCALAR_CODE,
     STACK,
     STACK_END,
     STARTED,
@@ -56,7 +59,6 @@ from .machine_state import (
     TOO_DEEP,
 )
 from .pool import CURRENT, begin_run, release, retain
-from .scalar_code import compute
 
 SOURCE = source_of(__file__)
 
@@ -228,8 +230,13 @@ def run(state: int) -> int:
     while reason == 0:
         opcode = load_word(code)
         if opcode >= FIRST_SCALAR:
-            compute(opcode, code, frame)
-            code += 8 * SCALAR_WORDS
+            scalars = load_word(state + 8 * SCALAR_CODE)
+            if scalars == 0:
+                reason = SCALAR
+            else:
+                store_word(state + 8 * CODE, code)
+                store_word(state + 8 * FRAME, frame)
+                code = call_function(scalars, state)
         elif opcode in (LOOP, JUMP):
             distance = next_round(code, frame) if opcode == LOOP else load_word(code + 8)
             code += distance
@@ -274,5 +281,5 @@ def run(state: int) -> int:
 @cache
 def native_loop() -> Native:
     """Return the native code of `run`."""
-    own = instructions, long_instructions, pool, scalar_code, worker_team
+    own = instructions, long_instructions, machine_state, pool, worker_team
     return runtime_function(run, *(each.SOURCE for each in (intrinsics, protocol, *own)))

@@ -12,7 +12,7 @@ CODE, FRAME, STACK_END, CALLS, DEPTH, MAX_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, EXCHANGES, ROW = 12, 13, 14, 15, 16, 17, 18
 TEAM, GLOBALS, STEPPING, BEGIN, BLOCK = 19, 20, 21, 22, 23
-STARTED, PROBLEM = 24, 25
+STARTED, PROBLEM, SCALAR_CODE = 24, 25, 26
 STATE_WORDS = 32
 """Words of a state.
 
@@ -24,7 +24,7 @@ workers, 0 if there is only one worker, -1 if others can be called. `STEPPING` i
 after each instruction, else 0. `BEGIN` is the row of a function that is to begin with the arguments
 in the first frame, else 0. `BLOCK` is the result of an exchange that waits or was started, else 0;
 `STARTED` the words of one that was started, else 0; `PROBLEM` the status with which it has failed
-since.
+since. `SCALAR_CODE` is the address of the function for scalar instructions, 0 until one is needed.
 """
 
 VALUE_COUNT, RESULT_BYTES, COMMAND_COUNT, SOURCE_COUNT, RESULT_COUNT, SIZE_COUNT = range(6)
@@ -48,12 +48,13 @@ the offset of its constants in the frame, the address they are copied from, thei
 # Why the loop returns -------------------------------------------------------------------------
 
 DONE, FAILED, PYTHON, CHECK, COMPILE, STACK, TIME, MEMORY, TOO_DEEP, CANCELLED = range(10)
-OVERFLOW, CHECK_GUARDS, HELP, STEP, WAIT, RETURNED = range(10, 16)
+OVERFLOW, CHECK_GUARDS, HELP, STEP, WAIT, RETURNED, SCALAR = range(10, 17)
 """Why the loop returns.
 
 `FAILED`: a kernel or command failed with `STATUS`. `CHECK`: sizes are new. `STACK`: the stack must
 grow. `TIME`: Python must check for signals. `OVERFLOW`: a size overflows. `CHECK_GUARDS`: guards
 must be checked after the instruction. `HELP`: a kernel has enough work to call more workers.
 `STEP`: an instruction was executed. `WAIT`: an exchange waits, and Python must check for failures.
-`RETURNED` is `DONE` inside of the loop, where 0 means to continue.
+`RETURNED` is `DONE` inside of the loop, where 0 means to continue. `SCALAR`: `SCALAR_CODE` is
+needed.
 """

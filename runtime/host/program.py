@@ -14,7 +14,8 @@ import numpy.typing as npt
 from ..abi.arrays import Words
 from ..abi.native_code import Native
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
-from .loop import FUNCTION_WORDS
+from .machine_state import FUNCTION_WORDS
+from .scalar_code import native_scalars
 from .size_rules import KnownSizes
 
 
@@ -294,6 +295,17 @@ class LinkedProgram:
         for number, native in zip(wanted, self.program.compile_kernels(wanted), strict=True):
             self.natives[number] = native
             self.kernels[number] = native.address
+
+    def compile(self) -> None:
+        """Compile all native code that a run may need: kernels, and the scalar instructions."""
+        self.compile_kernels(range(len(self.natives)))
+        if self.has_scalars:
+            native_scalars()
+
+    @property
+    def has_scalars(self) -> bool:
+        """Whether instructions compute registers; `False` for a program that has words only."""
+        return any(each.kind.name in SCALARS for each in self._instructions)
 
     def kernels_from(self, address: int) -> list[int]:
         """Return the kernel run at an address, and those after it up to the next branch."""

@@ -1,15 +1,23 @@
-"""Native code of the scalar instructions: a switch over the operations of kernels."""
+"""Native code of the scalar instructions: a switch over the operations of kernels.
+
+It is compiled when a program first needs it, apart from the native loop, as it takes LLVM longer.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
 
+from .. import intrinsics
 from ..abi.elements import Element
-from ..abi.native_code import source_of
-from ..intrinsics import intrinsic
-from .instructions import SCALARS, Kind, signature
+from ..abi.native_code import Native, source_of
+from ..intrinsics import intrinsic, load_word
+from ..native_registry import runtime_function
+from . import instructions, machine_state
+from .instructions import FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
+from .machine_state import CODE, FRAME, STEPPING
 
 SOURCE = source_of(__file__)
 
@@ -82,3 +90,26 @@ def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
         builder.asm(_NOTHING, "", "i", [ir.Constant(_WORD, kind.opcode)], True)
         builder.branch(done)
     builder.position_at_end(done)
+
+
+def run_scalars(state: int) -> int:
+    """Execute the scalar instruction at hand and those that follow; return where the next one is.
+
+    Only one is executed while stepping.
+    """
+    code = load_word(state + 8 * CODE)
+    frame = load_word(state + 8 * FRAME)
+    stepping = load_word(state + 8 * STEPPING)
+    opcode = load_word(code)
+    while opcode >= FIRST_SCALAR:
+        compute(opcode, code, frame)
+        code += 8 * SCALAR_WORDS
+        opcode = load_word(code) if stepping == 0 else 0
+    return code
+
+
+@cache
+def native_scalars() -> Native:
+    """Return the native code of `run_scalars`."""
+    own = instructions, machine_state
+    return runtime_function(run_scalars, *(each.SOURCE for each in (intrinsics, *own)))

@@ -22,6 +22,7 @@ from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram
+from .scalar_code import native_scalars
 from .timeline import Event, Timeline
 from .tracer import Tracer
 from .worker_team import (
@@ -335,6 +336,8 @@ class VirtualMachine:
                 self._call_helpers()
             case machine_state.COMPILE:
                 self.linked.compile_kernels(self.linked.kernels_from(at))
+            case machine_state.SCALAR:
+                words[machine_state.SCALAR_CODE] = native_scalars().address
             case machine_state.CHECK:
                 self._check(at)
             case machine_state.WAIT:

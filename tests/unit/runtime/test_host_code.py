@@ -17,6 +17,7 @@ from mesh_opt.codegen import cache
 from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
+from mesh_opt.runtime.host.machine_state import SCALAR_CODE
 from mesh_opt.runtime.host.pool import ALLOCATED, TAKEN, Pool, native_pool, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
@@ -96,6 +97,26 @@ def bits(value: float, dtype=np.float32) -> int:
 )
 def test_scalar_instruction(name: str, operands: tuple[int, ...], expected: int) -> None:
     assert scalar(name, *operands) == expected
+
+
+def test_scalar_code_is_loaded_when_needed() -> None:
+    """Its compilation takes most of a cold start."""
+
+    def moves(b: Builder) -> None:
+        b.move(b.result(), b.argument())
+        b.emit("return")
+
+    def adds(b: Builder) -> None:
+        x, y = b.argument(), b.register()
+        b.emit("addi_i64", y, x, x)
+        b.emit("addi_i64", b.result(), y, x)
+        b.emit("return")
+
+    for write, needs, expected in ((moves, False, 7), (adds, True, 21)):
+        machine = machine_of(write)
+        assert machine.linked.has_scalars == needs
+        assert machine.call(0, [7]) == [expected]
+        assert (machine._state[SCALAR_CODE] != 0) == needs
 
 
 def count_up(b: Builder) -> None:
