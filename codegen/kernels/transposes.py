@@ -282,10 +282,14 @@ class _Block:
     def transpose(self, at: At, r: Term, c: Term) -> None:
         """Fill the block from a row and column on; reads are in the order of cache lines."""
         code, square = self._code, square_of(self._bytes)
-        for right, down in product(range(0, self._side, square), repeat=2):
+        # Loops: a block of bytes has 64 squares, whose code in a row takes LLVM seconds.
+        with (
+            code.loop(0, self._side, square) as right,
+            code.loop(0, self._side, square) as down,
+        ):
             indices = at(code.add(r, down), code.add(c, right))
             taken = code.linear(tuple(indices[each] for each in self._permutation), self._shape)
-            to = down * self._side + right
+            to = code.add(code.multiply(down, self._side), right)
             primitive = f"transpose_{self._bytes}"
             code.run(primitive, self._memory, to, self._side, self._start, taken, self._step)
 
