@@ -21,6 +21,7 @@ from . import llvm_integers as integers
 from . import llvm_powers as powers
 from . import llvm_trigonometry as trigonometry
 from .llvm_doubles import of_doubles
+from .llvm_remainders import remainder
 from .llvm_values import Compute, Emit, constant
 
 Types = tuple[list[Element | str], Element | str]
@@ -160,7 +161,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "minimumf": (_binary, floats.llvm_choice("minimum")),
     "maxnumf": (_binary, floats.llvm_choice("maxnum")),
     "minnumf": (_binary, floats.llvm_choice("minnum")),
-    "remf": (_binary, floats.libm_float("fmod")),
+    "remf": (_binary, floats.rounded(remainder)),
     "sqrt": (_unary, floats.llvm_float("sqrt")),
     "absf": (_unary, floats.llvm_float("fabs")),
     "ceil": (_unary, floats.llvm_float("ceil")),

@@ -92,13 +92,13 @@ def check(
     assert error[worst] < most, (where, found[worst], wanted[worst])
 
 
-def run(name: str, *inputs: np.ndarray) -> np.ndarray:
+def run(name: str, *inputs: np.ndarray, dialect: str = "math") -> np.ndarray:
     kind = f"tensor<{len(inputs[0])}xf{8 * inputs[0].itemsize}>"
     names = [f"%{number}" for number in range(len(inputs))]
     arguments = ", ".join(f"{each}: {kind}" for each in names)
     text = f"""
 func.func @main({arguments}) -> {kind} {{
-  %result = math.{name} {", ".join(names)} : {kind}
+  %result = {dialect}.{name} {", ".join(names)} : {kind}
   return %result : {kind}
 }}"""
     program = CompiledProgram(api.compile(text, stages=False).module)
@@ -156,6 +156,21 @@ def test_function_of_two(name: str, reference: np.ufunc) -> None:
     with np.errstate(all="ignore"):
         wanted = reference(left.astype(np.longdouble), right.astype(np.longdouble))
     check(run(name, left, right), wanted, (left, right), 0.51)
+
+
+def test_remainders() -> None:
+    """They are exact, for all sizes of quotients."""
+    rng = np.random.default_rng(0)
+    wild = np.concatenate([np.float32(SPECIAL), np.arange(-3, 4, 0.5, np.float32), _ALL[:50]])
+    with np.errstate(all="ignore"):
+        multiples = _ALL * rng.integers(1, 99, len(_ALL), np.int32).astype(np.float32)
+    left = np.concatenate([np.repeat(wild, len(wild)), _ALL, multiples, _ALL])
+    right = np.concatenate([np.tile(wild, len(wild)), _ALL[::-1], _ALL, multiples])
+    with np.errstate(all="ignore"):
+        wanted = np.fmod(left, right)
+    found = run("remf", left, right, dialect="arith")
+    np.testing.assert_array_equal(found, wanted)
+    assert np.array_equal(np.signbit(found[wanted == 0]), np.signbit(wanted[wanted == 0]))
 
 
 def test_integer_powers() -> None:
