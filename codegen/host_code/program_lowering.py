@@ -34,7 +34,7 @@ from ...runtime.host.size_rules import KnownSizes, SizeRules
 from ...sharding.grid import Grid
 from ..cache import compile_kernels
 from ..kernels.equal_kernels import EqualKernels
-from ..kernels.fusion import is_kernel
+from ..kernels.kernel_operations import is_kernel
 from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute

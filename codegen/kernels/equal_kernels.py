@@ -1,8 +1,8 @@
 """Share equal kernels: the repeated layers of a model are written and compiled once.
 
-A walk from the root collects everything that a kernel's text depends on: names, attributes, types
-and regions of its operations, types of the values it reads, and contents of constants. Two kernels
-whose walks are equal differ only in the values they are bound to.
+A walk from the stored results collects everything that a kernel's text depends on: names,
+attributes, types and regions of its operations, types of the values it reads, and contents of
+constants. Two kernels whose walks are equal differ only in the values they are bound to.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class EqualKernels:
     def kernel(
         self, operation: Operation, results: Sequence[SSAValue], is_fused: IsFused
     ) -> Kernels:
-        """Return the kernel that stores `results` of an operation.
+        """Return the kernel that stores `results` of an operation, and of those joined with it.
 
         Raises OperationError as `write_kernel` does.
         """
-        walk = _Walk(operation, is_fused)
-        key = walk.key, tuple(operation.results.index(each) for each in results)
+        walk = _Walk(operation, results, is_fused)
+        key = walk.key, tuple(walk.values[each] for each in results)
         found = self._written.get(key)
         if found is not None:
             return _Binding(found[1], walk).kernels(found[0], operation)
@@ -54,17 +54,19 @@ class EqualKernels:
 
 
 class _Walk:
-    """A walk from the root of a kernel.
+    """A walk from the operations whose results a kernel stores.
 
     - `key`: everything that the kernel's text depends on;
     - `values`, `operations`: what the walk visits; equal keys imply the same order.
     """
 
-    def __init__(self, root: Operation, is_fused: IsFused) -> None:
+    def __init__(self, root: Operation, results: Sequence[SSAValue], is_fused: IsFused) -> None:
         self.operations: list[Operation] = []
         self.values: dict[SSAValue, int] = {}
         self._is_fused = is_fused
-        self.key = self._operation(root)
+        stored = dict.fromkeys(each.owner for each in results)
+        others = [each for each in stored if isinstance(each, Operation) and each is not root]
+        self.key = tuple(map(self._operation, (root, *others)))
 
     def _operation(self, operation: Operation) -> Hashable:
         operands = tuple(map(self._operand, operation.operands))

@@ -7,7 +7,8 @@
 The operations are visited from last to first. Each tensor collects demands: the kernels that read
 it, and how often each element is read. A tensor is fused if all its readers belong to one kernel
 and no element would be computed twice. Tensors that only rearrange another are fused into every
-reader.
+reader. Kernels that compute elements one by one become one kernel with the results of all, if they
+read a tensor that need not be stored then.
 
 An operation whose body may fail must compute all elements, even if nothing reads them, and before
 any later operation can fail, because the first error of the program must be reported. It is fused
@@ -16,42 +17,35 @@ only where that holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import AffineMap
 
-from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
-from ...ir.attribute_access import integers, operand_groups
-from ...ir.diagnostics import OperationError
+from ...dialects.linalg.structured_view import structured_view
 from ...ir.regions import captured
-from ...runtime.abi.elements import element_of
-from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
-from .element_loops import is_element_loop
-from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
-from .factorizations import FACTORIZATIONS, has_factorization_kernel
-from .fourier import FOURIER, has_fourier_kernel
+from .expressions import RESHAPES, Access
+from .fourier import FOURIER
 from .index_ranges import unproven
+from .kernel_operations import (
+    accesses,
+    is_data_movement,
+    is_kernel,
+    is_pointwise,
+    is_tensor,
+    slides_over,
+)
 from .mmt4d import MMT4D
-from .product_sums import has_windows, is_long, product_factors, reduces_jointly
-from .slice_loops import SLICE_OPERATIONS
+from .product_sums import is_long, reduces_jointly
 from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
-from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
-from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
-from .writer import BODY_OPERATIONS
 
-MAX_GROUP_OPERATIONS = 48
+MAX_GROUP_OPERATIONS = 36
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
 
-MIN_WINDOW_READS = 16
-"""The reads of each element by a convolution from which on a rearranged operand is stored first."""
-
-KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
-"""Operations with a kernel of their own that is not a loop nest over result elements."""
+_FREE = frozenset(("tensor.empty", "linalg.fill"))
+"""Operations that do not count, as they add no code to a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,205 +80,6 @@ class FusionPlan:
         default_factory=dict[Operation, list[SSAValue]]
     )
     shapes: set[Operation] = field(default_factory=set[Operation])
-
-
-def is_pointwise(operation: Operation) -> bool:
-    """Return whether each element of the results can be computed on its own."""
-    name = operation.name
-    if name in RESHAPES:
-        return _is_unit_reshape(operation)
-    if name.startswith("tosa."):
-        return is_pointwise_tosa(operation)
-    if name in ("tensor.extract_slice", "tensor.insert_slice"):
-        return _is_statically_in_bounds(operation)
-    if name in RULES:
-        return True
-    if is_scalar_operation(name):
-        result_type = operation.results[0].type
-        return isinstance(result_type, TensorType | AnyFloat)
-    view = structured_view(operation)
-    return view is not None and is_pointwise_view(view)
-
-
-def _is_statically_in_bounds(operation: Operation) -> bool:
-    """Return whether a slice is statically in bounds; the host checks all others first."""
-    group = 1 if operation.name == "tensor.extract_slice" else 2
-    if any(operand_groups(operation, operation.operands)[group:]):
-        return False
-    whole = shape_of(operation.operands[group - 1])
-    parts = ("offsets", "sizes", "strides")
-    lists = [integers(operation, f"static_{part}") for part in parts]
-    return all(
-        0 <= offset <= size and stride > 0 and 0 <= offset + (count - 1) * stride < max(size, 1)
-        for size, offset, count, stride in zip(whole, *lists, strict=True)
-    )
-
-
-def is_pointwise_view(view: StructuredView) -> bool:
-    """Return whether a view has no reduction, and a result's indices determine its loops."""
-    written = written_loops(view)
-    same = all(each == view.output_maps[0] for each in view.output_maps)
-    return same and written is not None and len(written) == len(view.iterators)
-
-
-def _is_unit_reshape(operation: Operation) -> bool:
-    """Return whether a reshape only adds or removes dimensions of size 1."""
-    source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
-        # Several dynamic sizes may differ from those of the operand.
-        return False
-    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
-
-
-def is_kernel(operation: Operation) -> bool:
-    """Return whether an operation's results are computed by kernels."""
-    if not operation.results:
-        return False
-    if operation.name == "scf.for":
-        body = operation.regions[0].blocks.first
-        return (
-            is_element_loop(operation, is_pointwise)
-            and _has_known_elements(operation)
-            and body is not None
-            and _is_known_turn(body)
-        )
-    if not isinstance(operation.results[0].type, TensorType | AnyFloat):
-        return False
-    known = (
-        operation.name == "linalg.softmax"
-        or has_factorization_kernel(operation)
-        or has_fourier_kernel(operation)
-        or has_tosa_kernel(operation)
-        or is_pointwise(operation)
-        or structured_view(operation) is not None
-    )
-    if operation.name == "tensor.pad" and unproven(operation):
-        # The interpreter runs the body for all elements, a kernel only in the padding, so that it
-        # could miss an error.
-        return False
-    return known and _has_known_elements(operation) and _has_known_bodies(operation)
-
-
-def _has_known_elements(operation: Operation) -> bool:
-    """Return whether kernels support the element types of all operands and results."""
-    try:
-        for value in (*_read_operands(operation), *operation.results):
-            element_of(element_type(value.type), operation)
-    except OperationError:
-        return False
-    return True
-
-
-def _read_operands(operation: Operation) -> Sequence[SSAValue]:
-    """Return the operands whose elements a kernel reads."""
-    if operation.name.startswith("tosa."):
-        return [each for each in operation.operands if is_read(operation, each)]
-    return operation.operands
-
-
-def _has_known_bodies(operation: Operation) -> bool:
-    """Return whether kernels support every operation in the regions."""
-    view = structured_view(operation)
-    blocks = [view.body] if view else [r.block for r in operation.regions if r.blocks]
-    return all(_is_known_body(block) for block in blocks)
-
-
-def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
-    for operation in block.ops:
-        if operation is block.last_op:
-            continue
-        if operation.name not in names and not is_scalar_operation(operation.name):
-            return False
-        if not _has_known_elements(operation):
-            return False
-        for region in operation.regions:
-            if len(region.blocks) > 1 or not all(_is_known_body(each) for each in region.blocks):
-                return False
-    return True
-
-
-def _is_known_turn(block: Block) -> bool:
-    """Return whether kernels support the body of a loop, which updates elements or slices."""
-    structured = {each.name for each in block.ops if structured_view(each) is not None}
-    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
-
-
-def _is_data_movement(operation: Operation) -> bool:
-    """Return whether results cost nothing to recompute."""
-    if operation.name in DATA_MOVEMENT:
-        return True
-    view = structured_view(operation)
-    if view is None:
-        return False
-    body = view.body
-    return body.first_op is body.last_op
-
-
-def _slides_over(root: Operation, operation: Operation) -> bool:
-    """Return whether a convolution reads elements so often that they should be stored in order."""
-    view = structured_view(root)
-    if view is None or product_factors(view.body) is None or not has_windows(view):
-        return False
-    loops, shape = view.loop_sizes(), shape_of(operation.results[0])
-    if None in loops or min(shape, default=0) <= 0:
-        return False
-    return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
-
-
-def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
-    loops = len(view.iterators)
-    if affine_map == AffineMap.identity(loops):
-        same = all(each == affine_map for each in view.output_maps)
-        has_reduction = IteratorType.REDUCTION in view.iterators
-        return Access.EACH if same or has_reduction else Access.ONCE
-    used = {str(expression) for expression in affine_map.results}
-    if len(used) == loops and used == {f"d{loop}" for loop in range(loops)}:
-        return Access.ONCE
-    return Access.MANY
-
-
-_ONCE_OPERANDS = {
-    # Operations that read an operand at other indices than the result's, but each element at most
-    # once.
-    **dict.fromkeys(
-        (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
-    ),
-    **dict.fromkeys(MOVEMENTS, Access.ONCE),
-    "tosa.tile": Access.MANY,
-    "linalg.pack": Access.ONCE,
-    "linalg.unpack": Access.ONCE,
-    "tensor.insert": Access.SAME,
-    "tensor.insert_slice": Access.ONCE,
-}
-
-
-def _accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
-    """Return how an operation's kernel reads each operand and each captured value."""
-    view = structured_view(operation)
-    pairs: list[tuple[SSAValue, Access]] = []
-    if view is None:
-        default = _ONCE_OPERANDS.get(operation.name, Access.EACH)
-        if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
-            default = Access.MANY
-        for operand in _read_operands(operation):
-            # Dynamic sizes are expected to be equal.
-            is_repeated = operation.name in ELEMENTWISE and (
-                shape_of(operand) != shape_of(operation.results[0])
-            )
-            pairs.append((operand, Access.MANY if is_repeated else default))
-    else:
-        # An operand that the body does not use is not computed.
-        used = {element.index for element in view.body.args if element.first_use is not None}
-        operands = (*view.inputs, *view.outputs)
-        for position, (operand, affine_map) in enumerate(zip(operands, view.maps, strict=True)):
-            access = _map_access(view, affine_map) if _is_tensor(operand) else Access.MANY
-            pairs.append((operand, access if position in used else max(access, Access.SAME)))
-    pairs.extend((value, Access.MANY) for value in captured(operation))
-    return pairs
-
-
-def _is_tensor(value: SSAValue) -> bool:
-    return isinstance(value.type, TensorType)
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -327,6 +122,11 @@ class _Planner:
         self.next_failing: Operation | None = None
         """The next operation that may raise an error at run time."""
         self._pointwise: dict[Operation, bool] = {}
+        self._positions = {operation: number for number, operation in enumerate(block.ops)}
+        self._joined: dict[Operation, Operation] = {}
+        """For each kernel that has become a part of another one, the root of that."""
+        self._failing: set[Operation] = set()
+        """The roots of kernels with operations that may fail."""
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
@@ -339,7 +139,7 @@ class _Planner:
         return found
 
     def _ask(self, operation: Operation, roots: dict[Operation, Access]) -> None:
-        for operand, own in _accesses(operation):
+        for operand, own in accesses(operation):
             self.demands.setdefault(operand, []).extend(
                 Demand(root, max(own, access)) for root, access in roots.items()
             )
@@ -374,7 +174,7 @@ class _Planner:
         read = [each for each in operation.results if self._is_read(each)]
         if not read and not may_fail:
             plan.shapes.add(operation)
-            numbers = (each for each in operation.operands if not _is_tensor(each))
+            numbers = (each for each in operation.operands if not is_tensor(each))
             self.wanted_by_host.update(each for each in numbers if not _is_float(each))
             return
         roots = self._fusing_roots(operation, may_fail=may_fail)
@@ -383,11 +183,15 @@ class _Planner:
             plan.fused.update(operation.results)
             for root in roots:
                 plan.groups.setdefault(root, []).append(operation)
+            if may_fail:
+                self._failing.update(roots)
             self._ask(operation, roots)
         elif operation.name in VIEWS:
             plan.host.add(operation)
             self.wanted_by_host.update(operation.operands)
         else:
+            if may_fail:
+                self._failing.add(operation)
             # A reduction accumulates in all of its results, whether they are read or not.
             stored = read if read and self._is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
@@ -404,16 +208,19 @@ class _Planner:
         found = [each for result in operation.results for each in self.demands.get(result, ())]
         roots: dict[Operation, Access] = {}
         for demand in found:
-            roots[demand.root] = max(demand.access, roots.get(demand.root, Access.EACH))
-        if any(len(self.plan.groups.get(root, ())) >= MAX_GROUP_OPERATIONS for root in roots):
+            root = self._root(demand)
+            roots[root] = max(demand.access, roots.get(root, Access.EACH))
+        if operation.name not in _FREE and any(map(self._is_full, roots)):
             return None
-        if _is_data_movement(operation):
+        if is_data_movement(operation):
             # A transform reads rows that lie in memory, too.
             slides = any(
-                access is Access.MANY and (_slides_over(root, operation) or root.name == FOURIER)
+                access is Access.MANY and (slides_over(root, operation) or root.name == FOURIER)
                 for root, access in roots.items()
             )
             return None if slides else roots
+        if len(roots) > 1 and not may_fail and self._join(roots):
+            roots = {self._root(found[0]): max(roots.values())}
         if len(roots) != 1 or operation.name == "tensor.insert_slice":
             return None
         ((root, access),) = roots.items()
@@ -424,6 +231,68 @@ class _Planner:
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
         return roots if once else None
 
+    def _root(self, demand: Demand) -> Operation:
+        """Return the root of the kernel that a demand is part of now."""
+        root = demand.root
+        while root in self._joined:
+            root = self._joined[root]
+        return root
+
+    def _join(self, roots: dict[Operation, Access]) -> bool:
+        """Let the last of some kernels store the results of all, if it can; return whether it does.
+
+        %0 is not stored if one kernel computes both of its readers:
+
+            %0 = arith.addf %a, %b
+            %1 = arith.mulf %0, %a
+            %2 = arith.subf %0, %1
+        """
+        plan = self.plan
+        last = max(roots, key=self._positions.__getitem__)
+        if (
+            max(roots.values()) > Access.SAME
+            or self._is_full(*roots)
+            or not self._failing.isdisjoint(roots)
+            or not all(map(self._is_pointwise, roots))
+            or len({self._shape(root) for root in roots}) != 1
+            or min(self._shape(last), default=0) < 0
+        ):
+            return False
+        others = [root for root in roots if root is not last]
+        if any(
+            self._is_read_before(last, value) for each in others for value in plan.kernels[each]
+        ):
+            return False
+        for each in others:
+            plan.kernels[last] = (*plan.kernels.pop(each), *plan.kernels[last])
+            plan.groups.setdefault(last, []).extend((each, *plan.groups.pop(each, ())))
+            plan.shapes.add(each)
+            self._joined[each] = last
+        return True
+
+    def _is_full(self, *roots: Operation) -> bool:
+        """Return whether kernels have together as many operations as one may have."""
+        groups = (each for root in roots for each in (root, *self.plan.groups.get(root, ())))
+        count = sum(each.name not in _FREE for each in groups)
+        return count > MAX_GROUP_OPERATIONS
+
+    def _shape(self, root: Operation) -> tuple[int, ...]:
+        return tuple(shape_of(root.results[0]))
+
+    def _is_read_before(self, last: Operation, value: SSAValue) -> bool:
+        """Return whether a stored value is read before the kernel of `last`, or by it."""
+        end = self._positions[last]
+        roots = [self._root(each) for each in self.demands.get(value, ())]
+        if any(self._positions[root] <= end for root in roots):
+            return True
+        block = last.parent
+        assert block is not None
+        users = (block.find_ancestor_op_in_block(use.operation) for use in value.uses)
+        return any(
+            user is not None and user not in self.plan.shapes and self._positions[user] <= end
+            for user in users
+        )
+
     def _is_next(self, root: Operation) -> bool:
         """Return whether no other operation can fail from here to the end of a root's kernel."""
         return self.next_failing is None or (
@@ -433,8 +302,8 @@ class _Planner:
     def find_aligned(self) -> None:
         """Record which tensors each kernel reads only at the element that it writes next."""
         for value, found in self.demands.items():
-            for root in {demand.root for demand in found}:
-                own = [demand.access for demand in found if demand.root is root]
+            for root in {self._root(demand) for demand in found}:
+                own = [demand.access for demand in found if self._root(demand) is root]
                 if self._is_aligned(value, root, own):
                     self.plan.aligned.setdefault(root, []).append(value)
 

@@ -24,7 +24,7 @@ from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
-from .fusion import is_pointwise, is_pointwise_view
+from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack

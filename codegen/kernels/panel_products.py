@@ -25,7 +25,7 @@ from ...runtime.abi.values import element_type
 from .ast_builder import Term
 from .contractions import Contraction, contraction_of
 from .expressions import write_element
-from .fusion import is_pointwise
+from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
 from .mmt4d import PanelOperand, gains_from_repacking, mmt4d_tile, panel_blocks
 from .panels import PanelPacking

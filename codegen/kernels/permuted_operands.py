@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from .fusion import is_pointwise_view
+from .kernel_operations import is_pointwise_view
 from .static_values import constant_attribute
 from .tosa_expressions import known_permutation
 from .writer import Indices

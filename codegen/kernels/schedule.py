@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from .equal_kernels import EqualKernels, Kernels
-from .fusion import FusionPlan, is_pointwise, no_operation, plan_block
+from .fusion import FusionPlan, no_operation, plan_block
+from .kernel_operations import is_pointwise
 from .kernel_text import KernelText
 from .mmt4d import mmt4d_tile
 from .panel_products import PanelProduct

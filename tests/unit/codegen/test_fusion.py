@@ -51,6 +51,59 @@ def test_shared_value_is_stored_once() -> None:
     assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.exp", "linalg.reduce", "arith.divf"]
 
 
+def test_readers_of_a_value_share_a_kernel() -> None:
+    """One kernel stores three results of a sum, which it keeps in registers."""
+    body = f"""
+  %0 = arith.addf %a, %a : {MATRIX}
+  %1 = math.exp %0 : {MATRIX}
+  %2 = arith.mulf %0, %a : {MATRIX}
+  %r = arith.subf %0, %2 : {MATRIX}"""
+    results = f"{MATRIX}, {MATRIX}"
+    text = f"func.func @main(%a: {MATRIX}) -> ({results}) {{{body}\n  return %1, %r : {results}\n}}"
+    program = api.compile(text, stages=False)
+    (function,) = program.module.ops
+    block = function.regions[0].block
+    plan = plan_block(block)
+    (root,) = plan.kernels
+    _, exp, _, last, _ = block.ops
+    assert root is last
+    assert plan.kernels[root] == (exp.results[0], last.results[0])
+    a = np.linspace(-1, 1, 20, dtype=np.float32).reshape(4, 5)
+    for found, wanted in zip(program.main.run([a]), program.main.reference([a]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "%m = linalg.matmul ins(%1, %b : T, T) outs(%b : T) -> T",
+        "%m = linalg.transpose ins(%1 : T) outs(%b : T) permutation = [1, 0]",
+        "%c = func.call @f(%1) : (T) -> T\n  %m = arith.addf %c, %c : T",
+    ],
+)
+def test_kernels_stay_apart(reader: str) -> None:
+    """The exponential is read before the other reader of the sum could store it."""
+    body = """
+  %0 = arith.addf %a, %b : T
+  %1 = math.exp %0 : T
+  READER
+  %r = arith.subf %0, %m : T"""
+    body = body.replace("READER", reader)
+    text = f"""func.func private @f(%a: T) -> T {{
+  return %a : T
+}}
+func.func @main(%a: T, %b: T) -> T {{{body}
+  return %r : T
+}}"""
+    program = api.compile(text.replace("T", "tensor<4x4xf32>"), stages=False)
+    *_, function = program.module.ops
+    plan = plan_block(function.regions[0].block)
+    assert "arith.addf" in [root.name for root in plan.kernels]
+    a = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+    for found, wanted in zip(program.main.run([a, a]), program.main.reference([a, a]), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_an_expensive_element_is_not_computed_again_for_every_use() -> None:
     """A broadcast would evaluate the square root five times."""
     body = f"""

@@ -1,0 +1,234 @@
+"""Which operations kernels compute, and how they read their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from math import prod
+
+from xdsl.dialects.builtin import AnyFloat, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.affine import AffineMap
+
+from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...ir.attribute_access import integers, operand_groups
+from ...ir.diagnostics import OperationError
+from ...ir.regions import captured
+from ...runtime.abi.elements import element_of
+from ...runtime.abi.values import element_type
+from ..scalar_ops.scalars import is_scalar_operation
+from .element_loops import is_element_loop
+from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
+from .factorizations import FACTORIZATIONS, has_factorization_kernel
+from .fourier import FOURIER, has_fourier_kernel
+from .index_ranges import unproven
+from .product_sums import has_windows, product_factors
+from .slice_loops import SLICE_OPERATIONS
+from .static_values import shape_of
+from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
+from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
+from .writer import BODY_OPERATIONS
+
+MIN_WINDOW_READS = 16
+"""The reads of each element by a convolution from which on a rearranged operand is stored first."""
+
+KERNEL_ONLY = frozenset(("linalg.softmax", FOURIER, *FACTORIZATIONS))
+"""Operations with a kernel of their own that is not a loop nest over result elements."""
+
+
+def is_pointwise(operation: Operation) -> bool:
+    """Return whether each element of the results can be computed on its own."""
+    name = operation.name
+    if name in RESHAPES:
+        return _is_unit_reshape(operation)
+    if name.startswith("tosa."):
+        return is_pointwise_tosa(operation)
+    if name in ("tensor.extract_slice", "tensor.insert_slice"):
+        return _is_statically_in_bounds(operation)
+    if name in RULES:
+        return True
+    if is_scalar_operation(name):
+        result_type = operation.results[0].type
+        return isinstance(result_type, TensorType | AnyFloat)
+    view = structured_view(operation)
+    return view is not None and is_pointwise_view(view)
+
+
+def _is_statically_in_bounds(operation: Operation) -> bool:
+    """Return whether a slice is statically in bounds; the host checks all others first."""
+    group = 1 if operation.name == "tensor.extract_slice" else 2
+    if any(operand_groups(operation, operation.operands)[group:]):
+        return False
+    whole = shape_of(operation.operands[group - 1])
+    parts = ("offsets", "sizes", "strides")
+    lists = [integers(operation, f"static_{part}") for part in parts]
+    return all(
+        0 <= offset <= size and stride > 0 and 0 <= offset + (count - 1) * stride < max(size, 1)
+        for size, offset, count, stride in zip(whole, *lists, strict=True)
+    )
+
+
+def is_pointwise_view(view: StructuredView) -> bool:
+    """Return whether a view has no reduction, and a result's indices determine its loops."""
+    written = written_loops(view)
+    same = all(each == view.output_maps[0] for each in view.output_maps)
+    return same and written is not None and len(written) == len(view.iterators)
+
+
+def _is_unit_reshape(operation: Operation) -> bool:
+    """Return whether a reshape only adds or removes dimensions of size 1."""
+    source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
+    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
+        # Several dynamic sizes may differ from those of the operand.
+        return False
+    return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
+
+
+def is_kernel(operation: Operation) -> bool:
+    """Return whether an operation's results are computed by kernels."""
+    if not operation.results:
+        return False
+    if operation.name == "scf.for":
+        body = operation.regions[0].blocks.first
+        return (
+            is_element_loop(operation, is_pointwise)
+            and _has_known_elements(operation)
+            and body is not None
+            and _is_known_turn(body)
+        )
+    if not isinstance(operation.results[0].type, TensorType | AnyFloat):
+        return False
+    known = (
+        operation.name == "linalg.softmax"
+        or has_factorization_kernel(operation)
+        or has_fourier_kernel(operation)
+        or has_tosa_kernel(operation)
+        or is_pointwise(operation)
+        or structured_view(operation) is not None
+    )
+    if operation.name == "tensor.pad" and unproven(operation):
+        # The interpreter runs the body for all elements, a kernel only in the padding, so that it
+        # could miss an error.
+        return False
+    return known and _has_known_elements(operation) and _has_known_bodies(operation)
+
+
+def _has_known_elements(operation: Operation) -> bool:
+    """Return whether kernels support the element types of all operands and results."""
+    try:
+        for value in (*_read_operands(operation), *operation.results):
+            element_of(element_type(value.type), operation)
+    except OperationError:
+        return False
+    return True
+
+
+def _read_operands(operation: Operation) -> Sequence[SSAValue]:
+    """Return the operands whose elements a kernel reads."""
+    if operation.name.startswith("tosa."):
+        return [each for each in operation.operands if is_read(operation, each)]
+    return operation.operands
+
+
+def _has_known_bodies(operation: Operation) -> bool:
+    """Return whether kernels support every operation in the regions."""
+    view = structured_view(operation)
+    blocks = [view.body] if view else [r.block for r in operation.regions if r.blocks]
+    return all(_is_known_body(block) for block in blocks)
+
+
+def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
+    for operation in block.ops:
+        if operation is block.last_op:
+            continue
+        if operation.name not in names and not is_scalar_operation(operation.name):
+            return False
+        if not _has_known_elements(operation):
+            return False
+        for region in operation.regions:
+            if len(region.blocks) > 1 or not all(_is_known_body(each) for each in region.blocks):
+                return False
+    return True
+
+
+def _is_known_turn(block: Block) -> bool:
+    """Return whether kernels support the body of a loop, which updates elements or slices."""
+    structured = {each.name for each in block.ops if structured_view(each) is not None}
+    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
+
+
+def is_data_movement(operation: Operation) -> bool:
+    """Return whether results cost nothing to recompute."""
+    if operation.name in DATA_MOVEMENT:
+        return True
+    view = structured_view(operation)
+    if view is None:
+        return False
+    body = view.body
+    return body.first_op is body.last_op
+
+
+def slides_over(root: Operation, operation: Operation) -> bool:
+    """Return whether a convolution reads elements so often that they should be stored in order."""
+    view = structured_view(root)
+    if view is None or product_factors(view.body) is None or not has_windows(view):
+        return False
+    loops, shape = view.loop_sizes(), shape_of(operation.results[0])
+    if None in loops or min(shape, default=0) <= 0:
+        return False
+    return prod(size or 0 for size in loops) >= MIN_WINDOW_READS * prod(shape)
+
+
+def _map_access(view: StructuredView, affine_map: AffineMap) -> Access:
+    loops = len(view.iterators)
+    if affine_map == AffineMap.identity(loops):
+        same = all(each == affine_map for each in view.output_maps)
+        has_reduction = IteratorType.REDUCTION in view.iterators
+        return Access.EACH if same or has_reduction else Access.ONCE
+    used = {str(expression) for expression in affine_map.results}
+    if len(used) == loops and used == {f"d{loop}" for loop in range(loops)}:
+        return Access.ONCE
+    return Access.MANY
+
+
+_ONCE_OPERANDS = {
+    # Operations that read an operand at other indices than the result's, but each element at most
+    # once.
+    **dict.fromkeys(
+        (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
+    ),
+    **dict.fromkeys(MOVEMENTS, Access.ONCE),
+    "tosa.tile": Access.MANY,
+    "linalg.pack": Access.ONCE,
+    "linalg.unpack": Access.ONCE,
+    "tensor.insert": Access.SAME,
+    "tensor.insert_slice": Access.ONCE,
+}
+
+
+def accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
+    """Return how an operation's kernel reads each operand and each captured value."""
+    view = structured_view(operation)
+    pairs: list[tuple[SSAValue, Access]] = []
+    if view is None:
+        default = _ONCE_OPERANDS.get(operation.name, Access.EACH)
+        if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
+            default = Access.MANY
+        for operand in _read_operands(operation):
+            # Dynamic sizes are expected to be equal.
+            is_repeated = operation.name in ELEMENTWISE and (
+                shape_of(operand) != shape_of(operation.results[0])
+            )
+            pairs.append((operand, Access.MANY if is_repeated else default))
+    else:
+        # An operand that the body does not use is not computed.
+        used = {element.index for element in view.body.args if element.first_use is not None}
+        operands = (*view.inputs, *view.outputs)
+        for position, (operand, affine_map) in enumerate(zip(operands, view.maps, strict=True)):
+            access = _map_access(view, affine_map) if is_tensor(operand) else Access.MANY
+            pairs.append((operand, access if position in used else max(access, Access.SAME)))
+    pairs.extend((value, Access.MANY) for value in captured(operation))
+    return pairs
+
+
+def is_tensor(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType)
