@@ -133,3 +133,11 @@ func.func private @f(tensor<4xi8, #iree_encoding.layout<[#iree_gpu.gpu_padding_r
 
 // expected-error @+1 {{`operandIndex` exceeds the size of `user_indexing_maps`}}
 func.func private @f(tensor<4xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = []>>)
+
+// -----
+
+func.func @f(%t: tensor<4xf32>) {
+  // expected-error @+1 {{result of set_encoding op expected to have a valid tensor encoding}}
+  %0 = iree_encoding.set_encoding %t : tensor<4xf32> -> tensor<4xf32, #iree_encoding.unknown>
+  return
+}
