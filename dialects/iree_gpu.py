@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, NoneAttr, StringAttr, i64
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ..ir.flags import flags
+from ..ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
-from ..tiling.gpu_layouts import instruction_for, row_padding
+from ..tiling.gpu_layouts import Cache, cache_of, instruction_for, row_padding
 from ..tiling.gpu_processors import processor
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
@@ -28,10 +29,13 @@ from .iree_cpu import TileTableSolver
 from .iree_encoding.interfaces import (
     ContractionEncoding,
     EncodingError,
+    EncodingSolverInterface,
+    LayoutAttribute,
     Tensor,
     TensorEncoding,
     TiledOperation,
 )
+from .iree_encoding.layouts import IdentityAttr, PaddingAttr
 
 TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 """Keys under which an executable target describes its GPU: current, then 2024."""
@@ -118,26 +122,47 @@ class GpuEncodingResolverAttr(TileTableSolver):
 
 
 @irdl_attr_definition
-class GpuPaddingResolverAttr(TileTableSolver):
-    """The solver for GPUs that does not tile tensors but pads their rows."""
+class GpuPaddingResolverAttr(FieldsAttribute, EncodingSolverInterface):
+    """The solver for GPUs that does not tile tensors but pads their rows.
+
+    It pads by the lines and sets of the target's cache; without them it does not pad.
+    """
 
     name = "iree_gpu.gpu_padding_resolver"
-    KEPT: ClassVar[frozenset[str]] = frozenset(TARGET_KEYS)
+    cache_line_bytes: IntegerAttr | NoneAttr
+    cache_sets: IntegerAttr | NoneAttr
+    FIELDS: ClassVar[Mapping[str, Kind]] = dict.fromkeys(
+        ("cache_line_bytes", "cache_sets"), KINDS["i64"]
+    )
+    IS_LAYOUT: ClassVar[bool] = False
 
-    def target(self) -> GpuTarget:
-        return target_in(self.entries())
+    def configured(self, target: DictionaryAttr) -> Self:
+        cache = cache_of(target_in(target.data))
+        if cache is None:
+            return self.new([NoneAttr(), NoneAttr()])
+        return self.new([IntegerAttr(cache.line_bytes, i64), IntegerAttr(cache.sets, i64)])
 
-    def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
-        return IDENTITY
-
-    def row_padding(self, tensor: Tensor) -> int:
+    def serialized(self, tensor: Tensor) -> LayoutAttribute:
+        encoding, cache = tensor.encoding, self._cache()
+        if not isinstance(encoding, PaddingAttr) or cache is None:
+            return IdentityAttr()
         length = shape_of(tensor)[-1]
         if length is None:
             raise EncodingError(
                 f"the padding of the rows of {tensor} depends on their length, which is not static"
             )
-        return row_padding(self.target(), length, element_of(tensor).storage_bits)
+        bits = element_of(tensor).storage_bits
+        return encoding.with_row_padding(row_padding(cache, length, bits))
+
+    def packed_layout(self, tensor: Tensor) -> PackedLayout:
+        del tensor
+        return IDENTITY
+
+    def _cache(self) -> Cache | None:
+        line, sets = self.cache_line_bytes, self.cache_sets
+        if isinstance(line, NoneAttr) or isinstance(sets, NoneAttr):
+            return None
+        return Cache(line.value.data, sets.value.data)
 
 
 def target_in(entries: Mapping[str, Attribute]) -> GpuTarget:

@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     StringAttr,
     TensorType,
     i64,
@@ -34,13 +33,14 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..ir.attribute_access import number_list
+from ..ir.attribute_access import kept_dimensions, number_list
 from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
 from ..ir.syntax.rows import PURE, Rows
-from ..ir.tensor_types import Shape, shape_of
+from ..ir.tensor_types import Shape, shape_of, shape_text
+from . import ragged_shapes
 from .iree_encoding.interfaces import EncodingTypeInterface, Spelling, Tensor, with_encoding
 
 row = Rows("iree_tensor_ext", {"tensor": TensorType})
@@ -202,6 +202,13 @@ class DispatchTensorStore(DispatchTensorAccess):
         self.verify_access(self.target.type, self.value.type, len(self.target_dims), "the target")
         if cast(DispatchTensor, self.target.type).access.data == "readonly":
             raise VerifyException("the target is read-only")
+        sizes = number_list(self.static_sizes)
+        shape = cast(Tensor, self.value.type).get_shape()
+        if kept_dimensions(sizes, shape) is None:
+            raise VerifyException(
+                f"expected type to be of shape ({shape_text(sizes)}) or a rank-reduced version, "
+                f"found ({shape_text(shape)}) (size mismatch)"
+            )
 
 
 # Current names
@@ -309,38 +316,7 @@ BitCastOp = row(
 )
 
 
-@irdl_attr_definition
-class RaggedShapeAttr(ParametrizedAttribute):
-    """`<0>`: rows of different lengths along this dimension and the next."""
-
-    name = "iree_tensor_ext.ragged_shape"
-    dimension: IntegerAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [IntegerAttr.from_index_int_value(parser.parse_integer(allow_boolean=False))]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.dimension.value.data}>")
-
-
 ROWS = (
-    row(
-        "cast_to_ragged_shape",
-        "source:tensor column_lengths:any num_ragged_rows? source_dynamic_dims* -> result:tensor"
-        " | raggedDim:int",
-        " $source ragged_dim(index($raggedDim)) column_lengths($column_lengths)"
-        "( num_ragged_rows($num_ragged_rows))? attr-dict"
-        " : (shaped($source_dynamic_dims, $source), type($column_lengths)) -> type($result)",
-        traits=PURE,
-    ),
-    row(
-        "linearize_ragged_dims",
-        "source:tensor result_dynamic_dims* -> result:tensor",
-        " $source attr-dict : type($source) -> shaped($result_dynamic_dims, $result)",
-        traits=PURE,
-    ),
     row(
         "dispatch.workgroup_count_split_reduction_modifier",
         "workgroup_x workgroup_y workgroup_z workload* -> result_x result_y result_z",
@@ -349,4 +325,4 @@ ROWS = (
     ),
 )
 
-IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__])
+IreeTensorExt = dialect_of("iree_tensor_ext", sys.modules[__name__], ragged_shapes)

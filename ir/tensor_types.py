@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
@@ -22,6 +23,14 @@ from ..tiling.element_types import ElementType, element_type
 from .diagnostics import OperationError
 
 Shape = tuple[int | None, ...]
+
+
+class VerifiableTensorEncoding(ABC):
+    """An encoding that not every tensor can have; the parser verifies it, as in MLIR."""
+
+    @abstractmethod
+    def verify_encoding(self, tensor: TensorType[Attribute]) -> None:
+        """Check the shape and the elements of a tensor. Raises VerifyException."""
 
 
 def ranked(value: SSAValue) -> TensorType[Attribute] | None:

@@ -75,25 +75,36 @@ def instruction_for(
     return tiled_gpu_instruction(workgroup, operand.element_types, *sizes)
 
 
-CACHE_LINE_BYTES, CACHE_SET_LINES = 128, 4
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The first-level cache of a GPU."""
+
+    line_bytes: int
+    sets: int
+
+
 WITH_KNOWN_CACHES = frozenset({"gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"})
 
 
-def row_padding(target: GpuTarget, length: int, bits: int) -> int:
+def cache_of(target: GpuTarget) -> Cache | None:
+    """Return the cache of an architecture; `None` if it is unknown."""
+    return Cache(128, 4) if target.architecture in WITH_KNOWN_CACHES else None
+
+
+def row_padding(cache: Cache, length: int, bits: int) -> int:
     """Return the number of elements to leave free behind each row of a tensor.
 
     `length` is the row's elements, `bits` the width of one. Rows begin at cache lines. If the
-    padded length is a multiple of `CACHE_SET_LINES` lines, successive rows would map to the same
-    few sets and evict each other, so such rows get one more line. The padding is 0 for rows shorter
-    than `CACHE_SET_LINES` lines, for elements that are not whole bytes, and for architectures whose
-    caches are unknown.
+    padded length is a multiple of `sets` lines, successive rows would map to the same few sets and
+    evict each other, so such rows get one more line. The padding is 0 for rows shorter than `sets`
+    lines, and for elements that are not whole bytes.
     """
-    if target.architecture not in WITH_KNOWN_CACHES or bits < 8 or bits % 8:
+    if bits < 8 or bits % 8:
         return 0
-    line = CACHE_LINE_BYTES * 8 // bits
-    if length < CACHE_SET_LINES * line:
+    line = cache.line_bytes * 8 // bits
+    if length < cache.sets * line:
         return 0
     padded = -(-length // line) * line
-    if padded % (CACHE_SET_LINES * line) == 0:
+    if padded % (cache.sets * line) == 0:
         padded += line
     return padded - length

@@ -92,7 +92,8 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
 
     def verify(self) -> None:
         slots = self.map_slots()
-        if slots and self.operand_index.value.data >= len(slots):
+        listed = isinstance(self.user_indexing_maps, ArrayAttr)
+        if listed and self.operand_index.value.data >= len(slots):
             raise VerifyException("`operandIndex` exceeds the size of `user_indexing_maps`")
         for index, maps in enumerate(slots):
             _compose(maps, index)

@@ -42,7 +42,7 @@ def verify_encoding_operation(
             f"{sides[1]} of {name} op cannot have a tensor encoding, found {unencoded}"
         )
     encoding = tensor_encoding(encoded)
-    if encoding is None:
+    if encoding is None or isinstance(encoding, layouts.UnknownAttr):
         raise VerifyException(
             f"{sides[0]} of {name} op expected to have a valid tensor encoding, found {encoded}"
         )

@@ -124,6 +124,9 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
     SPELLING: ClassVar[Spelling] = "today"
     """The spelling that the solver belongs to."""
 
+    IS_LAYOUT: ClassVar[bool] = True
+    """Whether a solver with a configuration can itself be a resolved layout."""
+
     @abstractmethod
     def configured(self, target: DictionaryAttr) -> EncodingSolverInterface:
         """Return the solver with the entries of its executable target's dictionary that it needs.
@@ -155,14 +158,6 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         if formula.is_static:
             return formula.evaluate()
         return emit_size(formula, dynamic_sizes, builder)
-
-    def row_padding(self, tensor: Tensor) -> int:
-        """Return the number of padding elements after each row of a tensor that asks for padding.
-
-        Raises EncodingError if that depends on a dynamic size.
-        """
-        del tensor
-        return 0
 
     def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
         """Return the tile-level op for the contraction of an encoded tensor; `None` if none."""

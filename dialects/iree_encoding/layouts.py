@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
 from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
 from ...ir.syntax.structs import OneParameter
-from ...ir.tensor_types import element_of, shape_of
+from ...ir.tensor_types import VerifiableTensorEncoding, element_of, shape_of
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
 from ...tiling.storage_sizes import (
     StorageFormula,
@@ -50,7 +50,7 @@ class ResolvedEncoding(TensorEncoding, ABC):
 
 
 @irdl_attr_definition
-class LayoutAttr(OneParameter, ResolvedEncoding):
+class LayoutAttr(OneParameter, ResolvedEncoding, VerifiableTensorEncoding):
     """`layout<[L, ...]>`: the resolved layouts, one for each target of the device."""
 
     name = "iree_encoding.layout"
@@ -65,7 +65,17 @@ class LayoutAttr(OneParameter, ResolvedEncoding):
             )
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
-        return tuple(m for m in self.members if isinstance(m, LayoutInterface))
+        return tuple(
+            member
+            for member in self.members
+            if isinstance(member, LayoutInterface)
+            and not (isinstance(member, EncodingSolverInterface) and not member.IS_LAYOUT)
+        )
+
+    def verify_encoding(self, tensor: Tensor) -> None:
+        for member in self.members:
+            if isinstance(member, VerifiableTensorEncoding):
+                member.verify_encoding(tensor)
 
 
 @irdl_attr_definition
@@ -83,7 +93,9 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
 
 
 @irdl_attr_definition
-class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
+class PackedStorageAttr(
+    ParametrizedAttribute, LayoutAttribute, ResolvedEncoding, VerifiableTensorEncoding
+):
     """Elements narrower than a byte, booleans included, are stored without gaps."""
 
     name = "iree_encoding.packed_storage"
@@ -95,12 +107,21 @@ class PackedStorageAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding
         del tensor
         return IDENTITY
 
-    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+    def verify_encoding(self, tensor: Tensor) -> None:
         bits = element_of(tensor).bits
-        if bits >= 8 or bits & (bits - 1):
-            raise EncodingError(
-                f"packed_storage expects elements of 1, 2 or 4 bits, found {tensor.element_type}"
+        found = f"bit-width of the element type is {bits} but packed_storage"
+        if bits >= 8:
+            raise VerifyException(f"{found} is currently only supported for sub-byte types")
+        if bits & (bits - 1):
+            raise VerifyException(
+                f"{found} currently only supports types with power-of-two bitwidth"
             )
+
+    def storage_formula(self, tensor: Tensor) -> StorageFormula:
+        try:
+            self.verify_encoding(tensor)
+        except VerifyException as error:
+            raise EncodingError(str(error)) from error
         return bit_packed_formula(shape_of(tensor), element_of(tensor))
 
 
@@ -131,15 +152,19 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
-        if self.is_resolved:
-            return self
-        layouts: dict[LayoutAttribute, None] = {}
-        for solver in solvers:
-            free = solver.row_padding(tensor)
-            sizes = [free if size is None else size for size in known_sizes(self.padding)]
-            padded = PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in sizes)])
-            layouts[IdentityAttr() if padded.stores_plainly(tensor) else padded] = None
-        return LayoutAttr(ArrayAttr[Attribute](layouts))
+        del spelling
+        return self if self.is_resolved else resolve_to_layout(tensor, solvers)
+
+    def with_row_padding(self, padding: int) -> PaddingAttr:
+        """Return the attribute with a number for `?`.
+
+        Raises EncodingError if another dimension than the last has padding.
+        """
+        *outer, _ = known_sizes(self.padding)
+        if any(size != 0 for size in outer):
+            raise EncodingError(f"only the rows of a tensor can be padded, found {self}")
+        sizes = [*(0 for _ in outer), padding]
+        return PaddingAttr.new([ArrayAttr(IntegerAttr(size, i64) for size in sizes)])
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
         return (self,) if self.is_resolved else ()
@@ -186,6 +211,7 @@ class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     """Gives every tensor the row-major layout; used for a target without a solver."""
 
     name = "iree_encoding.identity_resolver"
+    IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
         del target
@@ -205,6 +231,7 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     """Rejects every tensor."""
 
     name = "iree_encoding.unsupported_resolver"
+    IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
         del target
@@ -244,6 +271,7 @@ class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
     name = "iree_encoding.specialization_resolver"
     seed: IntegerAttr
     FORMAT: ClassVar[str] = "<$seed:i64>"
+    IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
         del target

@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AnyDenseElement,
     AnyFloat,
+    AnyTensorType,
+    AnyUnrankedTensorType,
     BytesAttr,
     ComplexType,
     DenseArrayBase,
@@ -54,6 +56,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from ..nesting_limits import MAXIMUM_AFFINE_DEPTH, MAXIMUM_CONSTANT_ELEMENTS
+from ..tensor_types import VerifiableTensorEncoding
 from .affine_text import DIVISIONS, SemiAffineParser
 from .dense_literals import Bits, BitsElement, from_stored, representable
 from .quick_parser import QuickParser
@@ -319,6 +322,15 @@ class LiteralParser(ResourceParser):
         return DenseArrayBase.from_list(element, rounded)
 
     # Shapes
+
+    def _parse_tensor_attrs(self) -> AnyTensorType | AnyUnrankedTensorType:
+        start = self.pos
+        type_ = super()._parse_tensor_attrs()
+        encoding = type_.encoding if isinstance(type_, TensorType) else None
+        if isinstance(encoding, VerifiableTensorEncoding):
+            with self._placing_errors(start, about=("",)):
+                encoding.verify_encoding(cast("TensorType[Attribute]", type_))
+        return type_
 
     def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
         """Read a dimension of a shape. Raises ParseError if it exceeds 64 bits, as in MLIR."""

@@ -18,29 +18,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FloatAttr,
-    IntegerAttr,
-    ModuleOp,
-    NoneAttr,
-    TensorType,
-    i32,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, ModuleOp, TensorType, i32
 from xdsl.dialects.tensor import ExtractSliceOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import (
-    EncodingSolverInterface,
-    Tensor,
-    plain,
-    tensor_encoding,
-)
-from ...dialects.iree_encoding.layouts import IdentityResolverAttr
-from ...dialects.iree_gpu import GpuEncodingResolverAttr, GpuPaddingResolverAttr
+from ...dialects.iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ...dialects.iree_tensor_ext import DispatchTensor, DispatchTensorLoad, DispatchTensorStore
 from ...dialects.linalg.dialect import NAMED_CLASSES
 from ...ir.attribute_access import constant_integer, number_list
@@ -68,6 +53,7 @@ from .packed.layouts import (
     KernelLayouts,
     KernelSolvers,
     bound_solvers,
+    solver_of_flags,
     summed_dimensions,
     target_solver,
 )
@@ -76,13 +62,6 @@ from .packed.values import PackedValues, TensorForms, layout_in_memory, layout_o
 
 COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors do not depend on the layout in memory."""
-
-TEST_RESOLVERS: dict[str, EncodingSolverInterface] = {
-    "none": IdentityResolverAttr(),
-    "gpu_data_tiling": GpuEncodingResolverAttr.new([NoneAttr()]),
-    "gpu_padding": GpuPaddingResolverAttr.new([NoneAttr()]),
-}
-"""What lays out the tensors of functions that name no target, by the option of the pass."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +74,7 @@ class MaterializeDeviceEncodingPass(ModulePass):
     """Lays out the tensors of functions that name no target: tiles, or room behind rows."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        default = TEST_RESOLVERS[self.test_gpu_encoding_resolver]
+        default = solver_of_flags(self.test_gpu_encoding_resolver)
         solvers = KernelSolvers(ctx, op)
         for operation in tuple(op.body.block.ops):
             if operation.name == "stream.executable":

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt.api import CompilationError, compile
+from mesh_opt.ir.symbols import root_symbol
 from mesh_opt.runtime.abi.errors import ExecutionError
 
 MAPS = """
@@ -174,7 +175,7 @@ def test_a_part_of_a_packed_result_cannot_be_stored() -> None:
     text = text.replace(f"writeonly:{whole}", f"writeonly:{packed}")
     text = text.replace(
         "sizes = [17, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
-        "sizes = [16, 9], strides = [1, 1]\n        : tensor<17x9xf32>",
+        "sizes = [17, 9], strides = [2, 1]\n        : tensor<17x9xf32>",
     )
     with pytest.raises(CompilationError, match="stores a slice of a packed tensor"):
         compile(text, "materialize-encodings", stages=False)
@@ -296,6 +297,54 @@ def test_indices_count_elements_of_tensors(
         program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
         (found,) = program_["main"].run([x])
         np.testing.assert_array_equal(found, 100 * i + j)
+
+
+@pytest.mark.parametrize("target", ["avx512", "gpu"])
+@pytest.mark.parametrize(("loop", "size"), [("m", 40), ("n", 33)])
+def test_scalars_vectors_and_indices_meet_tiles(loop: str, size: int, target: str) -> None:
+    text = functions(None, target, dynamic=False).replace("17", "40").replace("x9x", "x33x")
+    text = text.replace("[40, 9, 5]", "[40, 33, 5]")
+    tensor, vector = "tensor<40x33xf32, #e2>", f"tensor<{size}xf32, #v>"
+    text += f"""
+#of = affine_map<(m, n) -> ({loop})>
+#v = #iree_encoding.encoding<operand_index = 2, op_type = matmul, element_types = [f32, f32, f32],
+  user_indexing_maps = [#mk, #kn, [#mn, #of]], iteration_sizes = [40, 33, 5]>
+func.func @main(%x: {tensor}, %y: tensor<{size}xf32>, %s: f32) -> {tensor}
+    attributes {{hal.executable.target = #target}} {{
+  %1 = iree_encoding.set_encoding %y : tensor<{size}xf32> -> {vector}
+  %2 = tensor.empty() : {tensor}
+  %3 = linalg.generic {{indexing_maps = [affine_map<(m, n) -> (m, n)>, #of,
+      affine_map<(m, n) -> ()>, affine_map<(m, n) -> (m, n)>],
+      iterator_types = ["parallel", "parallel"]}} ins(%x, %1, %s : {tensor}, {vector}, f32)
+      outs(%2 : {tensor}) {{
+    ^bb0(%a: f32, %b: f32, %c: f32, %o: f32):
+      %i = linalg.index 0 : index
+      %k = arith.index_cast %i : index to i32
+      %d = arith.sitofp %k : i32 to f32
+      %p = arith.mulf %d, %c : f32
+      %q = arith.addf %p, %b : f32
+      %r = arith.addf %q, %a : f32
+      linalg.yield %r : f32
+  }} -> {tensor}
+  return %3 : {tensor}
+}}
+"""
+    x = np.arange(40 * 33, dtype=np.float32).reshape(40, 33)
+    y = np.arange(size, dtype=np.float32)
+    expected = x + 3 * np.arange(40)[:, None] + (y[:, None] if loop == "m" else y)
+    sizes = [40, 33, 5]
+    for backend in ("interpreter", "native"):
+        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        (tiles,) = program_["pack_acc"].run([x, *sizes])
+        (tiles,) = program_["main"].run([tiles, y, np.float32(3)])
+        (found,) = program_["unpack"].run([tiles, *sizes])
+        np.testing.assert_array_equal(found, expected)
+    # Rows of a GPU's tiles are split: tiles are put in order for a vector along them.
+    main = next(
+        op for op in program_.module.body.block.ops if root_symbol(op, "sym_name") == "main"
+    )
+    orders = [op for op in main.walk() if op.name == "linalg.transpose"]
+    assert len(orders) == (2 if (target, loop) == ("gpu", "m") else 0)
 
 
 @pytest.mark.parametrize("target", ["avx512", "instructions", "vmvx"])

@@ -14,7 +14,7 @@ from typing import cast
 from xdsl.builder import Builder
 from xdsl.dialects.arith import MuliOp
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -23,33 +23,59 @@ from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ....ir.index import BuilderIndices
 from ....ir.locations import rebuilt
-from ....ir.tensor_types import ranked, shape_of
-from ....tiling.packed_layouts import IDENTITY, PackedLayout
+from ....ir.tensor_types import ranked
+from ....tiling.packed_layouts import IDENTITY, PackedLayout, Swizzle
 from ...encoding.propagation.encoded_operations import TRAPPING
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
 @dataclass(frozen=True, slots=True)
 class PackedLoops:
-    """A loop nest over tiles in the result's layout: outer loops in its order, then tile loops."""
+    """A loop nest over tiles in the result's layout: outer loops in its order, then tile loops.
+
+    Each tile loop is one loop, or with a swizzle one for each factor, in memory order.
+    """
 
     outer: tuple[int, ...]
     """The original loop of each outer loop."""
     tiles: tuple[tuple[int, int], ...]
-    """The original loop and the size of each loop inside a tile."""
+    """The original loop and the size of each dimension of a tile."""
+    swizzle: Swizzle | None = None
 
     @property
     def count(self) -> int:
-        return len(self.outer) + len(self.tiles)
+        inside = len(self.tiles) if self.swizzle is None else len(self.swizzle.permutation)
+        return len(self.outer) + inside
 
     def outer_index(self, loop: int) -> int:
         return self.outer.index(loop)
 
     def tile_index(self, loop: int) -> int:
-        return len(self.outer) + [tiled for tiled, _ in self.tiles].index(loop)
+        """Return the index of a loop inside tiles; of its outermost factor with a swizzle."""
+        return self.factors(loop)[0][0]
 
     def tile(self, loop: int) -> int | None:
         return dict(self.tiles).get(loop)
+
+    def factors(self, loop: int) -> list[tuple[int, int]]:
+        """Return index and extent of the loops inside tiles of a loop, outermost first."""
+        group = [tiled for tiled, _ in self.tiles].index(loop)
+        if self.swizzle is None:
+            return [(len(self.outer) + group, self.tiles[group][1])]
+        groups, permutation = self.swizzle.expand_shape, self.swizzle.permutation
+        first = sum(map(len, groups[:group]))
+        return [
+            (len(self.outer) + permutation.index(first + position), factor.size)
+            for position, factor in enumerate(groups[group])
+        ]
+
+    def keeps_tiles(self, map_: AffineMap) -> bool:
+        """Return whether a map indexes by loops that are not split inside tiles."""
+        return all(
+            isinstance(result, AffineDimExpr)
+            and (self.tile(result.position) is None or len(self.factors(result.position)) == 1)
+            for result in map_.results
+        )
 
 
 def lower_in_memory(
@@ -57,25 +83,41 @@ def lower_in_memory(
 ) -> list[SSAValue] | None:
     """Emit an elementwise operation on tensors that are swizzled alike; return its results.
 
-    Return `None` if the layout has no swizzle, if the operation is not elementwise on equal shapes
-    or uses `linalg.index`, or if its tensors are not all stored in this layout, so that nothing is
-    gained.
+    Scalars and tensors that are broadcast may have another layout if the swizzle does not split
+    the tiles along their dimensions. Return `None` if the layout has no swizzle, if the operation
+    is not elementwise, or if its other tensors are not all stored in this layout, so that nothing
+    is gained.
     """
     layout = layout_in_memory(layout)
     view = structured_view(operation)
     if layout.swizzle is None or view is None or not operation.results:
         return None
-    identity = AffineMap.identity(len(view.iterators))
-    tensors = (*view.inputs, *view.outputs)
-    if any(map_ != identity for map_ in view.maps) or not values.are_stored(tensors, layout):
+    loops = _packed_loops(view, layout)
+    body = None if loops is None else _body_on_tiles(view.body, loops, layout)
+    if loops is None or body is None:
         return None
-    if any(op.name == "linalg.index" for op in view.body.walk()):
+    pairs = list(zip((*view.inputs, *view.outputs), view.maps, strict=True))
+    tensors = [(value, map_) for value, map_ in pairs if isinstance(value.type, TensorType)]
+    alike = view.output_maps[0]
+    if not values.are_stored([value for value, map_ in tensors if map_ == alike], layout):
         return None
-    forms = [values.memory_form(value, layout) for value in tensors]
-    rank = len(shape_of(cast("TensorType[Attribute]", forms[0].type)))
+    if not all(loops.keeps_tiles(map_) for _, map_ in tensors if map_ != alike):
+        return None
+    operands: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    for value, map_ in pairs:
+        if not isinstance(value.type, TensorType):
+            operands.append(value)
+            maps.append(AffineMap(loops.count, 0, ()))
+        elif map_ == alike:
+            operands.append(values.memory_form(value, layout))
+            maps.append(AffineMap.identity(loops.count))
+        else:
+            wanted = _operand_layout(values, value, map_, loops)
+            operands.append(values.form(value, wanted))
+            maps.append(_packed_map(map_, wanted, loops))
     count = len(view.inputs)
-    maps = [AffineMap.identity(rank)] * len(forms)
-    generic = GenericOp(forms[:count], forms[count:], copy_of(view.body), maps)
+    generic = GenericOp(operands[:count], operands[count:], body, maps)
     return list(values.builder.insert(generic).results)
 
 
@@ -142,9 +184,10 @@ def _body_on_tiles(body: Block, loops: PackedLoops, layout: PackedLayout) -> Reg
         loop = index.dim.value.data
         emit = BuilderIndices(Builder(InsertPoint.before(index)))
         position = emit.insert(IndexOp(loops.outer_index(loop)))
-        if (tile := loops.tile(loop)) is not None:
-            inside = emit.insert(IndexOp(loops.tile_index(loop)))
-            position = emit.sum(emit.binary(MuliOp, position, tile), inside)
+        if loops.tile(loop) is not None:
+            for factor, extent in loops.factors(loop):
+                inside = emit.insert(IndexOp(factor))
+                position = emit.sum(emit.binary(MuliOp, position, extent), inside)
         Rewriter.replace_op(index, (), [position])
     return region
 
@@ -164,6 +207,7 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
     return PackedLoops(
         tuple(dimensions[position] for position in order),
         tuple((dimensions[position], tile) for position, tile in tiles),
+        layout.swizzle,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.hal.affinities import solver_of
@@ -28,6 +28,7 @@ from ....dialects.iree_encoding.layouts import (
     SpecializationResolverAttr,
     UnsupportedResolverAttr,
 )
+from ....dialects.iree_gpu import GpuEncodingResolverAttr, GpuPaddingResolverAttr
 from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream.affinity import affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
@@ -43,6 +44,19 @@ from ...stream.kernels.exports import entry_points
 
 TARGET = "hal.executable.target"
 """Attribute of a function: the target that it is compiled for."""
+
+
+TEST_RESOLVERS: dict[str, EncodingSolverInterface] = {
+    "none": IdentityResolverAttr(),
+    "gpu_data_tiling": GpuEncodingResolverAttr.new([NoneAttr()]),
+    "gpu_padding": GpuPaddingResolverAttr.new([NoneAttr(), NoneAttr()]),
+}
+"""Solvers for functions that name no target, by their names in options of passes."""
+
+
+def solver_of_flags(name: str) -> EncodingSolverInterface:
+    """Return the solver of that name for the GPU that a flag names."""
+    return TEST_RESOLVERS[name].configured(DictionaryAttr({}))
 
 
 class KernelSolvers:

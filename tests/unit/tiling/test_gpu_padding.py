@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.tiling.gpu_layouts import row_padding
+from mesh_opt.tiling.gpu_layouts import Cache, cache_of, row_padding
 from mesh_opt.tiling.targets import GpuTarget
 
-GFX942 = GpuTarget("gfx942")
+GFX942 = Cache(line_bytes=128, sets=4)
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,9 @@ def test_rows_are_padded_as_iree_pads_them(bits: int, lengths: dict[int, int]) -
 
 
 @pytest.mark.parametrize("architecture", ["gfx1100", "gfx908", "sm_80", ""])
-def test_other_processors_need_no_room(architecture: str) -> None:
-    assert row_padding(GpuTarget(architecture), 4096, 16) == 0
+def test_other_processors_have_no_known_cache(architecture: str) -> None:
+    assert cache_of(GpuTarget(architecture)) is None
+
+
+def test_gfx942_has_a_known_cache() -> None:
+    assert cache_of(GpuTarget("gfx942")) == GFX942

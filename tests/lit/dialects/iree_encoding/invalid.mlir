@@ -108,3 +108,36 @@ func.func private @f(tensor<4x8xf32, #iree_encoding.layout<["x"]>>)
 
 // expected-error @+1 {{expected all padding values need to be non-negative or dynamic}}
 func.func private @f(tensor<4x8xf32, #iree_encoding.padding<[0, -3]>>)
+
+// -----
+
+// expected-error @+1 {{bit-width of the element type is 8 but packed_storage}}
+func.func private @f(tensor<4xi8, #iree_encoding.packed_storage>)
+
+// -----
+
+// expected-error @+1 {{bit-width of the element type is 3 but packed_storage}}
+func.func private @f(tensor<4xi3, #iree_encoding.layout<[#iree_encoding.packed_storage]>>)
+
+// -----
+
+// expected-error @+1 {{expected all the layout attributes to implement SerializableAttr}}
+func.func private @f(tensor<4xi8, #iree_encoding.layout<[#iree_encoding.identity_resolver]>>)
+
+// -----
+
+// expected-error @+1 {{expected all the layout attributes to implement SerializableAttr}}
+func.func private @f(tensor<4xi8, #iree_encoding.layout<[#iree_gpu.gpu_padding_resolver<>]>>)
+
+// -----
+
+// expected-error @+1 {{`operandIndex` exceeds the size of `user_indexing_maps`}}
+func.func private @f(tensor<4xf32, #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = []>>)
+
+// -----
+
+func.func @f(%t: tensor<4xf32>) {
+  // expected-error @+1 {{result of set_encoding op expected to have a valid tensor encoding}}
+  %0 = iree_encoding.set_encoding %t : tensor<4xf32> -> tensor<4xf32, #iree_encoding.unknown>
+  return
+}

@@ -17,3 +17,6 @@ util.func public @sizes() {
   %1 = stream.tensor.sizeof on(#hal.device.affinity<@unknown>) tensor<1024x1024xf32, #rhs> : index
   util.return
 }
+
+// CHECK: func.func private @cache(tensor<4xf32, #iree_gpu.gpu_padding_resolver<cache_line_bytes = 128, cache_sets = 4>>)
+func.func private @cache(tensor<4xf32, #iree_gpu.gpu_padding_resolver<cache_sets = 4, cache_line_bytes = 128>>)

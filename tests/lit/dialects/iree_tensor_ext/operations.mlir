@@ -28,3 +28,16 @@ func.func @host(%t: tensor<?x4xf32>, %n: index) {
   %b = iree_tensor_ext.bitcast %t : tensor<?x4xf32>{%n} -> tensor<?x4xi32>{%n}
   func.return
 }
+
+// Rows of different lengths.
+
+// CHECK: func.func @ragged
+func.func @ragged(%t: tensor<?x4xf32>, %m: memref<8x4xf32>, %offsets: tensor<4xi32>, %o: memref<?xi32>, %n: index) {
+  // CHECK: %r = iree_tensor_ext.cast_to_ragged_shape %t ragged_dim(0) column_lengths(%offsets) : (tensor<?x4xf32>{%n}, tensor<4xi32>) -> tensor<3x?x4xf32, #iree_tensor_ext.ragged_shape<0>>
+  %r = iree_tensor_ext.cast_to_ragged_shape %t ragged_dim(0) column_lengths(%offsets) : (tensor<?x4xf32>{%n}, tensor<4xi32>) -> tensor<3x?x4xf32, #iree_tensor_ext.ragged_shape<0>>
+  // CHECK: iree_tensor_ext.cast_to_ragged_shape %m ragged_dim(0) column_lengths(%o) num_ragged_rows(%n) : (memref<8x4xf32>, memref<?xi32>) -> memref<?x?x4xf32, #iree_tensor_ext.ragged_shape<0>>
+  %s = iree_tensor_ext.cast_to_ragged_shape %m ragged_dim(0) column_lengths(%o) num_ragged_rows(%n) : (memref<8x4xf32>, memref<?xi32>) -> memref<?x?x4xf32, #iree_tensor_ext.ragged_shape<0>>
+  // CHECK: iree_tensor_ext.linearize_ragged_dims %r : tensor<3x?x4xf32, #iree_tensor_ext.ragged_shape<0>> -> tensor<?x4xf32>{%n}
+  %l = iree_tensor_ext.linearize_ragged_dims %r : tensor<3x?x4xf32, #iree_tensor_ext.ragged_shape<0>> -> tensor<?x4xf32>{%n}
+  func.return
+}

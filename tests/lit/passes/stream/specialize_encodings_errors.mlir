@@ -299,3 +299,23 @@ util.func public @f(%k: index) -> index {
   %0 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<4x?xf16, #iree_encoding.padding<[0, ?]>>{%k} : index
   util.return %0 : index
 }
+
+// -----
+
+#gpu = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<>, iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
+util.global private @g = #hal.device.target<"hip", [#gpu]> : !hal.device
+util.func public @f() -> index {
+  // expected-error @+1 {{only the rows of a tensor can be padded, found #iree_encoding.padding<[?, ?]>}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<4x8xf16, #iree_encoding.padding<[?, ?]>> : index
+  util.return %0 : index
+}
+
+// -----
+
+#cpu = #hal.executable.target<"llvm-cpu", "x", {iree.encoding.resolver = #iree_encoding.unsupported_resolver}>
+util.global private @g = #hal.device.target<"local", [#cpu]> : !hal.device
+util.func public @f() -> index {
+  // expected-error @+1 {{'iree_encoding.unsupported_resolver' has no layout for tensors such as tensor<4x8xf16, #iree_encoding.padding<[0, ?]>>}}
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<4x8xf16, #iree_encoding.padding<[0, ?]>> : index
+  util.return %0 : index
+}

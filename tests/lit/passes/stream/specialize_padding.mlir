@@ -20,3 +20,27 @@ util.func public @f(%m: index) -> (index, index, index, index) {
   %3 = stream.tensor.sizeof on(#hal.device.affinity<@g>) tensor<?x4160xf16, #pad>{%m} : index
   util.return %0, %1, %2, %3 : index, index, index, index
 }
+
+// A solver that does not pad rows chooses the layout.
+
+#test = #hal.executable.target<"llvm-cpu", "x", {iree.encoding.resolver = #iree_encoding.specialization_resolver<7>}>
+util.global private @t = #hal.device.target<"local", [#test]> : !hal.device
+
+// CHECK-LABEL: @chosen
+util.func public @chosen() -> index {
+  // CHECK: tensor<4x8xf32, #iree_encoding.layout<[#iree_encoding.specialized<7, tensor<4x8xf32>>]>>
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@t>) tensor<4x8xf32, #pad> : index
+  util.return %0 : index
+}
+
+// The cache is that of the target, whatever the solver says.
+
+#named = #hal.executable.target<"rocm", "rocm-hsaco-fb", {iree.encoding.resolver = #iree_gpu.gpu_padding_resolver<cache_line_bytes = 64, cache_sets = 2>, iree_codegen.target_info = #iree_gpu.target<arch = "gfx942", features = "", wgp = <>>}>
+util.global private @n = #hal.device.target<"hip", [#named]> : !hal.device
+
+// CHECK-LABEL: @cache_of_the_target
+util.func public @cache_of_the_target() -> index {
+  // CHECK: tensor<8x512xf16, #iree_encoding.layout<[#iree_encoding.padding<[0, 64]>]>>
+  %0 = stream.tensor.sizeof on(#hal.device.affinity<@n>) tensor<8x512xf16, #pad> : index
+  util.return %0 : index
+}
