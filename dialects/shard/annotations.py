@@ -52,7 +52,7 @@ from .checks import (
 )
 from .grids import OnGrid
 from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
-from .traits import ShardCanonicalization
+from .traits import CANONICALIZATION
 
 _SHARDING_CLAUSES = (
     Clause("split_axes", Form.AXES_ARRAY),
@@ -91,7 +91,7 @@ class ShardingOp(OnGrid):
     result = result_def(ShardingType())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         " @$grid",
@@ -188,7 +188,7 @@ class GetShardingOp(SyntaxOperation):
     source = operand_def(TensorType)
     result = result_def(ShardingType())
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = " $source attr-dict : type($source) -> type($result)"
 
@@ -218,7 +218,7 @@ class ShardShapeOp(NamedResults):
     result = var_result_def(IndexType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         " dims = dynamic-list($dims_dynamic, $dims) sharding = $sharding "
@@ -319,7 +319,7 @@ class ShardOp(NamedResults):
     priority = opt_prop_def(IntegerAttr[I64])
     result = result_def(TensorType)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         " $src to $sharding",

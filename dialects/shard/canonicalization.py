@@ -28,7 +28,6 @@ from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, ShiftOp, UpdateHa
 from .grids import GridShapeOp, OnGrid
 from .rooted_collectives import BroadcastOp
 from .syntax import INDEX
-from .traits import add_patterns
 
 
 def _known_grid(operation: OnGrid) -> Grid | None:
@@ -336,18 +335,16 @@ class FoldGetSharding(RewritePattern):
                 rewriter.replace(op, (), (annotation.sharding,))
 
 
-add_patterns(
-    (
-        (Collective, FoldCollectiveOfOneDevice()),
-        (AllSliceOp, FoldSliceOfGather()),
-        (AllGatherOp, FoldGatherOfSlice()),
-        (ShiftOp, FoldShiftByNothing()),
-        (GridShapeOp, FoldStaticGridShape()),
-        (ShardingOp, FoldConstantsOfSharding()),
-        (ShardShapeOp, FoldConstantsOfShardShape()),
-        (UpdateHaloOp, FoldConstantsOfHaloUpdate()),
-        (ShardOp, FoldRepeatedAnnotation()),
-        (ShardOp, ChainAnnotationsOfConstant()),
-        (GetShardingOp, FoldGetSharding()),
-    )
+PATTERNS: Sequence[tuple[type[Operation], RewritePattern]] = (
+    (Collective, FoldCollectiveOfOneDevice()),
+    (AllSliceOp, FoldSliceOfGather()),
+    (AllGatherOp, FoldGatherOfSlice()),
+    (ShiftOp, FoldShiftByNothing()),
+    (GridShapeOp, FoldStaticGridShape()),
+    (ShardingOp, FoldConstantsOfSharding()),
+    (ShardShapeOp, FoldConstantsOfShardShape()),
+    (UpdateHaloOp, FoldConstantsOfHaloUpdate()),
+    (ShardOp, FoldRepeatedAnnotation()),
+    (ShardOp, ChainAnnotationsOfConstant()),
+    (GetShardingOp, FoldGetSharding()),
 )

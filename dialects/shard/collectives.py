@@ -38,7 +38,7 @@ from .checks import check_halo_update, check_index_count, check_ranked_above_zer
 from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
-from .traits import ShardCanonicalization
+from .traits import CANONICALIZATION
 
 
 class _OfTensors(Collective, ABC):
@@ -47,7 +47,7 @@ class _OfTensors(Collective, ABC):
     input = operand_def(TENSOR)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
 
 class _OfBuffers(Collective, ABC):
@@ -56,7 +56,7 @@ class _OfBuffers(Collective, ABC):
     input = operand_def(TENSOR_OR_MEMREF)
     result = result_def(TENSOR_OR_MEMREF)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
 
 @irdl_op_definition
@@ -200,7 +200,7 @@ class UpdateHaloOp(OnGrid):
     static_halo_sizes = prop_def(IndicesAttr, default_value=indices_attribute(()))
     result = result_def(TENSOR_OR_MEMREF)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ from ...sharding.grid import Grid
 from .attributes import AxesAttr, axes_attribute, indices_attribute
 from .checks import DEVICES, check_axes, grid_value, resolve_grid
 from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
-from .traits import ShardCanonicalization
+from .traits import CANONICALIZATION
 
 
 class _OldVisibility:
@@ -134,7 +134,7 @@ class _PerAxis(OnGrid, ABC):
     axes = prop_def(AxesAttr, default_value=axes_attribute(()))
     result = var_result_def(IndexType)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     def __init__(
         self,

@@ -22,7 +22,7 @@ from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SE
 from .attributes import IndicesAttr, ReductionKindAttr
 from .collective_base import TENSOR, Collective, DimensionAttr, collective_syntax
 from .syntax import Clause, Form
-from .traits import ShardCanonicalization
+from .traits import CANONICALIZATION
 
 
 class RootedCollective(Collective, ABC):
@@ -35,7 +35,7 @@ class RootedCollective(Collective, ABC):
     root = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(Pure(), ShardCanonicalization())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
 
 @irdl_op_definition
@@ -118,7 +118,7 @@ class SendOp(Collective):
     destination = prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(ShardCanonicalization())
+    traits = traits_def(CANONICALIZATION)
 
 
 @irdl_op_definition
@@ -142,4 +142,4 @@ class RecvOp(Collective):
     source = opt_prop_def(IndicesAttr)
     result = result_def(TENSOR)
 
-    traits = traits_def(ShardCanonicalization())
+    traits = traits_def(CANONICALIZATION)

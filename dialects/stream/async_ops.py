@@ -31,7 +31,7 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
 from .regions import ResourceRegion
-from .rows import INDEX, PLACED, row
+from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
 TIMEPOINT = TimepointType()
@@ -41,7 +41,7 @@ class PlacedOperation(SyntaxOperation):
     """Base of the asynchronous ops with an affinity."""
 
     affinity = opt_prop_def(Attribute)
-    traits = traits_def(AffinityOpInterface())
+    traits = traits_def(AffinityOpInterface(), CANONICALIZATION)
 
 
 AsyncAllocaOp = row(
@@ -162,7 +162,7 @@ class AsyncTransferOp(SyntaxOperation):
     source_affinity = opt_prop_def(Attribute)
     target_affinity = opt_prop_def(Attribute)
     result = result_def(ResourceType)
-    traits = traits_def(AffinityOpInterface("target_affinity"))
+    traits = traits_def(AffinityOpInterface("target_affinity"), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source : type($source){$source_size}( from($source_affinity))?"

@@ -17,6 +17,7 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -28,7 +29,7 @@ from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import Captures, CommandBody
-from .rows import INDEX, row
+from .rows import CANONICALIZATION, INDEX, row
 from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(
@@ -94,6 +95,7 @@ class CmdDispatchOp(SyntaxOperation):
     resource_lengths = var_operand_def(INDEX)
     resource_accesses = prop_def(ArrayAttr[IntegerAttr])
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         " ",

@@ -33,7 +33,7 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     verify_columns,
 )
-from .rows import INDEX, PLACED, row
+from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
 
@@ -216,7 +216,7 @@ class TimepointImmediateOp(SyntaxOperation):
 
     name = "stream.timepoint.immediate"
     result_timepoint = result_def(TimepointType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = " attr-dict => type($result_timepoint)"
 
@@ -257,7 +257,7 @@ class TimepointJoinOp(SyntaxOperation):
     name = "stream.timepoint.join"
     await_timepoints = var_operand_def(TimepointType())
     result_timepoint = result_def(TimepointType)
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         " max($await_timepoints) => type($result_timepoint) attr-dict-with-keyword"
@@ -291,6 +291,7 @@ class TimepointAwaitOp(SyntaxOperation):
     sync = opt_prop_def(UnitAttr)
     results_ = var_result_def(ResourceType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(CANONICALIZATION)
 
     SYNTAX: ClassVar[Syntax] = (
         "( sync$sync)? $await_timepoint => $resource_operands"

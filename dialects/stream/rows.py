@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, StringAttr
 
+from ...ir.lazy_patterns import LazyPatterns
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
 from .affinity import AffinityOpInterface
@@ -16,6 +17,8 @@ from .types import (
     TestFenceType,
     TimepointType,
 )
+
+CANONICALIZATION = LazyPatterns(f"{__package__}.canonicalization")
 
 row = Rows(
     "stream",
@@ -30,6 +33,7 @@ row = Rows(
         "staging": ResourceType(StringAttr("staging")),
         "timepoint": TimepointType(),
     },
+    traits=(CANONICALIZATION,),
 )
 
 INDEX = IndexType()

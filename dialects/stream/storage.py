@@ -27,6 +27,21 @@ CONSTANTS = Repeated(
 OF_RESOURCE = " $operand attr-dict : type($operand){$operand_size}"
 OPERAND = "operand:resource operand_size"
 
+ResourceLoadOp = row(
+    "resource.load",
+    "source:staging source_size source_offset -> result:number",
+    " $source[$source_offset] : type($source){$source_size} -> type($result)"
+    " attr-dict-with-keyword",
+)
+
+
+ResourceStoreOp = row(
+    "resource.store",
+    "target:staging target_size target_offset value:number",
+    " $value, $target[$target_offset] : type($value) -> type($target){$target_size}"
+    " attr-dict-with-keyword",
+)
+
 ROWS = (
     row(
         "context.resolve",
@@ -44,18 +59,6 @@ ROWS = (
     row("resource.retain", OPERAND, OF_RESOURCE),
     row("resource.release", f"{OPERAND} -> was_terminal:i1", OF_RESOURCE),
     row("resource.is_terminal", f"{OPERAND} -> is_terminal:i1", OF_RESOURCE),
-    row(
-        "resource.load",
-        "source:staging source_size source_offset -> result:number",
-        " $source[$source_offset] : type($source){$source_size} -> type($result)"
-        " attr-dict-with-keyword",
-    ),
-    row(
-        "resource.store",
-        "target:staging target_size target_offset value:number",
-        " $value, $target[$target_offset] : type($value) -> type($target){$target_size}"
-        " attr-dict-with-keyword",
-    ),
     row(
         "resource.transients",
         "resource:resource resource_size storage:resource storage_size await_timepoint:timepoint?"

@@ -40,7 +40,7 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
-from .rows import INDEX
+from .rows import CANONICALIZATION, INDEX
 from .types import ResourceType
 
 STAGING = ResourceType(StringAttr("staging"))
@@ -58,7 +58,7 @@ TARGET = (
 class TensorOperation(SyntaxOperation):
     """Base of the tensor ops."""
 
-    traits = traits_def(TensorPhase())
+    traits = traits_def(TensorPhase(), CANONICALIZATION)
 
 
 class PlacedTensorOperation(TensorOperation):

@@ -182,9 +182,19 @@ class RowOperation(IRDLOperation):
 class Rows:
     """Creates the operation classes of one dialect, with short names for types."""
 
-    def __init__(self, dialect: str, kinds: Mapping[str, Kind], default: str = "index") -> None:
-        """Set the dialect and its kinds. `default` is the kind of names without one."""
+    def __init__(
+        self,
+        dialect: str,
+        kinds: Mapping[str, Kind],
+        default: str = "index",
+        traits: Sequence[OpTrait] = (),
+    ) -> None:
+        """Set the dialect and its kinds.
+
+        `default` is the kind of names without one; all operations have the `traits`.
+        """
         self._dialect = dialect
+        self._traits = traits
         self._default = default
         self._kinds = {**COMMON, **kinds}
 
@@ -212,7 +222,7 @@ class Rows:
         namespace: dict[str, object] = {
             "__doc__": doc or f"`{full_name}`.",
             "name": full_name,
-            "traits": traits_def(*traits),
+            "traits": traits_def(*traits, *self._traits),
             "ROW": Row(self, full_name, values, verify, same_sizes),
         }
         if syntax:
