@@ -276,6 +276,16 @@ func.func @main() {
   check.expect_almost_eq_const %0, dense<[[5.0], [3.0]]> : tensor<2x1xf32>
   return
 }""",
+    # A system of one row has no elements beside the diagonal.
+    "tridiagonal_systems_of_one_row": """
+func.func @main() {
+  %d = stablehlo.constant dense<4.0> : tensor<1xf32>
+  %b = stablehlo.constant dense<[[8.0, 2.0]]> : tensor<1x2xf32>
+  %0:5 = stablehlo.custom_call @lapack_sgtsv_ffi(%d, %d, %d, %b) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xf32>) -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xf32>, tensor<i32>)
+  check.expect_almost_eq_const %0#3, dense<[[2.0, 0.5]]> : tensor<1x2xf32>
+  check.expect_eq_const %0#4, dense<0> : tensor<i32>
+  return
+}""",
 }
 
 
