@@ -218,12 +218,12 @@ func.func @fed() -> tensor<2xi64> {
   return %0 : tensor<2xi64>
 }
 func.func @sends(%t: !stablehlo.token) -> !stablehlo.token {
-  %0:2 = "stablehlo.infeed"(%t) {infeed_config = "", layout = []} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
-  %1 = "stablehlo.send"(%0#0, %0#1) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+  %0:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %1 = "stablehlo.send"(%0#0, %0#1) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
   return %1 : !stablehlo.token
 }
 func.func @receives(%t: !stablehlo.token) -> tensor<2xi64> {
-  %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
   %1 = stablehlo.add %0#0, %0#0 : tensor<2xi64>
   %2 = "stablehlo.outfeed"(%1, %0#1) {outfeed_config = ""} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
   return %1 : tensor<2xi64>
