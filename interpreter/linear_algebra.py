@@ -345,6 +345,11 @@ def _trsm(matrices: Matrices, options: Options) -> Sequence[Any]:
 def _gtsv(matrices: Matrices, options: Options) -> Sequence[Any]:
     """Solve a tridiagonal system. The lower, main and upper diagonal have equal lengths."""
     lower, middle, upper, right = matrices
+    if len(middle) < 2:  # SciPy's function wants an element beside the main diagonal
+        with np.errstate(all="ignore"):
+            solved = right / middle[:, np.newaxis]
+        singular = bool(len(middle)) and middle[0] == 0
+        return lower, middle, upper, right if singular else solved, int(singular)
     a, b, c, x, failed = _lapack("gtsv", middle, right)(lower[1:], middle, upper[:-1], right)
     return (
         np.concatenate([lower[:1], a]),

@@ -21,6 +21,7 @@ from ..stablehlo.checks import operand_shape, require_shape, verify_same_shape
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
 from . import scan
+from .broadcast_checks import verify_broadcasting, verify_broadcasting_select
 
 UNARY = (
     "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh constant_like digamma "
@@ -129,6 +130,7 @@ ROWS: list[type[Operation]] = [
             f"chlo.broadcast_{name}",
             "lhs rhs -> result | broadcast_dimensions?",
             " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+            verify=verify_broadcasting,
         )
         for name in BROADCASTING.split()
     ),
@@ -137,11 +139,13 @@ ROWS: list[type[Operation]] = [
         "chlo.broadcast_compare",
         "lhs rhs -> result | broadcast_dimensions? comparison_direction compare_type?",
         " $lhs, $rhs attr-dict : signature($lhs, $rhs, $result)",
+        verify=verify_broadcasting,
     ),
     define(
         "chlo.broadcast_select",
         "pred on_true on_false -> result",
         " $pred, $on_true, $on_false attr-dict : signature($pred, $on_true, $on_false, $result)",
+        verify=verify_broadcasting_select,
     ),
     define(
         "chlo.top_k",

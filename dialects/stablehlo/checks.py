@@ -155,6 +155,40 @@ def verify_clamp(operation: Operation) -> None:
             require_shape(operation, limits)
 
 
+def _element_bits(element: Attribute) -> int:
+    if isinstance(element, ComplexType):
+        return 2 * _element_bits(cast("ComplexType[Any]", element).element_type)
+    stored = quantization(element)
+    bits = getattr(stored.storage if stored else element, "bitwidth", None)
+    if not isinstance(bits, int):
+        raise VerifyException(f"expected elements of a known width, got {element}")
+    return bits
+
+
+def verify_bitcast(operation: Operation) -> None:
+    """Check that the bits fit: an element with more bits is a row of those with fewer.
+
+    `tensor<2x3xf32>` has the bits of `tensor<2x3x4xi8>`.
+    """
+    types = (operation.operand_types[0], operation.result_types[0])
+    elements = [element_type(each) for each in types]
+    if isinstance(elements[0], ComplexType) != isinstance(elements[1], ComplexType):
+        raise VerifyException(f"expected both types to be complex or real, got {elements}")
+    sides = [
+        (_element_bits(element), shape)
+        for element, shape in zip(
+            elements, (operand_shape(operation, 0), result_shape(operation)), strict=True
+        )
+    ]
+    (few, narrow), (many, wide) = sorted(sides, key=lambda side: side[0])
+    expected = wide if few == many else (*wide, many // few)
+    if many % few or not shapes_agree(expected, narrow):
+        raise VerifyException(
+            f"elements of {many} bits and shape {shape_text(wide)} are not those of {few} bits and "
+            f"shape {shape_text(narrow)}"
+        )
+
+
 def verify_constant(operation: Operation) -> None:
     """Check that the value has the type of the result, or its storage type if it is quantised."""
     value, result = attribute(operation, "value"), operation.result_types[0]

@@ -19,6 +19,7 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
 from .syntax import Custom, define, string
+from .transfer_checks import verify_composite
 
 
 @irdl_op_definition
@@ -239,13 +240,14 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "stablehlo.composite",
-        "inputs* -> results_* | composite_attributes? decomposition version?",
+        "inputs* -> results_* | name:str composite_attributes:dict? decomposition version:int?",
         (
             " ",
             Custom(_parse_name, _print_name, ("name",)),
             " $inputs attr-dict : signature($inputs, $results_)",
         ),
         pure=False,
+        verify=verify_composite,
     ),
     define("stablehlo.optimization_barrier", "operands_* -> results_*", base=_ListSyntax),
     define("stablehlo.after_all", "inputs* -> result", base=_OneTypeSyntax),

@@ -13,6 +13,7 @@ from xdsl.traits import ConstantLike, Pure
 
 from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
 from .checks import (
+    verify_bitcast,
     verify_clamp,
     verify_compare,
     verify_complex_parts,
@@ -110,6 +111,7 @@ ROWS = [
         "stablehlo.bitcast_convert",
         "operand -> result",
         " $operand attr-dict : signature($operand, $result)",
+        verify=verify_bitcast,
     ),
 ]
 

@@ -5,13 +5,16 @@ They raise VerifyException.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType
-from xdsl.ir import Operation
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, ComplexType
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.tensor_types import shape_text, shapes_agree, sizes_agree
-from .attributes import fft_kind
+from .attributes import DotAlgorithmAttr, PrecisionAttr, fft_kind
 from .checks import (
     Shape,
     operand_shape,
@@ -81,8 +84,38 @@ def verify_triangular_solve(operation: Operation) -> None:
     verify_same_elements(operation)
 
 
+def verify_precision(operation: Operation) -> None:
+    """Check that there are at most two precisions, all DEFAULT if there is an algorithm."""
+    config, algorithm = attribute(operation, "precision_config"), attribute(operation, "algorithm")
+    words: Sequence[Attribute] = ()
+    if config is not None:
+        if not isinstance(config, ArrayAttr):
+            raise VerifyException(f"expected a list of precisions, got {config}")
+        words = cast("ArrayAttr[Attribute]", config).data
+    for word in words:
+        if not isinstance(word, PrecisionAttr):
+            raise VerifyException(f"expected #stablehlo<precision ...>, got {word}")
+        if algorithm is not None and word.data != "DEFAULT":
+            raise VerifyException(f"expected DEFAULT beside an algorithm, got {word.data}")
+    if len(words) > 2:
+        raise VerifyException(f"expected at most 2 precisions, got {len(words)}")
+    if algorithm is not None:
+        _verify_algorithm(algorithm)
+
+
+def _verify_algorithm(algorithm: Attribute) -> None:
+    if not isinstance(algorithm, DotAlgorithmAttr):
+        raise VerifyException(f"expected #stablehlo.dot_algorithm<...>, got {algorithm}")
+    for name in ("lhs_component_count", "rhs_component_count", "num_primitive_operations"):
+        if algorithm.integer(name) < 1:
+            raise VerifyException(
+                f"expected {name} to be at least 1, got {algorithm.integer(name)}"
+            )
+
+
 def verify_dot(operation: Operation) -> None:
     """Check a product of vectors and matrices."""
+    verify_precision(operation)
     left, right = operand_shape(operation, 0), operand_shape(operation, 1)
     if not (1 <= len(left) <= 2 and 1 <= len(right) <= 2 and sizes_agree(left[-1], right[0])):
         raise VerifyException(

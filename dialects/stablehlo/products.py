@@ -187,7 +187,14 @@ def verify_convolution(operation: Operation) -> None:
     """Check the shape of a convolution. Raises VerifyException."""
     from .windows import convolution_shape
 
+    product_checks.verify_precision(operation)
     checks.require_shape(operation, convolution_shape(operation))
+
+
+def verify_dot_general(operation: Operation) -> None:
+    """Check the dimensions and the precision of a product. Raises VerifyException."""
+    checks.verify_dot_general(operation)
+    product_checks.verify_precision(operation)
 
 
 ROWS = [
@@ -195,7 +202,7 @@ ROWS = [
         "stablehlo.dot_general",
         "lhs rhs -> result | dot_dimension_numbers precision_config? algorithm?",
         (" $lhs, $rhs", _DOT, " attr-dict : signature($lhs, $rhs, $result)"),
-        verify=checks.verify_dot_general,
+        verify=verify_dot_general,
     ),
     define(
         "stablehlo.dot",

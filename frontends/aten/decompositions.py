@@ -19,6 +19,7 @@ _RULES = (
         "pooling",
         "reductions",
         "resizing",
+        "sampling",
         "scans",
     ),
     *("sorting", "special_functions", "statistics"),

@@ -317,3 +317,23 @@ def nextafter(torch: Any, x: Any, y: Any) -> Any:
 @decomposition("copysign.Scalar")
 def copysign(torch: Any, x: Any, y: Any) -> Any:
     return torch.copysign(x, torch.full((), y, dtype=torch.result_type(x, float(y))))
+
+
+_BITS = {"float64": (52, 11), "float32": (23, 8), "float16": (10, 5), "bfloat16": (7, 8)}
+"""The bits of the fraction and of the exponent."""
+
+
+@decomposition("frexp.Tensor")
+def frexp(torch: Any, x: Any) -> Any:
+    """Replace the bits of the exponent, of subnormal numbers after scaling them."""
+    fraction, size = _BITS[str(x.dtype).removeprefix("torch.")]
+    integer = {64: torch.int64, 32: torch.int32, 16: torch.int16}[x.dtype.itemsize * 8]
+    body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
+    small = torch.abs(x) < torch.finfo(x.dtype).smallest_normal
+    bits = emit_inline_mlir(torch, body, x.shape, integer, torch.where(small, x * 2.0**fraction, x))
+    mask, half = (1 << size) - 1, (1 << (size - 1)) - 2
+    exponent = ((bits >> fraction) & mask) - half - torch.where(small, fraction, 0)
+    changed = (bits & ~(mask << fraction)) | (half << fraction)
+    mantissa = emit_inline_mlir(torch, body, x.shape, x.dtype, changed)
+    plain = (x == 0) | ~torch.isfinite(x)
+    return torch.where(plain, x, mantissa), torch.where(plain, 0, exponent).to(torch.int32)

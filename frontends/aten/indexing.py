@@ -226,3 +226,11 @@ def block_diag(torch: Any, tensors: Sequence[Any]) -> Any:
         rows.append(torch.nn.functional.pad(each.to(dtype), pads))
         before += each.shape[1]
     return torch.cat(rows)
+
+
+@decomposition("embedding_renorm.default")
+def embedding_renorm(torch: Any, x: Any, index: Any, max_norm: float, norm_type: float) -> Any:
+    """Shorten the indexed rows that are longer than `max_norm`."""
+    length = torch.linalg.vector_norm(x, norm_type, 1, keepdim=True)
+    named = (index.reshape(-1) == torch.arange(x.shape[0])[:, None]).any(1, keepdim=True)
+    return torch.where(named & (length > max_norm), x * (max_norm / (length + 1e-7)), x)

@@ -168,7 +168,7 @@ class RowOperation(IRDLOperation):
         if cls._definition is None:
             cls._definition = cls.ROW.define(cls.traits)
             for name, accessor in get_accessors_from_op_def(cls._definition, None).items():
-                if name not in ("get_irdl_definition", "verify_"):
+                if name not in ("get_irdl_definition", "name", "verify_"):
                     setattr(cls, name, accessor)
         return cls._definition
 

@@ -218,12 +218,12 @@ func.func @fed() -> tensor<2xi64> {
   return %0 : tensor<2xi64>
 }
 func.func @sends(%t: !stablehlo.token) -> !stablehlo.token {
-  %0:2 = "stablehlo.infeed"(%t) {infeed_config = "", layout = []} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
-  %1 = "stablehlo.send"(%0#0, %0#1) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+  %0:2 = "stablehlo.infeed"(%t) {infeed_config = ""} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %1 = "stablehlo.send"(%0#0, %0#1) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
   return %1 : !stablehlo.token
 }
 func.func @receives(%t: !stablehlo.token) -> tensor<2xi64> {
-  %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 3>} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+  %0:2 = "stablehlo.recv"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
   %1 = stablehlo.add %0#0, %0#0 : tensor<2xi64>
   %2 = "stablehlo.outfeed"(%1, %0#1) {outfeed_config = ""} : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
   return %1 : tensor<2xi64>
@@ -274,6 +274,16 @@ func.func @main() {
   %c = stablehlo.constant dense<[[3.0], [5.0]]> : tensor<2x1xf32>
   %0 = stablehlo.custom_call @lapack_sormqr_ffi(%a, %t, %c) {mhlo.backend_config = {left = true, transpose = false}} : (tensor<2x3xf32>, tensor<2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
   check.expect_almost_eq_const %0, dense<[[5.0], [3.0]]> : tensor<2x1xf32>
+  return
+}""",
+    # A system of one row has no elements beside the diagonal.
+    "tridiagonal_systems_of_one_row": """
+func.func @main() {
+  %d = stablehlo.constant dense<4.0> : tensor<1xf32>
+  %b = stablehlo.constant dense<[[8.0, 2.0]]> : tensor<1x2xf32>
+  %0:5 = stablehlo.custom_call @lapack_sgtsv_ffi(%d, %d, %d, %b) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xf32>) -> (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1x2xf32>, tensor<i32>)
+  check.expect_almost_eq_const %0#3, dense<[[2.0, 0.5]]> : tensor<1x2xf32>
+  check.expect_eq_const %0#4, dense<0> : tensor<i32>
   return
 }""",
 }

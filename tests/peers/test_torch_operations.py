@@ -58,6 +58,26 @@ same(lambda x: functional.max_pool2d(x, 3, 2, 1, ceil_mode=True, return_indices=
 same(lambda x: functional.max_pool1d(x, 3, 2, ceil_mode=True), torch.randn(2, 3, 8))
 same(lambda x: functional.max_pool3d(x, 3, 2, ceil_mode=True), torch.randn(1, 2, 6, 6, 5))
 
+# Pools at random places, in whose windows the last NaN wins.
+broken = images.clone()
+broken[0, 0, 2, 1:5] = torch.nan
+same(lambda x, s: functional.fractional_max_pool2d(
+    x, 3, (4, 5), _random_samples=s, return_indices=True), broken, torch.rand(2, 3, 2))
+
+# Samples of volumes, also at places that are no numbers.
+points = torch.rand(1, 3, 2, 4, 3) * 3 - 1.5
+points[0, 0, 0, 0], points[0, 1, 0, 0, 1] = torch.nan, torch.inf
+same(lambda x, g: (functional.grid_sample(x, g, "bilinear", "reflection", True),
+                   functional.grid_sample(x, g, "nearest", "zeros", False)),
+     torch.randn(1, 2, 4, 5, 6), points)
+
+# Rows that are shortened where an index names them.
+same(lambda w, i: functional.embedding(i, w.clone(), max_norm=1.0), torch.randn(7, 4),
+     tensor([[0, 3], [3, 6]]))
+
+# Fractions and exponents, of subnormal numbers and infinities too.
+same(torch.frexp, tensor([0.0, -0.0, -3.7, 8, 5e-45, 3.4e38, torch.inf, torch.nan]))
+
 # A pool of everything, whose result PyTorch gives other strides.
 same(lambda x: functional.adaptive_avg_pool2d(x, 1), images,
      dynamic_shapes={"inputs[0]": {0: torch.export.Dim("batch", min=2, max=9)}})

@@ -23,8 +23,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     %conv = "stablehlo.convolution"(%im, %ke) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<raw input_batch_dimension = 0, input_feature_dimension = 1, input_spatial_dimensions = [2], kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2, kernel_spatial_dimensions = [0], output_batch_dimension = 0, output_feature_dimension = 2, output_spatial_dimensions = [1]>, feature_group_count = 1 : i64}> : (tensor<1x2x4xf32>, tensor<3x2x5xf32>) -> tensor<1x2x5xf32>
     // CHECK: stablehlo.complex %a, %a : tensor<4xcomplex<f32>>
     %3 = stablehlo.complex %a, %a : tensor<4xcomplex<f32>>
-    // CHECK: stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32
-    %4 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [HIGH, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    // CHECK: stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = tf32
+    %4 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0], precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
     // CHECK: stablehlo.reduce(%a init: {{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
     %5 = stablehlo.reduce(%a init: %4) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
     // CHECK: stablehlo.reduce(%a init: {{.*}}), (%a init: {{.*}}) across dimensions = [0]
@@ -56,6 +56,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     %v, %j = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
     // CHECK: check.expect_almost_eq_const %a, dense<1.000000e+00> : tensor<4xf32>, tolerance = 1.000000e-01
     check.expect_almost_eq_const %a, dense<1.0> : tensor<4xf32>, tolerance = 0.1
+    // CHECK: stablehlo.composite "my.same" %a {decomposition = @same} : (tensor<4xf32>) -> tensor<4xf32>
+    %same = "stablehlo.composite"(%a) <{name = "my.same", decomposition = @same}> : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: stablehlo.after_all %t : !stablehlo.token
     %10 = stablehlo.after_all %t : !stablehlo.token
     // Bounds have one spelling, and a slice without indices has two, as printed and as StableHLO reads it.
@@ -65,5 +67,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     %12 = stablehlo.dynamic_slice %4, , sizes = [] : (tensor<f32>) -> tensor<f32>
     %13 = stablehlo.dynamic_slice %12, sizes = [] : (tensor<f32>) -> tensor<f32>
     return
+  }
+  func.func private @same(%a: tensor<4xf32>) -> tensor<4xf32> {
+    return %a : tensor<4xf32>
   }
 }

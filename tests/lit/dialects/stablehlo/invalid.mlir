@@ -143,3 +143,99 @@ func.func @groups(%a: tensor<4xf32>) {
   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [2, 3]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+func.func @bits(%a: tensor<2x4xf32>) {
+  // expected-error @+1 {{elements of 64 bits and shape 2, 4 are not those of 32 bits and shape 2, 4}}
+  %0 = stablehlo.bitcast_convert %a : (tensor<2x4xf32>) -> tensor<2x4xf64>
+  return
+}
+
+// -----
+
+func.func @parts(%a: tensor<2xf64>) {
+  // expected-error @+1 {{expected both types to be complex or real}}
+  %0 = stablehlo.bitcast_convert %a : (tensor<2xf64>) -> tensor<2xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @precisions(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{expected at most 2 precisions, got 3}}
+  %0 = stablehlo.dot %a, %a, precision = [DEFAULT, HIGH, HIGH] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @algorithm(%a: tensor<2x2xf32>) {
+  // expected-error @+1 {{expected DEFAULT beside an algorithm, got HIGH}}
+  %0 = "stablehlo.dot_general"(%a, %a) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision HIGH>], algorithm = #stablehlo.dot_algorithm<lhs_precision_type = f32, rhs_precision_type = f32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>}> : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @sent(%a: tensor<2xf32>, %t: !stablehlo.token) {
+  // expected-error @+1 {{expected a channel of type 2 (DEVICE_TO_HOST), got 3}}
+  %0 = "stablehlo.send"(%a, %t) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 3>, is_host_transfer = true}> : (tensor<2xf32>, !stablehlo.token) -> !stablehlo.token
+  return
+}
+
+// -----
+
+func.func @received(%t: !stablehlo.token) {
+  // expected-error @+1 {{expected the last result to be a token}}
+  %0 = "stablehlo.recv"(%t) <{channel_handle = #stablehlo.channel_handle<handle = 5, type = 1>}> : (!stablehlo.token) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @fed(%t: !stablehlo.token) {
+  // expected-error @+1 {{expected 1 layouts, one for each tensor, got 2}}
+  %0:2 = "stablehlo.infeed"(%t) <{layout = [[0], [0]]}> : (!stablehlo.token) -> (tensor<2xf32>, !stablehlo.token)
+  return
+}
+
+// -----
+
+func.func @drained(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected the last operand to be a token}}
+  %0 = "stablehlo.outfeed"(%a) : (tensor<2xf32>) -> !stablehlo.token
+  return
+}
+
+// -----
+
+func.func @unnamed(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected a name such as 'dialect.operation', got 'relu'}}
+  %0 = "stablehlo.composite"(%a) <{name = "relu", decomposition = @none}> : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @undefined(%a: tensor<2xf32>) {
+  // expected-error @+1 {{@none is no function}}
+  %0 = stablehlo.composite "my.relu" %a {decomposition = @none} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{expected result 0 to have shape 2, 3, got 2, 4}}
+  %0 = chlo.broadcast_add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_bits(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{expected elements that are integers, got f32}}
+  %0 = chlo.broadcast_and %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return
+}
