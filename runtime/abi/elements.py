@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
+
+from .arrays import FLOAT_TYPES, integer_type
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute, Operation
@@ -75,6 +77,7 @@ I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
 
 _FLOATS = {element.name: element for element in (F16, BF16, F32, F64)}
 _COMPLEX = {element.name: element for element in (C64, C128)}
+_COMPLEX_TYPES = {f"complex<{element.part.name}>": element for element in (C64, C128)}
 
 
 @cache
@@ -95,10 +98,44 @@ def element_by_name(name: str) -> Element:
     return found or integer_element(int(name[1:]), name[0] == "u")
 
 
+@lru_cache(maxsize=64)
+def element_of_type(name: str) -> Element | None:
+    """Return the element of a type by its name in the IR; `None` if it is not compiled."""
+    integer = integer_type(name)
+    if integer is not None:
+        return integer_element(*integer) if integer[0] <= NATIVE_WIDTHS[-1] else None
+    return _FLOATS.get(name) or _COMPLEX_TYPES.get(name)
+
+
+def moved_element_of_type(name: str) -> Element | None:
+    """Return the same for code that only moves data: floats of at most 8 bits become bytes."""
+    dtype = FLOAT_TYPES.get(name)
+    if dtype is not None and dtype.itemsize == 1:
+        return integer_element(NATIVE_WIDTHS[0])
+    return element_of_type(name)
+
+
 def element_of(element_type: Attribute, operation: Operation) -> Element:
     """Return the element of an MLIR type. Raises OperationError at `operation` if unsupported."""
-    found = _native_element(element_type)
+    return _compiled(element_of_type(_name(element_type)), element_type, operation)
+
+
+def moved_element(element_type: Attribute, operation: Operation) -> Element:
+    """Return the element of an MLIR type for code that only moves data.
+
+    Raises OperationError at `operation` if unsupported.
+    """
+    return _compiled(moved_element_of_type(_name(element_type)), element_type, operation)
+
+
+@lru_cache(maxsize=64)
+def _name(element_type: Attribute) -> str:
+    return str(element_type)
+
+
+def _compiled(found: Element | None, element_type: Attribute, operation: Operation) -> Element:
     if found is None:
+        # Imported here because saved programs look elements up by name and run without the IR.
         from ...ir.diagnostics import OperationError
 
         raise OperationError(
@@ -106,46 +143,3 @@ def element_of(element_type: Attribute, operation: Operation) -> Element:
             f"has elements of type {element_type}, which the native backend does not compile",
         )
     return found
-
-
-@lru_cache(maxsize=64)
-def _native_element(element_type: Attribute) -> Element | None:
-    # Imported here because saved programs look elements up by name and run without the IR.
-    from xdsl.dialects.builtin import (
-        AnyFloat,
-        ComplexType,
-        Float32Type,
-        Float64Type,
-        IndexType,
-        IntegerType,
-        Signedness,
-    )
-
-    if isinstance(element_type, IndexType):
-        return I64
-    if isinstance(element_type, IntegerType):
-        integer = cast(IntegerType, element_type)
-        if 0 < integer.width.data <= NATIVE_WIDTHS[-1]:
-            unsigned = integer.signedness.data is Signedness.UNSIGNED
-            return integer_element(integer.width.data, unsigned)
-    if isinstance(element_type, AnyFloat):
-        element = _FLOATS.get(element_type.name)
-        if element is not None:
-            return element
-    if isinstance(element_type, ComplexType):
-        part = cast("ComplexType[Any]", element_type).element_type
-        if isinstance(part, Float32Type | Float64Type):
-            return C64 if isinstance(part, Float32Type) else C128
-    return None
-
-
-def moved_element(element_type: Attribute, operation: Operation) -> Element:
-    """Return the element of an MLIR type for code that only moves data.
-
-    Floats of at most 8 bits become bytes. Raises OperationError at `operation` if unsupported.
-    """
-    from xdsl.dialects.builtin import AnyFloat
-
-    if isinstance(element_type, AnyFloat) and element_type.bitwidth <= NATIVE_WIDTHS[0]:
-        return integer_element(NATIVE_WIDTHS[0])
-    return element_of(element_type, operation)

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from ...sharding.collective_matching import DYNAMIC_SIZE
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
+from ..abi.elements import moved_element_of_type
 from ..abi.shards import all_intervals, check_fits
 from ..abi.value_types import FunctionTypes, ValueType
 from ..collectives import HALO, PERMUTE, Collective, Shape
@@ -164,10 +165,13 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
     if collective.source.storage_bytes != exchange.item:
         return f"elements of {exchange.item} bytes, which are {collective.source.name}"
-    if collective.source.name != signature.element:
+    if moved_element_of_type(str(signature.element)) != collective.source:
         return f"elements of {collective.source.name}, which are {signature.element}"
     if DYNAMIC_SIZE in exchange.shape or collective.joins_unequal:
         return None
     given = collective.of_sizes(exchange.shape).result_shape
-    text = f"tensor<{''.join(f'{each}x' for each in given)}{collective.result.name}>"
-    return None if text == signature.result else f"a result of {text}, which is {signature.result}"
+    sizes = "".join(f"{each}x" for each in given)
+    element = str(signature.result).removeprefix(f"tensor<{sizes}").removesuffix(">")
+    if moved_element_of_type(element) == collective.result:
+        return None
+    return f"a result of tensor<{sizes}{collective.result.name}>, which is {signature.result}"

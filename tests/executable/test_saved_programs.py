@@ -109,6 +109,22 @@ func.func @main(%a: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf3
 }
 """
 """Collectives of tensors whose sizes a run tells, and differ between the devices."""
+ELEMENTS = ["complex<f32>", "index", "ui8", "si32", "ui4", "f8E4M3FN", "bf16"]
+PARAMETERS = ", ".join(f"%x{n}: tensor<2x{each}>" for n, each in enumerate(ELEMENTS))
+GATHERED = "\n".join(
+    f"  %r{n} = shard.all_gather %x{n} on @g grid_axes = [0] gather_axis = 0"
+    f" : tensor<2x{each}> -> tensor<4x{each}>"
+    for n, each in enumerate(ELEMENTS)
+)
+TYPES = ", ".join(f"tensor<4x{each}>" for each in ELEMENTS)
+COLLECTIVES = f"""
+shard.grid @g(shape = 2)
+func.func @main({PARAMETERS}) -> ({TYPES}) {{
+{GATHERED}
+  return {", ".join(f"%r{n}" for n in range(len(ELEMENTS)))} : {TYPES}
+}}
+"""
+"""Collectives of elements whose type has another name than what holds them."""
 STABLEHLO = """
 func.func @main(%x: tensor<4x2xf32>, %w: tensor<2x4xf32>) -> tensor<4x4xf32> {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -128,6 +144,7 @@ PROGRAMS: dict[str, tuple[Path | str, str]] = {
     "uneven_shards": (UNEVEN, "spmd"),
     "uneven_shards_of_data_tiled_devices": (UNEVEN, "compile"),
     "collectives_of_open_sizes": (OPEN, ""),
+    "collectives_of_all_elements": (COLLECTIVES, ""),
 }
 
 

@@ -7,6 +7,7 @@ body that reads at `%j - 3`, as concatenations do, needs a shifted part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -72,7 +73,11 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
 
 
 def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
-    """Keep only dimensions that are worth splitting like the loop along which they are read."""
+    """Keep only dimensions that are worth splitting like the loop along which they are read.
+
+    No axis splits two dimensions of a tensor, so of those that follow one loop, as in
+    `%table[%i, %i]`, one is kept: the first one, or the first one that has the loop's extent.
+    """
     result: list[AlongLoop | None] = []
     for along, extent in zip(loops, shape, strict=True):
         if along is None:
@@ -86,7 +91,20 @@ def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
         else:
             # A dimension much shorter than the loop is not worth splitting.
             result.append(None)
-    return tuple(result)
+    return tuple(
+        along if along is not None and dimension == _first_along(along.loop, result) else None
+        for dimension, along in enumerate(result)
+    )
+
+
+def _first_along(loop: int, loops: Sequence[AlongLoop | None]) -> int:
+    """Return the first dimension that is read along a loop, or that has its extent as well."""
+    found = [
+        (not along.is_exact, dimension)
+        for dimension, along in enumerate(loops)
+        if along is not None and along.loop == loop
+    ]
+    return min(found)[1]
 
 
 def _along_of(index: SSAValue, operation: Operation) -> AlongLoop | None:

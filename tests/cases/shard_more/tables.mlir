@@ -67,3 +67,21 @@ func.func @f(%t: tensor<4x4xf32>, %ids: tensor<6xindex>) -> tensor<6x4xf32> {
   } -> tensor<6x4xf32>
   return %r : tensor<6x4xf32>
 }
+
+// -----
+
+// A diagonal: both dimensions are read along one loop, and one of them is split like it.
+// Collectives: none.
+shard.grid @g(shape = 2x2)
+func.func @f(%t: tensor<6x8xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i)->(i)>], iterator_types = ["parallel"]} outs(%e : tensor<6xf32>) {
+  ^bb0(%b: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %t[%i, %i] : tensor<6x8xf32>
+    linalg.yield %v : f32
+  } -> tensor<6xf32>
+  %q = shard.sharding @g split_axes = [[0, 1]] : !shard.sharding
+  %a = shard.shard %r to %q : tensor<6xf32>
+  return %a : tensor<6xf32>
+}
