@@ -7,6 +7,7 @@ body that reads at `%j - 3`, as concatenations do, needs a shifted part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -72,7 +73,10 @@ def reads_along_loops(operation: Operation, rule: FactorRule) -> dict[SSAValue, 
 
 
 def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
-    """Keep only dimensions that are worth splitting like the loop along which they are read."""
+    """Keep only dimensions that are worth splitting like the loop along which they are read.
+
+    Of a diagonal, `%table[%i, %i]`, one dimension is kept: an axis splits a tensor only once.
+    """
     result: list[AlongLoop | None] = []
     for along, extent in zip(loops, shape, strict=True):
         if along is None:
@@ -86,7 +90,16 @@ def _checked(loops: Loops, shape: Shape, rule: FactorRule) -> Loops:
         else:
             # A dimension much shorter than the loop is not worth splitting.
             result.append(None)
-    return tuple(result)
+    return tuple(
+        along if along is not None and _chosen(along.loop, result) == dimension else None
+        for dimension, along in enumerate(result)
+    )
+
+
+def _chosen(loop: int, loops: Sequence[AlongLoop | None]) -> int:
+    """Return the dimension to split like a loop: one of the loop's extent, or the first."""
+    along = {d: each for d, each in enumerate(loops) if each is not None and each.loop == loop}
+    return next((d for d, each in along.items() if each.is_exact), min(along))
 
 
 def _along_of(index: SSAValue, operation: Operation) -> AlongLoop | None:
