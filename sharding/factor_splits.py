@@ -78,6 +78,8 @@ class FactorSplits:
             return False
         if factor in self._evenly:
             return offsets is None and divides(row.size, parts)
+        if row.kind is FactorKind.PERMUTATION and parts is None:
+            return False  # What each process reads depends on how many there are.
         if row.shards is ShardRequirement.FILLED:
             if offsets is not None:
                 return all(start < end for start, end in pairwise(offsets))

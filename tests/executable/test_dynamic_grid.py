@@ -15,7 +15,7 @@ from xdsl.context import Context
 TEXT = """
 shard.grid @g(shape = ?x2)
 func.func @f(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %c: tensor<10xf32>, %k: tensor<3xf32>)
-    -> (tensor<7x6xf32>, tensor<8xf32>) {
+    -> (tensor<7x6xf32>, tensor<8xf32>, tensor<3xf32>) {
   %a = shard.sharding @g split_axes = [[0]] : !shard.sharding
   %b = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
   %d = shard.sharding @g split_axes = [[1], [0]] : !shard.sharding
@@ -34,7 +34,9 @@ func.func @f(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %c: tensor<10xf32>, %k: t
   %f1 = linalg.fill ins(%z : f32) outs(%e1 : tensor<8xf32>) -> tensor<8xf32>
   %r = linalg.conv_1d ins(%cs, %k : tensor<10xf32>, tensor<3xf32>)
     outs(%f1 : tensor<8xf32>) -> tensor<8xf32>
-  return %ts, %r : tensor<7x6xf32>, tensor<8xf32>
+  %p = tensor.extract_slice %c[2] [3] [2] : tensor<10xf32> to tensor<3xf32>
+  %ps = shard.shard %p to %a : tensor<3xf32>
+  return %ts, %r, %ps : tensor<7x6xf32>, tensor<8xf32>, tensor<3xf32>
 }
 """
 

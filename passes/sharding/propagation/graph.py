@@ -293,11 +293,26 @@ class _Builder:
         self._add_sources(operation, [self._edge(operation, *each) for each in targets.items()])
 
     def _loop(self, operation: Operation) -> None:
+        if operation.name == "scf.while":
+            self._pass_on(operation)
         for argument, result in zip(loop_inputs(operation), operation.results, strict=True):
             self._share_node(result, argument)
         self._forward_operands(operation)
         for region in operation.regions:
             self._add_region(region)
+
+    def _pass_on(self, operation: Operation) -> None:
+        """Let arguments of a loop's body share the nodes of values that its condition forwards.
+
+        Otherwise a loop whose initial value and result differ would reshard in each iteration.
+        """
+        before = operation.regions[0].block
+        condition = before.last_op
+        assert condition is not None
+        forwarded = condition.operands[1:]
+        for value, argument in zip(forwarded, loop_inputs(operation), strict=True):
+            if value in before.args:
+                self._share_node(argument, value)
 
     def _forall(self, operation: Operation) -> None:
         outputs = shared_outputs(operation)

@@ -195,3 +195,32 @@ func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// A loop whose result is wanted in another sharding than its initial value has: one reshard, in front of it.
+// Collectives: 1 all_reduce, 1 all_slice, 1 all_to_all.
+shard.grid @g(shape = 2x4)
+func.func @f(%x: tensor<4x8xf32>, %n: index) -> tensor<4x8xf32> {
+  %s = shard.sharding @g split_axes = [[], [1]] : !shard.sharding
+  %t = shard.sharding @g split_axes = [[1], [0]] : !shard.sharding
+  %xs = shard.shard %x to %s : tensor<4x8xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %p:2 = scf.while (%i = %c0, %v = %xs) : (index, tensor<4x8xf32>) -> (index, tensor<4x8xf32>) {
+    %k = arith.cmpi slt, %i, %n : index
+    scf.condition(%k) %i, %v : index, tensor<4x8xf32>
+  } do {
+  ^bb0(%i: index, %v: tensor<4x8xf32>):
+    %j = arith.addi %i, %c1 : index
+    %h = math.tanh %v : tensor<4x8xf32>
+    %z = arith.constant dense<0.0> : tensor<f32>
+    %d = linalg.reduce { arith.addf } ins(%v : tensor<4x8xf32>) outs(%z : tensor<f32>) dimensions = [0, 1]
+    %e = tensor.extract %d[] : tensor<f32>
+    %b = tensor.splat %e : tensor<4x8xf32>
+    %w = arith.addf %h, %b : tensor<4x8xf32>
+    scf.yield %j, %w : index, tensor<4x8xf32>
+  }
+  %ps = shard.shard %p#1 to %t : tensor<4x8xf32>
+  return %ps : tensor<4x8xf32>
+}

@@ -85,3 +85,23 @@ func.func @f(%t: tensor<6x8xf32>) -> tensor<6xf32> {
   %a = shard.shard %r to %q : tensor<6xf32>
   return %a : tensor<6xf32>
 }
+
+// -----
+
+// A diagonal: the rows or the columns of the table are read along the loop, not both.
+// Collectives: 1 all_to_all.
+shard.grid @g(shape = 2)
+func.func @f(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %s = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %a = shard.shard %x to %s annotate_for_users : tensor<4x6xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %a[%i, %i] : tensor<4x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  %t = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %y = shard.shard %r to %t : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
