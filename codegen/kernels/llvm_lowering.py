@@ -226,13 +226,14 @@ class FunctionLowering:
             following = builder.add(index, step, flags=("nsw",))
             index.add_incoming(following, builder.block)
             back = builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
+            hints: list[Sequence[Any]] = []
             if _has_long_chain(body):
                 count = ir.Constant(ir.IntType(32), _INTERLEAVED)
-                hint = _loop_hint(builder.module, "llvm.loop.interleave.count", count)
-                back.set_metadata("llvm.loop", hint)
-            elif self._is_short_row(bounds, body):
-                hint = _loop_hint(builder.module, "llvm.loop.unroll.disable")
-                back.set_metadata("llvm.loop", hint)
+                hints.append(("llvm.loop.interleave.count", count))
+            if self._is_short_row(bounds, body):
+                hints.append(("llvm.loop.unroll.disable",))
+            if hints:
+                back.set_metadata("llvm.loop", _loop_hints(builder.module, hints))
         builder.position_at_end(after)
 
     def _is_short_row(self, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> bool:
@@ -469,11 +470,16 @@ def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _loop_hint(module: Any, name: str, *values: Any) -> Any:
-    """Return the metadata of a loop; its first operand is itself, as LLVM requires."""
-    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
-    loop = module.add_metadata([hint, ir.Constant(_WORD, len(module.metadata))])
-    loop.operands = (loop, hint)
+def _loop_hints(module: Any, hints: Sequence[Sequence[Any]]) -> Any:
+    """Return the metadata of a loop; its first operand is itself, as LLVM requires.
+
+    A hint is a name and its values.
+    """
+    rows = [
+        module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in hints
+    ]
+    loop = module.add_metadata([*rows, ir.Constant(_WORD, len(module.metadata))])
+    loop.operands = (loop, *rows)
     return loop
 
 
