@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -30,7 +30,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from ..scalar_ops.scalars import is_scalar_operation
 from .element_loops import is_element_loop
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
@@ -39,7 +39,15 @@ from .index_ranges import unproven
 from .mmt4d import MMT4D
 from .product_sums import has_windows, is_long, product_factors, reduces_jointly
 from .slice_loops import SLICE_OPERATIONS
-from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
+from .static_values import (
+    CONSTANTS,
+    computed_constants,
+    constant_attribute,
+    has_fixed_shapes,
+    may_divide_by_zero,
+    shape_of,
+    splat_value,
+)
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
@@ -310,6 +318,8 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
             if not has_fixed_shapes(operation):
                 planner.next_failing = operation
             planner.plan_kernel(operation)
+        elif planner.is_constant_for_kernels(operation):
+            planner.plan_computed_constant(operation)
         elif planner.has_purpose(operation):
             planner.next_failing = operation
             planner.plan_host(operation)
@@ -327,6 +337,7 @@ class _Planner:
         self.next_failing: Operation | None = None
         """The next operation that may raise an error at run time."""
         self._pointwise: dict[Operation, bool] = {}
+        self._computed_constants = computed_constants(block)
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
@@ -352,7 +363,7 @@ class _Planner:
         return (
             not is_scalar_operation(operation.name)
             or any(map(self._is_read, operation.results))
-            or _may_divide_by_zero(operation)
+            or may_divide_by_zero(operation)
         )
 
     def plan_constant(self, operation: Operation) -> None:
@@ -361,6 +372,21 @@ class _Planner:
         is_array = result in self.demands and not _is_number(result)
         if result in self.wanted_by_host or is_array:
             self.plan.host.add(operation)
+
+    def is_constant_for_kernels(self, operation: Operation) -> bool:
+        """Return whether an operation computes an integer of constants for kernels alone."""
+        return operation in self._computed_constants and (
+            operation.results[0] in self.demands and operation.results[0] not in self.wanted_by_host
+        )
+
+    def plan_computed_constant(self, operation: Operation) -> None:
+        """Plan an integer that each kernel computes again, so that it is a constant there."""
+        (result,) = operation.results
+        roots = {demand.root: Access.MANY for demand in self.demands[result]}
+        self.plan.fused.add(result)
+        for root in roots:
+            self.plan.groups.setdefault(root, []).append(operation)
+        self._ask(operation, roots)
 
     def plan_host(self, operation: Operation) -> None:
         """Plan an operation that runs on the host."""
@@ -445,14 +471,6 @@ class _Planner:
         # An mmt4d adds each sum to its initial value just before it stores the element.
         view = structured_view(root) if root.name in MMT4D else None
         return view is not None and value is view.outputs[0] and len(accesses) == 1
-
-
-def _may_divide_by_zero(operation: Operation) -> bool:
-    """Return whether an integer division's divisor is not constant, or is 0 or -1."""
-    if operation.name not in INTEGER_DIVISIONS:
-        return False
-    attribute = constant_attribute(operation.operands[1])
-    return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
 
 
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:

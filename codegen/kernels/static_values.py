@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.attribute_access import integers, is_number_list, is_splat, kept_dimensions, number_list
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -57,6 +58,32 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
         return None
     found = (owner.get_attr_or_prop(name) for name in names)
     return next((attribute for attribute in found if attribute is not None), None)
+
+
+def computed_constants(block: Block) -> set[Operation]:
+    """Return the operations that compute an integer of constants, and cannot fail."""
+    found: set[Operation] = set()
+    for operation in block.ops:
+        if (
+            is_scalar_operation(operation.name)
+            and operation.name not in INTEGER_DIVISIONS
+            and len(operation.results) == 1
+            and isinstance(operation.results[0].type, IntegerType)
+            and all(
+                constant_attribute(each) is not None or each.owner in found
+                for each in operation.operands
+            )
+        ):
+            found.add(operation)
+    return found
+
+
+def may_divide_by_zero(operation: Operation) -> bool:
+    """Return whether an integer division's divisor is not constant, or is 0 or -1."""
+    if operation.name not in INTEGER_DIVISIONS:
+        return False
+    attribute = constant_attribute(operation.operands[1])
+    return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
 
 
 CONSTANTS = {

@@ -206,7 +206,9 @@ class KernelWriter:
         if isinstance(found, str | int):
             return found
         if self.is_fused(value):
-            return self.write_fused(self, value, ())
+            element = self.write_fused(self, value, ())
+            self.code.remember(value, element)
+            return element
         if isinstance(value.type, IndexType):
             return self.constant(IndexConstant(value))
         return self.load(value, 0)

@@ -134,3 +134,22 @@ func.func @main(%a: {MATRIX}, %b: {MATRIX}, %c: {MATRIX}) -> {MATRIX} {{
     (aligned,) = plan_block(block).aligned.values()
     a, b, c = block.args
     assert [each for each in aligned if each in block.args] == [b, c, a]
+
+
+def test_an_integer_of_constants_is_a_constant_of_its_kernels() -> None:
+    """So a division by it is no division; each kernel computes it again."""
+    kind = "tensor<9xi32>"
+    body = f"""
+  %seven = arith.constant 7 : i64
+  %c = arith.trunci %seven : i64 to i32
+  %e = tensor.empty() : {kind}
+  %d = linalg.fill ins(%c : i32) outs(%e : {kind}) -> {kind}
+  %r = arith.remsi %a, %d : {kind}"""
+    text = f"func.func @main(%a: {kind}) -> ({kind}) {{\n{body}\n  return %r : {kind}\n}}"
+    (function,) = api.compile(text, stages=False).module.ops
+    block = function.regions[0].block
+    plan = plan_block(block)
+    assert [each.name for each in plan.host] == ["func.return"]
+    assert [each.name for each in plan.kernels] == ["arith.remsi"]
+    (root,) = plan.kernels
+    assert share_linear_index(root.results, plan.fused.__contains__)
