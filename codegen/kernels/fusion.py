@@ -42,11 +42,11 @@ from .slice_loops import SLICE_OPERATIONS
 from .static_values import (
     CONSTANTS,
     computed_constants,
-    constant_attribute,
     has_fixed_shapes,
+    is_index_operand,
+    is_number,
     may_divide_by_zero,
     shape_of,
-    splat_value,
 )
 from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
 from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
@@ -369,15 +369,19 @@ class _Planner:
     def plan_constant(self, operation: Operation) -> None:
         """Plan a constant: kernels contain scalars and splats; the host stores other constants."""
         result = operation.results[0]
-        is_array = result in self.demands and not _is_number(result)
+        is_array = result in self.demands and not is_number(result)
         if result in self.wanted_by_host or is_array:
             self.plan.host.add(operation)
 
     def is_constant_for_kernels(self, operation: Operation) -> bool:
         """Return whether an operation computes an integer of constants for kernels alone."""
-        return operation in self._computed_constants and (
-            operation.results[0] in self.demands and operation.results[0] not in self.wanted_by_host
+        if operation not in self._computed_constants:
+            return False
+        (result,) = operation.results
+        is_for_host = result in self.wanted_by_host or is_index_operand(
+            result, self._computed_constants
         )
+        return result in self.demands and not is_for_host
 
     def plan_computed_constant(self, operation: Operation) -> None:
         """Plan an integer that each kernel computes again, so that it is a constant there."""
@@ -490,11 +494,3 @@ VIEWS = frozenset(
     (*RESHAPES, "tensor.cast", "tensor.empty", "tensor.extract_slice", "tensor.insert_slice")
 )
 """Operations that the host runs where they are not fused, because often nothing is copied."""
-
-
-def _is_number(constant: SSAValue) -> bool:
-    """Return whether a constant is a scalar or a splat."""
-    if not isinstance(constant.type, TensorType):
-        return True
-    attribute = constant_attribute(constant)
-    return attribute is not None and splat_value(attribute) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -68,7 +69,7 @@ def computed_constants(block: Block) -> set[Operation]:
             is_scalar_operation(operation.name)
             and operation.name not in INTEGER_DIVISIONS
             and len(operation.results) == 1
-            and isinstance(operation.results[0].type, IntegerType)
+            and isinstance(operation.results[0].type, IntegerType | IndexType)
             and all(
                 constant_attribute(each) is not None or each.owner in found
                 for each in operation.operands
@@ -76,6 +77,17 @@ def computed_constants(block: Block) -> set[Operation]:
         ):
             found.add(operation)
     return found
+
+
+def is_index_operand(value: SSAValue, others: Set[Operation]) -> bool:
+    """Return whether an index is an operand in its block, but for operations that are `others`.
+
+    The host, too, reads such an operand: those of slices are checked there.
+    """
+    block = value.owner.parent_block() if isinstance(value.owner, Operation) else value.owner
+    return isinstance(value.type, IndexType) and any(
+        use.operation.parent_block() is block and use.operation not in others for use in value.uses
+    )
 
 
 def may_divide_by_zero(operation: Operation) -> bool:
@@ -127,6 +139,14 @@ def splat_value(attribute: Attribute) -> Attribute | None:
     if isinstance(kind, IndexType):
         return IntegerAttr(int(number), kind)
     return None
+
+
+def is_number(constant: SSAValue) -> bool:
+    """Return whether a constant is a scalar or a splat."""
+    if not isinstance(constant.type, TensorType):
+        return True
+    attribute = constant_attribute(constant)
+    return attribute is not None and splat_value(attribute) is not None
 
 
 def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:

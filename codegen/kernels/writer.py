@@ -108,6 +108,8 @@ class KernelWriter:
             known = getattr(getattr(attribute, "value", None), "data", None)
             if isinstance(known, int):
                 return known
+        if self.is_fused(value):
+            return self.scalar(value)
         found = self.code.recall(value)
         if isinstance(found, str | int):
             return found
