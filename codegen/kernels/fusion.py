@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, TensorType
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.regions import captured
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from ..scalar_ops.scalars import is_scalar_operation
 from .expressions import RESHAPES, Access
 from .fourier import FOURIER
 from .index_ranges import unproven
@@ -39,7 +39,15 @@ from .kernel_operations import (
 )
 from .mmt4d import MMT4D
 from .product_sums import is_long, reduces_jointly
-from .static_values import CONSTANTS, constant_attribute, has_fixed_shapes, shape_of, splat_value
+from .static_values import (
+    CONSTANTS,
+    computed_constants,
+    has_fixed_shapes,
+    is_index_operand,
+    is_number,
+    may_divide_by_zero,
+    shape_of,
+)
 
 MAX_GROUP_OPERATIONS = 36
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
@@ -105,6 +113,8 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
             if not has_fixed_shapes(operation):
                 planner.next_failing = operation
             planner.plan_kernel(operation)
+        elif planner.is_constant_for_kernels(operation):
+            planner.plan_computed_constant(operation)
         elif planner.has_purpose(operation):
             planner.next_failing = operation
             planner.plan_host(operation)
@@ -127,6 +137,7 @@ class _Planner:
         """For each kernel that has become a part of another one, the root of that."""
         self._failing: set[Operation] = set()
         """The roots of kernels with operations that may fail."""
+        self._computed_constants = computed_constants(block)
 
     def _is_read(self, value: SSAValue) -> bool:
         return value in self.demands or value in self.wanted_by_host
@@ -152,15 +163,34 @@ class _Planner:
         return (
             not is_scalar_operation(operation.name)
             or any(map(self._is_read, operation.results))
-            or _may_divide_by_zero(operation)
+            or may_divide_by_zero(operation)
         )
 
     def plan_constant(self, operation: Operation) -> None:
         """Plan a constant: kernels contain scalars and splats; the host stores other constants."""
         result = operation.results[0]
-        is_array = result in self.demands and not _is_number(result)
+        is_array = result in self.demands and not is_number(result)
         if result in self.wanted_by_host or is_array:
             self.plan.host.add(operation)
+
+    def is_constant_for_kernels(self, operation: Operation) -> bool:
+        """Return whether an operation computes an integer of constants for kernels alone."""
+        if operation not in self._computed_constants:
+            return False
+        (result,) = operation.results
+        is_for_host = result in self.wanted_by_host or is_index_operand(
+            result, self._computed_constants
+        )
+        return result in self.demands and not is_for_host
+
+    def plan_computed_constant(self, operation: Operation) -> None:
+        """Plan an integer that each kernel computes again, so that it is a constant there."""
+        (result,) = operation.results
+        roots = {self._root(demand): Access.MANY for demand in self.demands[result]}
+        self.plan.fused.add(result)
+        for root in roots:
+            self.plan.groups.setdefault(root, []).append(operation)
+        self._ask(operation, roots)
 
     def plan_host(self, operation: Operation) -> None:
         """Plan an operation that runs on the host."""
@@ -316,14 +346,6 @@ class _Planner:
         return view is not None and value is view.outputs[0] and len(accesses) == 1
 
 
-def _may_divide_by_zero(operation: Operation) -> bool:
-    """Return whether an integer division's divisor is not constant, or is 0 or -1."""
-    if operation.name not in INTEGER_DIVISIONS:
-        return False
-    attribute = constant_attribute(operation.operands[1])
-    return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
-
-
 def _read_by_other_blocks(block: Block) -> list[SSAValue]:
     """Return the values that other blocks of the same region use."""
     region = block.parent_region()
@@ -341,11 +363,3 @@ VIEWS = frozenset(
     (*RESHAPES, "tensor.cast", "tensor.empty", "tensor.extract_slice", "tensor.insert_slice")
 )
 """Operations that the host runs where they are not fused, because often nothing is copied."""
-
-
-def _is_number(constant: SSAValue) -> bool:
-    """Return whether a constant is a scalar or a splat."""
-    if not isinstance(constant.type, TensorType):
-        return True
-    attribute = constant_attribute(constant)
-    return attribute is not None and splat_value(attribute) is not None

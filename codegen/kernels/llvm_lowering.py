@@ -25,7 +25,7 @@ _LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
 """Primitives that are long dependence chains: vectorised loops interleave several of them."""
 
 _INTERLEAVED = 4
-"""The number of vectors that such a loop computes at once."""
+"""The number of vectors that such a loop computes at once: of one chain, or of several."""
 
 _MAX_COPIES = 32
 """The most loops of a function that are duplicated to unswitch a condition: one copy a branch."""
@@ -226,13 +226,14 @@ class FunctionLowering:
             following = builder.add(index, step, flags=("nsw",))
             index.add_incoming(following, builder.block)
             back = builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
-            if _has_long_chain(body):
-                count = ir.Constant(ir.IntType(32), _INTERLEAVED)
-                hint = _loop_hint(builder.module, "llvm.loop.interleave.count", count)
-                back.set_metadata("llvm.loop", hint)
-            elif self._is_short_row(bounds, body):
-                hint = _loop_hint(builder.module, "llvm.loop.unroll.disable")
-                back.set_metadata("llvm.loop", hint)
+            hints: list[Sequence[Any]] = []
+            if chains := _long_chains(body):
+                count = ir.Constant(ir.IntType(32), max(1, _INTERLEAVED // chains))
+                hints.append(("llvm.loop.interleave.count", count))
+            if self._is_short_row(bounds, body):
+                hints.append(("llvm.loop.unroll.disable",))
+            if hints:
+                back.set_metadata("llvm.loop", _loop_hints(builder.module, hints))
         builder.position_at_end(after)
 
     def _is_short_row(self, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> bool:
@@ -458,22 +459,29 @@ def _has_loop(body: Sequence[ast.stmt]) -> bool:
     return any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
 
 
-def _has_long_chain(body: Sequence[ast.stmt]) -> bool:
-    """Return whether an innermost loop calls one of the `_LONG` primitives."""
-    return not _has_loop(body) and any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id.startswith(_LONG)
+def _long_chains(body: Sequence[ast.stmt]) -> int:
+    """Return how often an innermost loop calls the same of the `_LONG` primitives, at most."""
+    if _has_loop(body):
+        return 0
+    called = Counter(
+        node.func.id
         for each in body
         for node in ast.walk(each)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     )
+    return max((count for name, count in called.items() if name.startswith(_LONG)), default=0)
 
 
-def _loop_hint(module: Any, name: str, *values: Any) -> Any:
-    """Return the metadata of a loop; its first operand is itself, as LLVM requires."""
-    hint = module.add_metadata([ir.MetaDataString(module, name), *values])
-    loop = module.add_metadata([hint, ir.Constant(_WORD, len(module.metadata))])
-    loop.operands = (loop, hint)
+def _loop_hints(module: Any, hints: Sequence[Sequence[Any]]) -> Any:
+    """Return the metadata of a loop; its first operand is itself, as LLVM requires.
+
+    A hint is a name and its values.
+    """
+    rows = [
+        module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in hints
+    ]
+    loop = module.add_metadata([*rows, ir.Constant(_WORD, len(module.metadata))])
+    loop.operands = (loop, *rows)
     return loop
 
 

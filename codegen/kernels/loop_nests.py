@@ -216,7 +216,9 @@ def _read_in_place(
         return None
     identity = AffineMap.identity(len(view.iterators))
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-        single = all(size == 1 for size in shape_of(operand)) and not is_fused(operand)
+        is_number = not isinstance(operand.type, TensorType)
+        is_one = all(size == 1 for size in shape_of(operand))
+        single = is_number or (is_one and not is_fused(operand))
         if affine_map != identity and not single:
             return None
         if affine_map == identity and single and len(shape_of(operand)):

@@ -27,6 +27,10 @@ FEW_ROWS = 16
 ROWS_TOGETHER = 4
 """The rows of a large operand that are reduced together."""
 
+FEW_TERMS = 16
+"""The terms of a result up to which LLVM unrolls the loop over them, and makes vectors of results.
+"""
+
 LARGE_OPERAND = 1 << 16
 """The elements of an operand from which on it should be read only once."""
 
@@ -243,7 +247,8 @@ class ReductionLoops:
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
         folds = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
-        return loops, folds[-1] if folds and self.is_short and self.reductions else None
+        terms = prod(known[loop] or LARGE_OPERAND for loop in self.reductions)
+        return loops, folds[-1] if folds and self.is_short and terms > FEW_TERMS else None
 
     def _reduce(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -13,11 +14,12 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...ir.attribute_access import integers, is_number_list, is_splat, kept_dimensions, number_list
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
@@ -57,6 +59,43 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
         return None
     found = (owner.get_attr_or_prop(name) for name in names)
     return next((attribute for attribute in found if attribute is not None), None)
+
+
+def computed_constants(block: Block) -> set[Operation]:
+    """Return the operations that compute an integer of constants, and cannot fail."""
+    found: set[Operation] = set()
+    for operation in block.ops:
+        if (
+            is_scalar_operation(operation.name)
+            and operation.name not in INTEGER_DIVISIONS
+            and len(operation.results) == 1
+            and isinstance(operation.results[0].type, IntegerType | IndexType)
+            and all(
+                constant_attribute(each) is not None or each.owner in found
+                for each in operation.operands
+            )
+        ):
+            found.add(operation)
+    return found
+
+
+def is_index_operand(value: SSAValue, others: Set[Operation]) -> bool:
+    """Return whether an index is an operand in its block, but for operations that are `others`.
+
+    The host, too, reads such an operand: those of slices are checked there.
+    """
+    block = value.owner.parent_block() if isinstance(value.owner, Operation) else value.owner
+    return isinstance(value.type, IndexType) and any(
+        use.operation.parent_block() is block and use.operation not in others for use in value.uses
+    )
+
+
+def may_divide_by_zero(operation: Operation) -> bool:
+    """Return whether an integer division's divisor is not constant, or is 0 or -1."""
+    if operation.name not in INTEGER_DIVISIONS:
+        return False
+    attribute = constant_attribute(operation.operands[1])
+    return not isinstance(attribute, IntegerAttr) or attribute.value.data in (0, -1)
 
 
 CONSTANTS = {
@@ -100,6 +139,14 @@ def splat_value(attribute: Attribute) -> Attribute | None:
     if isinstance(kind, IndexType):
         return IntegerAttr(int(number), kind)
     return None
+
+
+def is_number(constant: SSAValue) -> bool:
+    """Return whether a constant is a scalar or a splat."""
+    if not isinstance(constant.type, TensorType):
+        return True
+    attribute = constant_attribute(constant)
+    return attribute is not None and splat_value(attribute) is not None
 
 
 def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:

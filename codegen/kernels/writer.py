@@ -108,6 +108,8 @@ class KernelWriter:
             known = getattr(getattr(attribute, "value", None), "data", None)
             if isinstance(known, int):
                 return known
+        if self.is_fused(value):
+            return self.scalar(value)
         found = self.code.recall(value)
         if isinstance(found, str | int):
             return found
@@ -206,7 +208,9 @@ class KernelWriter:
         if isinstance(found, str | int):
             return found
         if self.is_fused(value):
-            return self.write_fused(self, value, ())
+            element = self.write_fused(self, value, ())
+            self.code.remember(value, element)
+            return element
         if isinstance(value.type, IndexType):
             return self.constant(IndexConstant(value))
         return self.load(value, 0)

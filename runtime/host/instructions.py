@@ -127,7 +127,7 @@ FIRST_SCALAR = 64
 """The first opcode of `SCALARS`."""
 
 SCALAR_WORDS = 5
-"""The number of words of each instruction of `SCALARS`."""
+"""The number of words of each instruction of `SCALARS`; those behind its operands are 0."""
 
 _WIDTHS = ("i1", "i8", "i16", "i32", "i64")
 _WIDE = _WIDTHS[1:]

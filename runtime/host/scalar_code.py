@@ -5,6 +5,7 @@ It is compiled when a program first needs it, apart from the native loop, as it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -58,38 +59,48 @@ def _write(builder: Any, value: Any, element: Element) -> Any:
     return (builder.sext if is_signed else builder.zext)(stored, _WORD)
 
 
-def _emit(builder: Any, kind: Kind, code: Any, frame: Any) -> None:
-    """Emit one instruction, whose operands are the words behind `code`."""
+def _compute(builder: Any, kind: Kind, registers: Sequence[Any]) -> Any:
+    """Emit the operation of an instruction; return the register with its result."""
     from ...codegen.scalar_ops.llvm_scalar_ops import OPERATIONS
 
-    def register(position: int) -> Any:
-        offset = builder.load(_pointer(builder, builder.add(code, ir.Constant(_WORD, position))))
-        return _pointer(builder, builder.add(frame, offset))
-
     elements, operands, result = signature(kind.name)
-    values = [
-        _read(builder, builder.load(register(16 + 8 * number)), element)
-        for number, element in enumerate(operands)
-    ]
+    # Unary operations leave the registers of the other operands unused.
+    values = [_read(builder, word, each) for word, each in zip(registers, operands, strict=False)]
     computed = OPERATIONS[kind.name.split("_")[0]][1](builder, values, *elements)
-    builder.store(_write(builder, computed, result), register(8))
+    return _write(builder, computed, result)
 
 
 @intrinsic
 def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
-    """Execute the scalar instruction at an address on the registers of a frame."""
+    """Execute the scalar instruction at an address on the registers of a frame.
+
+    All instructions read three registers in front of the switch: this costs less than it saves in
+    the size of the code, which is compiled when a machine runs the first program.
+    """
+
+    def register(position: int) -> Any:
+        word = builder.add(code, ir.Constant(_WORD, 8 * position))
+        return _pointer(builder, builder.add(frame, builder.load(_pointer(builder, word))))
+
+    registers = [builder.load(register(number)) for number in range(2, SCALAR_WORDS)]
+    before = builder.block
     done = builder.append_basic_block("computed")
     switch = builder.switch(opcode, done)
+    results = [(registers[0], before)]
     for kind in SCALARS.values():
         block = builder.append_basic_block(kind.name)
         switch.add_case(ir.Constant(_WORD, kind.opcode), block)
         builder.position_at_end(block)
-        _emit(builder, kind, code, frame)
+        results.append((_compute(builder, kind, registers), builder.block))
         # Empty inline assembly that differs in each block: otherwise LLVM merges the ends of all
         # blocks, which costs another jump per instruction.
         builder.asm(_NOTHING, "", "i", [ir.Constant(_WORD, kind.opcode)], True)
         builder.branch(done)
     builder.position_at_end(done)
+    result = builder.phi(_WORD)
+    for word, block in results:
+        result.add_incoming(word, block)
+    builder.store(result, register(1))
 
 
 def run_scalars(state: int) -> int:

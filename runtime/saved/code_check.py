@@ -93,7 +93,7 @@ def _damaged(path: str, at: int, problem: str) -> DamagedFile:
 def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Decoded]:
     """Yield the instructions of a function, which occupy the words `start` to `end`.
 
-    Raises DamagedFile for an unknown or truncated instruction.
+    Raises DamagedFile for an unknown or truncated instruction, or for words behind its operands.
     """
     at = start
     while at < end:
@@ -115,6 +115,8 @@ def decode(code: Sequence[int], start: int, end: int, path: str) -> Iterator[Dec
         last = at + SCALAR_WORDS if kind.name in SCALARS else position
         if last > end:
             raise _damaged(path, at, f"'{kind.name}' goes beyond the end of its function")
+        if any(code[position:last]):
+            raise _damaged(path, at, f"'{kind.name}' has words behind its operands, expected 0")
         yield Decoded(at, kind, operands, last)
         at = last
 

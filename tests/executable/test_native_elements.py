@@ -48,6 +48,24 @@ def test_integer_arithmetic(element: str) -> None:
 
 
 @pytest.mark.parametrize("element", ["i4", "i8", "i12", "i32", "i64"])
+@pytest.mark.parametrize("is_read_by_host", [False, True])
+def test_integers_computed_of_constants(element: str, is_read_by_host: bool) -> None:
+    """Kernels compute them again, each number once: this one doubles 40 times, and wraps around."""
+    kind = f"tensor<11x{element}>"
+    lines = [f"  %c = arith.constant 3 : i64\n  %d0 = arith.trunci %c : i64 to {element}"]
+    if element == "i64":
+        lines = [f"  %d0 = arith.constant 3 : {element}"]
+    for n in range(40):
+        lines.append(f"  %s{n} = arith.addi %d{n}, %d{n} : {element}")
+        lines.append(f"  %d{n + 1} = arith.xori %s{n}, %d{n} : {element}")
+    lines.append(f"""  %e = tensor.empty() : {kind}
+  %f = linalg.fill ins(%d40 : {element}) outs(%e : {kind}) -> {kind}
+  %r = arith.remsi %a0, %f : {kind}
+  return %r, %d{40 if is_read_by_host else 0} : {kind}, {element}""")
+    check(function([kind], f"{kind}, {element}", "\n".join(lines)))
+
+
+@pytest.mark.parametrize("element", ["i4", "i8", "i12", "i32", "i64"])
 def test_divisions_and_shifts(element: str) -> None:
     kind = f"tensor<7x9x{element}>"
     names = [*DIVISIONS, *SHIFTS]

@@ -272,3 +272,20 @@ def test_column_sums_of_every_rest() -> None:
     }}
   return %0 : tensor<1031xf32>"""
     check(function([kind, "tensor<1031xf32>"], "tensor<1031xf32>", body))
+
+
+@pytest.mark.parametrize("columns", [1, 7, 16, 17])
+@pytest.mark.parametrize("name", ["addf", "maximumf"])
+def test_row_results_of_a_large_operand(
+    name: str, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four long rows at once; of short ones the results are vectors."""
+    monkeypatch.setattr(reduction_loops, "LARGE_OPERAND", 0)
+    kind, rows = f"tensor<39x{columns}xf32>", "tensor<39xf32>"
+    body = f"""
+  %0 = linalg.reduce {{ arith.{name} }} ins(%a0 : {kind}) outs(%a1 : {rows}) dimensions = [1]
+  return %0 : {rows}"""
+    rng = np.random.default_rng(3)
+    inputs = [rng.standard_normal(each).astype(np.float32) for each in ((39, columns), (39,))]
+    inputs[0].reshape(-1)[::9] = np.resize([np.nan, np.inf, -0.0, 1e-42], (39 * columns + 8) // 9)
+    check(function([kind, rows], rows, body), inputs)

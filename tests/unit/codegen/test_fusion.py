@@ -187,3 +187,60 @@ func.func @main(%a: {MATRIX}, %b: {MATRIX}, %c: {MATRIX}) -> {MATRIX} {{
     (aligned,) = plan_block(block).aligned.values()
     a, b, c = block.args
     assert [each for each in aligned if each in block.args] == [b, c, a]
+
+
+def test_an_integer_of_constants_is_a_constant_of_its_kernels() -> None:
+    """So a division by it is no division; each kernel computes it again."""
+    kind = "tensor<9xi32>"
+    body = f"""
+  %seven = arith.constant 7 : i64
+  %c = arith.trunci %seven : i64 to i32
+  %e = tensor.empty() : {kind}
+  %d = linalg.fill ins(%c : i32) outs(%e : {kind}) -> {kind}
+  %r = arith.remsi %a, %d : {kind}"""
+    text = f"func.func @main(%a: {kind}) -> ({kind}) {{\n{body}\n  return %r : {kind}\n}}"
+    (function,) = api.compile(text, stages=False).module.ops
+    block = function.regions[0].block
+    plan = plan_block(block)
+    assert [each.name for each in plan.host] == ["func.return"]
+    assert [each.name for each in plan.kernels] == ["arith.remsi"]
+    (root,) = plan.kernels
+    assert share_linear_index(root.results, plan.fused.__contains__)
+
+
+def test_an_index_of_constants_is_a_constant_of_bodies_alone() -> None:
+    """The host checks the slice, and needs its own index for that."""
+    kind = "tensor<9xi32>"
+    text = f"""
+func.func @main(%a: {kind}, %n: index) -> ({kind}, tensor<4xi32>) {{
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %low = arith.minsi %one, %two : index
+  %at = arith.addi %low, %two : index
+  %e = tensor.empty() : {kind}
+  %r = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      outs(%e : {kind}) {{
+  ^bb0(%old: i32):
+    %i = linalg.index 0 : index
+    %x = arith.addi %i, %low : index
+    %m = arith.minsi %x, %two : index
+    %y = tensor.extract %a[%m] : {kind}
+    linalg.yield %y : i32
+  }} -> {kind}
+  %s = tensor.extract_slice %a[%at] [4] [1] : {kind} to tensor<4xi32>
+  return %r, %s : {kind}, tensor<4xi32>
+}}"""
+    assert host_arithmetic(text) == ["arith.minsi", "arith.addi"]
+    text = text.replace("%s = tensor.extract_slice %a[%at]", "%s = tensor.extract_slice %a[%n]")
+    assert host_arithmetic(text) == []
+    found, part = api.compile(text, stages=False).main(np.arange(9, dtype=np.int32), np.int64(5))
+    assert found.tolist() == [1, *[2] * 8]
+    assert part.tolist() == [5, 6, 7, 8]
+
+
+def host_arithmetic(text: str) -> list[str]:
+    """The operations of `arith` in a function that run on the host, without constants."""
+    (function,) = api.compile(text, stages=False).module.ops
+    block = function.regions[0].block
+    host = [each.name for each in block.ops if each in plan_block(block).host]
+    return [each for each in host if each.startswith("arith.") and each != "arith.constant"]

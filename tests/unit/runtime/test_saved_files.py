@@ -192,6 +192,7 @@ func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
         ("jump_unless", 2, [281], "'jump_unless' jumps by 281 bytes"),
         ("position", 5, [-(1 << 40)], "'position' jumps by "),
         ("loop", 4, [1 << 62], "'loop' jumps by "),
+        ("addf_f32", 4, [1 << 62], "'addf_f32' has words behind its operands, expected 0"),
         ("fail", 1, [1], "'fail' names number 1"),
     ],
 )
