@@ -50,6 +50,27 @@ def test_short_rows_are_not_unrolled(size: int, is_short: bool) -> None:
     assert ("llvm.loop.unroll.disable" in found) == is_short
 
 
+@pytest.mark.parametrize("chains", [1, 4])
+def test_short_rows_of_long_chains_are_not_unrolled(chains: int) -> None:
+    """One chain is computed four times at once; four chains are enough."""
+    lines = "".join(
+        f"""
+        v{2 * n + 3} = load_f32_1(b1, v2)
+        v{2 * n + 4} = maximumf_f32(v{2 * n + 3}, v{2 * n + 3})
+        store_f32_0(b0, v2, v{2 * n + 4})"""
+        for n in range(chains)
+    )
+    found = module(f"""
+def kernel(bindings, constants, first, last):
+    b0 = bindings[0]
+    b1 = bindings[1]
+    for v2 in range(0, 16):{lines}
+    return 0
+""")
+    assert "llvm.loop.unroll.disable" in found
+    assert f'"llvm.loop.interleave.count", i32 {4 // chains}' in found
+
+
 def test_sums_in_variables_may_be_unrolled() -> None:
     found = module("""
 def kernel(bindings, constants, first, last):
