@@ -158,6 +158,10 @@ class KernelLowering:
         """
         return self._layouts.layout(type_, self.values.operation)
 
+    def padded_type(self, tensor: Tensor) -> Tensor | None:
+        """Return the type in memory of a tensor that the function's own target pads, or `None`."""
+        return self._layouts.padded_type(tensor, self.values.operation)
+
     def solve(self, operation: Operation) -> Sequence[SSAValue] | None:
         """Return what the target's solver lowers an operation to; `None` if it does not."""
         solver = self._layouts.lowering_solver()
@@ -206,7 +210,9 @@ def _bind(kernel: KernelLowering, operation: Operation) -> None:
     bound = cast(DispatchTensor, old.type)
     tensor = cast(Tensor, bound.bound_type)
     layout = kernel.layout(tensor)
-    stored = tensor if keeps_storage(tensor) else stored_type(tensor, layout)
+    stored = kernel.padded_type(tensor)
+    if stored is None:
+        stored = tensor if keeps_storage(tensor) else stored_type(tensor, layout)
     dims = list(dynamic_dims(operation))
     if layout != IDENTITY:
         sizes = kernel.values.packed_sizes(sizes_listed(tensor, dims), layout)

@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    NoneAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Operation
 
 from ....dialects.hal.affinities import solver_of
@@ -25,6 +32,7 @@ from ....dialects.iree_encoding.interfaces import (
 )
 from ....dialects.iree_encoding.layouts import (
     IdentityResolverAttr,
+    PaddingAttr,
     SpecializationResolverAttr,
     UnsupportedResolverAttr,
 )
@@ -33,6 +41,7 @@ from ....dialects.iree_tensor_ext import DispatchTensor
 from ....dialects.stream.affinity import affinity_of
 from ....ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ....ir.host_programs import host_operations
+from ....ir.index_lists import known_sizes
 from ....ir.structural_hash import AttributeNumbers
 from ....ir.symbols import root_symbol
 from ....tiling.contractions import RESULT, Role
@@ -171,6 +180,33 @@ class KernelLayouts:
             layout = self._find(cast(Tensor, type_), encoding, operation)
             self._layouts[type_] = self._resolved(layout, encoding, type_)
         return self._layouts[type_]
+
+    def padded_type(self, tensor: Tensor, operation: Operation) -> Tensor | None:
+        """Return the type of a padded tensor in memory, with the padding as elements.
+
+        Return `None` in functions that name no target, for tensors without padding, and for
+        padding of dynamic sizes. Raises OperationError if the target cannot choose the padding.
+        """
+        solver, encoding = self.named_solver(), tensor_encoding(tensor)
+        if solver is None or encoding is None:
+            return None
+        layouts: Sequence[LayoutInterface] = encoding.layouts()
+        if isinstance(encoding, PaddingAttr) and encoding.is_open:
+            try:
+                layouts = (solver.serialized(tensor),)
+            except EncodingError as error:
+                raise OperationError(
+                    operation, f"has a tensor without a layout: {error}"
+                ) from error
+        if len(layouts) != 1 or not isinstance(layouts[0], PaddingAttr):
+            return None
+        padding, shape = known_sizes(layouts[0].padding), tensor.get_shape()
+        if len(padding) != len(shape):
+            return None
+        pairs = [(size, room or 0) for size, room in zip(shape, padding, strict=True)]
+        if any(size == DYNAMIC_INDEX and room for size, room in pairs):
+            return None
+        return TensorType(tensor.element_type, [size + room for size, room in pairs])
 
     def _resolved(
         self, layout: PackedLayout, encoding: TensorEncoding, type_: Attribute
