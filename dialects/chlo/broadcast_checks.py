@@ -54,11 +54,11 @@ def _verify_elements(operation: Operation) -> None:
         return
     if left != right:
         raise VerifyException(f"requires the same element type, got {left} and {right}")
+    expected = _result_element(operation.name, left)
     if operation.name in _INTEGERS and not isinstance(left, IntegerType):
         raise VerifyException(f"expected elements that are integers, got {left}")
     if operation.name in _FLOATS and not isinstance(left, AnyFloat):
         raise VerifyException(f"expected elements that are floats, got {left}")
-    expected = _result_element(operation.name, left)
     if result != expected:
         raise VerifyException(f"expected elements of type {expected} in the result, got {result}")
 
