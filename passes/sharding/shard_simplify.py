@@ -131,7 +131,7 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
 
 
 def _fold_slice(operation: Operation) -> SSAValue | None:
-    """Simplify an `all_slice` of an `all_gather` or an `all_reduce`."""
+    """Simplify a slice of what was gathered or reduced."""
     source = operation.operands[0]
     dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
     gather = made_by(source, ALL_GATHER.operation)
@@ -199,7 +199,7 @@ def _slice_before_gather(gather: Operation, piece: Operation) -> SSAValue:
 
 
 def _fold_gather(operation: Operation) -> SSAValue | None:
-    """Simplify an `all_gather` of an `all_slice` of a value that all devices of the group share."""
+    """Simplify a gather of the slices of a value that all devices of the group share."""
     piece = made_by(operation.operands[0], ALL_SLICE.operation)
     if (
         piece is not None
@@ -216,8 +216,8 @@ def _fold_gather(operation: Operation) -> SSAValue | None:
 def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
     """Return whether processes that differ only along `axes` are known to hold the same value.
 
-    Function arguments may differ between processes: `all_gather(all_slice(%argument))` mixes the
-    arguments of all processes, while `all_gather(all_slice(all_reduce(%argument)))` does not.
+    Function arguments may differ between processes: a gather of `all_slice(%argument)` mixes the
+    arguments of all processes, while one of `all_slice(all_reduce(%argument))` does not.
     """
     pending = [(value, frozenset(axes))]
     seen: set[tuple[SSAValue, frozenset[int]]] = set()
