@@ -19,7 +19,7 @@ torch.manual_seed(0)
 case_numbers = itertools.count()
 
 def same(function, *inputs, **options):
-    if not NIGHTLY and next(case_numbers) % 2:
+    if not NIGHTLY and next(case_numbers) % 3:
         return
 
     class Module(torch.nn.Module):
@@ -31,4 +31,4 @@ def same(function, *inputs, **options):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
 """
 )
-"""Compares functions with what is compiled of them: every other one in `make test`."""
+"""Compares functions with what is compiled of them: every third one in `make test`."""
