@@ -27,8 +27,10 @@ FEW_ROWS = 16
 ROWS_TOGETHER = 4
 """The rows of a large operand that are reduced together."""
 
-FEW_TERMS = 16
+FEW_TERMS = 15
 """The terms of a result up to which LLVM unrolls the loop over them, and makes vectors of results.
+
+More terms fill vectors of their own.
 """
 
 LARGE_OPERAND = 1 << 16

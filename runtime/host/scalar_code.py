@@ -14,13 +14,15 @@ from llvmlite import ir
 from .. import intrinsics
 from ..abi.elements import Element
 from ..abi.native_code import Native, source_of
-from ..intrinsics import intrinsic, load_word
+from ..intrinsics import intrinsic, load_word, store_word
 from ..native_registry import runtime_function
 from . import instructions, machine_state
-from .instructions import FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
+from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
 from .machine_state import CODE, FRAME, STEPPING
 
 SOURCE = source_of(__file__)
+
+MOVE = CONTROL["move"].opcode
 
 _WORD = ir.IntType(64)
 _NOTHING = ir.FunctionType(ir.VoidType(), [_WORD])
@@ -106,15 +108,19 @@ def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
 def run_scalars(state: int) -> int:
     """Execute the scalar instruction at hand and those that follow; return where the next one is.
 
-    Only one is executed while stepping.
+    Moves between them are executed as well. While stepping, only one instruction is executed.
     """
     code = load_word(state + 8 * CODE)
     frame = load_word(state + 8 * FRAME)
     stepping = load_word(state + 8 * STEPPING)
     opcode = load_word(code)
-    while opcode >= FIRST_SCALAR:
-        compute(opcode, code, frame)
-        code += 8 * SCALAR_WORDS
+    while opcode >= FIRST_SCALAR or opcode == MOVE:
+        if opcode == MOVE:
+            store_word(frame + load_word(code + 8), load_word(frame + load_word(code + 16)))
+            code += 24
+        else:
+            compute(opcode, code, frame)
+            code += 8 * SCALAR_WORDS
         opcode = load_word(code) if stepping == 0 else 0
     return code
 
