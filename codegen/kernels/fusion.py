@@ -149,6 +149,13 @@ class _Planner:
             found = self._pointwise[operation] = is_pointwise(operation)
         return found
 
+    def _fuse(self, operation: Operation, roots: dict[Operation, Access]) -> None:
+        """Let the kernel of each root compute an operation for itself."""
+        self.plan.fused.update(operation.results)
+        for root in roots:
+            self.plan.groups.setdefault(root, []).append(operation)
+        self._ask(operation, roots)
+
     def _ask(self, operation: Operation, roots: dict[Operation, Access]) -> None:
         for operand, own in accesses(operation):
             self.demands.setdefault(operand, []).extend(
@@ -186,11 +193,7 @@ class _Planner:
     def plan_computed_constant(self, operation: Operation) -> None:
         """Plan an integer that each kernel computes again, so that it is a constant there."""
         (result,) = operation.results
-        roots = {self._root(demand): Access.MANY for demand in self.demands[result]}
-        self.plan.fused.add(result)
-        for root in roots:
-            self.plan.groups.setdefault(root, []).append(operation)
-        self._ask(operation, roots)
+        self._fuse(operation, {self._root(each): Access.MANY for each in self.demands[result]})
 
     def plan_host(self, operation: Operation) -> None:
         """Plan an operation that runs on the host."""
@@ -210,12 +213,9 @@ class _Planner:
         roots = self._fusing_roots(operation, may_fail=may_fail)
         if roots is not None and read:
             plan.shapes.add(operation)
-            plan.fused.update(operation.results)
-            for root in roots:
-                plan.groups.setdefault(root, []).append(operation)
             if may_fail:
                 self._failing.update(roots)
-            self._ask(operation, roots)
+            self._fuse(operation, roots)
         elif operation.name in VIEWS:
             plan.host.add(operation)
             self.wanted_by_host.update(operation.operands)
@@ -249,9 +249,11 @@ class _Planner:
                 for root, access in roots.items()
             )
             return None if slides else roots
+        if operation.name == "tensor.insert_slice":
+            return None
         if len(roots) > 1 and not may_fail and self._join(roots):
             roots = {self._root(found[0]): max(roots.values())}
-        if len(roots) != 1 or operation.name == "tensor.insert_slice":
+        if len(roots) != 1:
             return None
         ((root, access),) = roots.items()
         if is_long(operation) and reduces_jointly(root):

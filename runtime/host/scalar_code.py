@@ -16,8 +16,9 @@ from ..abi.elements import Element
 from ..abi.native_code import Native, source_of
 from ..intrinsics import intrinsic, load_word, store_word
 from ..native_registry import runtime_function
-from . import instructions, machine_state
+from . import instructions, long_instructions, machine_state
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
+from .long_instructions import operand
 from .machine_state import CODE, FRAME, STEPPING
 
 SOURCE = source_of(__file__)
@@ -34,7 +35,7 @@ def _pointer(builder: Any, address: Any) -> Any:
 
 def _read(builder: Any, word: Any, element: Element) -> Any:
     """Return an element from the low bytes of a register."""
-    # Imported here because importing the kernel writer takes time, and only compiling the loop
+    # Imported here because importing the kernel writer takes time, and only compiling this switch
     # needs it.
     from ...codegen.scalar_ops.llvm_values import from_storage
 
@@ -77,7 +78,7 @@ def compute(builder: Any, opcode: Any, code: Any, frame: Any) -> None:
     """Execute the scalar instruction at an address on the registers of a frame.
 
     All instructions read three registers in front of the switch: this costs less than it saves in
-    the size of the code, which is compiled when a machine runs the first program.
+    the size of the code, and LLVM needs a second for it as it is.
     """
 
     def register(position: int) -> Any:
@@ -116,7 +117,7 @@ def run_scalars(state: int) -> int:
     opcode = load_word(code)
     while opcode >= FIRST_SCALAR or opcode == MOVE:
         if opcode == MOVE:
-            store_word(frame + load_word(code + 8), load_word(frame + load_word(code + 16)))
+            store_word(frame + load_word(code + 8), operand(code, frame, 2))
             code += 24
         else:
             compute(opcode, code, frame)
@@ -128,5 +129,5 @@ def run_scalars(state: int) -> int:
 @cache
 def native_scalars() -> Native:
     """Return the native code of `run_scalars`."""
-    own = instructions, machine_state
+    own = instructions, long_instructions, machine_state
     return runtime_function(run_scalars, *(each.SOURCE for each in (intrinsics, *own)))
