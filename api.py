@@ -13,8 +13,9 @@ results are gathered. Shards that several devices hold as replicas are checked f
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from .interpreter.parameters import Parameter, Parameters
 from .ir.text.source import Source
 from .passes.manager.pass_manager import Observer
 from .programs.backends import NATIVE
-from .programs.compiling import Stage, run_pipeline
+from .programs.compiling import Compiled, Stage, StageKeeper, run_pipeline
 from .programs.function import Function, Signature, signature_of
 from .programs.runnable import BACKENDS, RunnableModule
 from .runtime.abi.arguments import InputError
@@ -62,26 +63,24 @@ __all__ = [
 class Program(RunnableModule, FunctionsByName[Function]):
     """A compiled program: `program["main"]` and `program.main` are its functions."""
 
-    def __init__(
-        self,
-        source: ModuleOp,
-        module: ModuleOp,
-        stages: Sequence[Stage],
-        texts: Sequence[Source],
-        backend: str,
-        grid: Grid | None,
-        run_again: Callable[[ModuleOp, Sequence[Observer]], None] | None = None,
-    ) -> None:
-        """Keep a compiled module; `run_again` runs its passes on another copy of `source`."""
-        super().__init__(source, module, texts, backend, grid)
-        self.stages = tuple(stages)
-        self._run_again = run_again
+    def __init__(self, compiled: Compiled, backend: str, grid: Grid | None) -> None:
+        super().__init__(compiled.source, compiled.module, compiled.texts, backend, grid)
+        self._compiled = compiled
         self._signatures: dict[str, Signature] = {}
 
     @property
     def functions(self) -> list[str]:
         """Return the names of the public functions."""
         return interpreter.public_functions(self.module)
+
+    @cached_property
+    def stages(self) -> Sequence[Stage]:
+        """The program text before the passes and after each; the passes run again to print it."""
+        module = self._compiled.read.clone()
+        keeper = StageKeeper(module)
+        with self.located():
+            self._compiled.run_again(module, [keeper])
+        return tuple(keeper.stages)
 
     @property
     def shardings(self) -> ShardingMaps:
@@ -106,10 +105,9 @@ class Program(RunnableModule, FunctionsByName[Function]):
         """
         from .tools.html_report.page import recorded_pipeline, render_page
 
-        module = self.source.clone()
+        module = self._compiled.read.clone()
         with self.located(), recorded_pipeline(module) as recorder:
-            if self._run_again is not None:
-                self._run_again(module, [recorder])
+            self._compiled.run_again(module, [recorder])
         name = self._texts[0].name if self._texts else ", ".join(self.functions)
         page = render_page(f"mesh-opt {name}", recorder.stages, timeline or self.timeline)
         if path is not None:
@@ -117,11 +115,9 @@ class Program(RunnableModule, FunctionsByName[Function]):
         return page
 
     def __repr__(self) -> str:
-        """Return the function names, the number of stages and the backend."""
+        """Return the function names and the backend."""
         functions = ", ".join(f"@{name}" for name in self.functions) or "nothing"
-        count = len(self.stages)
-        stages = f", {count} stage{'' if count == 1 else 's'}" if count else ""
-        return f"<Program of {functions}{stages}, backend {self._backend}>"
+        return f"<Program of {functions}, backend {self._backend}>"
 
     def _repr_html_(self) -> str:
         """Return the functions and shardings as HTML for notebooks."""
@@ -199,7 +195,6 @@ def compile(
     *,
     backend: str = NATIVE,
     grid: Grid | None = None,
-    stages: bool = True,
     context: Context | None = None,
     parameters: Parameters | None = None,
     observers: Sequence[Observer] = (),
@@ -212,23 +207,12 @@ def compile(
     - `backend`: how functions run: `native` (native code), `interpreter` (the NumPy reference), or
       `mpi` (native code; this process is one of the ranks);
     - `grid`: grid extents, for a program that leaves them dynamic;
-    - `stages`: whether to keep the IR text after each pass;
     - `context`: the dialects to parse with; mesh-opt's by default;
     - `parameters`: the contents of named parameters (`#flow.parameter.named`), by scope and key;
-    - `observers`: callbacks around each pass, besides the one that keeps stages.
+    - `observers`: callbacks around each pass.
 
     Raises CompilationError for an invalid program or pipeline, OSError for a file that cannot be
     read, ValueError for an unknown backend.
     """
-    compiled = run_pipeline(
-        source, pipeline, context or new_context(), stages, parameters, observers
-    )
-    return Program(
-        compiled.source,
-        compiled.module,
-        compiled.stages,
-        compiled.texts,
-        backend,
-        grid,
-        compiled.run_again,
-    )
+    compiled = run_pipeline(source, pipeline, context or new_context(), parameters, observers)
+    return Program(compiled, backend, grid)

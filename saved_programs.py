@@ -225,6 +225,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
     def _compile_ir(self) -> Program:
         from .api import Program
         from .ir.text.source import Source
+        from .programs.compiling import Compiled
 
         try:
             header = self.saved.header
@@ -237,7 +238,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             module = self._module(Source(self.saved.text("ir"), f"{self.path}:ir"))
         except DamagedFile as problem:
             raise _refused(self.path, problem) from problem
-        program = Program(source, module, [], texts, self._backend, grid)
+        program = Program(Compiled(source, source, module, texts), self._backend, grid)
         program.devices = kinds
         return program
 

@@ -96,7 +96,7 @@ class Loop:
     """A compiled program that runs a collective a given number of times."""
 
     def __init__(self, text: str, inputs: Sequence[npt.NDArray[np.float32]], backend: str) -> None:
-        self._run = compile(text, "", backend=backend, stages=False)["main"]
+        self._run = compile(text, "", backend=backend)["main"]
         self._inputs = inputs
         self.seconds(2)
 

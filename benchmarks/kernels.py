@@ -75,7 +75,7 @@ def runners(case: Case, given: list[np.ndarray]) -> tuple[dict[str, Run], int]:
     found: dict[str, Run] = {}
     results: list[np.ndarray] = []
     for name, pipeline in (("plain", ()), ("compile", "compile")):
-        module = api.compile(case.text, pipeline, stages=False).module
+        module = api.compile(case.text, pipeline).module
         compiled = CompiledProgram(module, workers=workers())
         results.append(compiled.run("main", given)[0])
         found[name] = lambda program=compiled: program.run("main", given)

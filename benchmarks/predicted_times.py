@@ -115,7 +115,7 @@ def programs(texts: Mapping[str, str], backend: str) -> Iterator[tuple[str, Func
     for name, tokens in product(NAMES, TOKENS):
         for seed in range(PLACEMENTS):
             module = partitioned(texts[f"{name}/{tokens}"], seed)
-            program = mesh_opt.compile(module, backend=backend, stages=False)
+            program = mesh_opt.compile(module, backend=backend)
             program.workers = 1
             yield f"{name}, {tokens} tokens", program["main"]
 

@@ -61,7 +61,7 @@ def measure(peer: Peer, name: str, rounds: int) -> None:
     first: dict[str, float] = {"jax": answer["first"]}
     for pipeline in PIPELINES:
         start = time.perf_counter()
-        main = api.compile(answer["text"], pipeline, stages=False)["main"]
+        main = api.compile(answer["text"], pipeline)["main"]
         placed[pipeline] = [main.put(array, index) for index, array in enumerate(given)]
         main.compile()
         called = time.perf_counter()

@@ -187,7 +187,7 @@ class EntryFunction:
                 self._cached = None
 
     def _compile(self) -> Program:
-        return compile(self._module, self._pipeline, backend=self._backend, stages=False)
+        return compile(self._module, self._pipeline, backend=self._backend)
 
     @property
     def program(self) -> Program:

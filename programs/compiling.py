@@ -66,24 +66,25 @@ class Stage:
 class Compiled:
     """The result of a pass pipeline.
 
-    - `source`, `module`: the program before and after all passes;
-    - `stages`: its text after each pass, empty if stages are not kept;
+    - `read`: the program as it was read;
+    - `source`: the program in operations that the interpreter runs, before the pipeline;
+    - `module`: the program after all passes;
     - `texts`: the source texts, which error messages quote;
-    - `run_again`: runs the passes on another copy of `source`.
+    - `run_again`: runs all passes on another copy of `read`; those of a loaded program are unknown.
     """
 
+    read: ModuleOp
     source: ModuleOp
     module: ModuleOp
-    stages: Sequence[Stage]
     texts: Sequence[Source]
-    run_again: Callable[[ModuleOp, Sequence[Observer]], None]
+    run_again: Callable[[ModuleOp, Sequence[Observer]], None] = lambda copy, observers: None
 
 
-class _StageKeeper(QuietObserver):
-    """Pass observer that keeps the program text after each pass."""
+class StageKeeper(QuietObserver):
+    """Pass observer that keeps the text of a program before the passes and after each."""
 
-    def __init__(self) -> None:
-        self.stages: list[Stage] = []
+    def __init__(self, module: ModuleOp) -> None:
+        self.stages = [Stage("input", print_operation(module))]
 
     def after(self, current: ModulePass, operation: Operation) -> None:
         self.stages.append(Stage(current.name, print_operation(operation)))
@@ -94,7 +95,6 @@ def run_pipeline(
     source: str | os.PathLike[str] | ModuleOp | Source,
     pipeline: str | Sequence[ModulePass],
     context: Context,
-    keeps_stages: bool,
     parameters: Parameters | None,
     observers: Sequence[Observer],
 ) -> Compiled:
@@ -105,22 +105,19 @@ def run_pipeline(
     steps = _steps(pipeline)
     module, texts = _read(source, context)
     _verify(module, texts)
-    keeper = _StageKeeper()
-    if keeps_stages:
-        keeper.stages.append(Stage("input", print_operation(module)))
-    watching: list[Observer] = [*observers, *([keeper] if keeps_stages else [])]
+    read = module.clone()
     with _located(texts):
-        # The converted program is the reference that results are compared with (`Compiled.source`).
         conversions = conversions_of(module)
-        run_steps(context, module, conversions, watching)
-        original = module.clone()
-        if any(operation.name == MANUAL_COMPUTATION for operation in walk(original)):
+        run_steps(context, module, conversions, observers)
+        is_manual = any(operation.name == MANUAL_COMPUTATION for operation in walk(module))
+        original = module.clone() if conversions or is_manual else read
+        if is_manual:
             # `sdy.manual_computation` cannot run on one device, so the reference is the program
             # after its import.
             import_annotations(original)
             if not steps:
                 module = original.clone()
-        run_steps(context, module, steps, watching)
+        run_steps(context, module, steps, observers)
     if steps or conversions:
         _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:
@@ -129,9 +126,9 @@ def run_pipeline(
             provide_parameters(original, parameters)
 
     def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
-        run_steps(context, copy, steps, observers)
+        run_steps(context, copy, [*conversions, *steps], observers)
 
-    return Compiled(original, module, keeper.stages, texts, run_again)
+    return Compiled(read, original, module, texts, run_again)
 
 
 def _steps(pipeline: str | Sequence[ModulePass]) -> Sequence[Step]:

@@ -284,7 +284,7 @@ def _compile(
     parameters, pipeline = _parameters(options), options.pipeline
     observers = watchers.observers if watchers is not None else ()
     backend = options.backend or ""
-    build = partial(compile, source, backend=backend, stages=False, parameters=parameters)
+    build = partial(compile, source, backend=backend, parameters=parameters)
     # Without passes, the devices of the program may require some.
     program = build(pipeline, observers=observers if pipeline or not options.device else ())
     if options.device and options.device != ("list",):
@@ -431,7 +431,7 @@ def _reference(options: RunOptions, function: Function, is_transformed: bool) ->
     if options.check == "-":
         raise UsageError("--check= needs a file, not standard input")
     parameters = _parameters(options)
-    program = compile(read_source(options.check), stages=False, parameters=parameters)
+    program = compile(read_source(options.check), parameters=parameters)
     try:
         original = program[function.name]
     except KeyError as problem:

@@ -50,7 +50,7 @@ def inputs() -> list[Any]:
 
 
 def program(shape: int) -> api.Program:
-    return api.compile(STEP.format(shape=shape), "spmd", stages=False)
+    return api.compile(STEP.format(shape=shape), "spmd")
 
 
 @pytest.fixture(scope="module")

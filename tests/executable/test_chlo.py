@@ -184,7 +184,7 @@ func.func @open({taken}) -> ({results.format(open_)}) {{
   return %0#0, %0#1 : {results.format(open_)}
 }}"""
     inputs = [np.array([7, 2**64 - 3], np.uint64), np.array(sizes, np.int32)]
-    program = api.compile(text, backend=backend, stages=False)
+    program = api.compile(text, backend=backend)
     program.require_native = backend == "native"
     for one, other in zip(program["known"].run(inputs), program["open"].run(inputs), strict=True):
         assert one.shape == other.shape
@@ -208,7 +208,7 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
 }}"""
     dtype = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[element]
     inputs = [np.array(3, dtype), np.array(2, dtype), np.array([100, 200])]
-    (drawn,) = api.compile(text, backend=backend, stages=False)["main"].run(inputs)
+    (drawn,) = api.compile(text, backend=backend)["main"].run(inputs)
     numbers = drawn.astype(np.float64)
     assert drawn.shape == (100, 200) and np.isfinite(numbers).all()
     assert abs(numbers.mean() - 3) < 0.05
@@ -247,7 +247,7 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
 def test_refused(operation: str, result: str, message: str) -> None:
     text = f"func.func @main(%s: tensor<3xui64>) -> {result} {{\n  {operation}\n  return %0 : {result}\n}}"
     with pytest.raises(api.CompilationError, match=message.replace("<", "[<]")) as caught:
-        api.compile(text, stages=False)
+        api.compile(text)
     assert ":2:" in str(caught.value)
 
 
@@ -278,7 +278,7 @@ def test_complex_functions_of_large_numbers_and_near_poles(backend: str) -> None
     text = "\n".join(
         [f"func.func @main(%a: {of}) -> ({results}) {{", *lines, f"return {names} : {results}", "}"]
     )
-    found = api.compile(text, "spmd", stages=False, backend=backend).main.run([numbers])
+    found = api.compile(text, "spmd", backend=backend).main.run([numbers])
     for (name, function), actual in zip(COMPLEX_FUNCTIONS.items(), found, strict=True):
         with np.errstate(all="ignore"):
             wanted = np.array(function(numbers))
@@ -312,7 +312,7 @@ def test_inverse_functions_of_infinities_beside_numbers_and_nan(backend: str) ->
         lines.append(
             f"func.func @{name}(%a: {of}) -> {of} {{ %0 = chlo.{name} %a : {of} -> {of} return %0 : {of} }}"
         )
-    program = api.compile("\n".join(lines), stages=False, backend=backend)
+    program = api.compile("\n".join(lines), backend=backend)
     for name, results in wanted.items():
         numbers, expected = (np.array(list(each)) for each in (results, results.values()))
         (found,) = program[name].run([numbers])

@@ -40,7 +40,7 @@ def test_untiled_case(text: str) -> None:
 
 
 def check(text: str, pipeline: str) -> None:
-    program = api.compile(text, pipeline, stages=False)
+    program = api.compile(text, pipeline)
     on_threads = pipeline == TILED and "complex<" not in text
     compiled = CompiledProgram(program.module) if on_threads else None
     for name in program.functions:
@@ -79,7 +79,7 @@ func.func @f(%x: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
 
 @pytest.mark.parametrize("shape", [(4, 6), (3, 5), (7, 3), (1, 1)])
 def test_sizes_that_only_the_processes_together_know(shape: tuple[int, int]) -> None:
-    program = api.compile(SIZES, "compile", stages=False)
+    program = api.compile(SIZES, "compile")
     inputs = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
     for backend in ("interpreter", "native"):
         found = program["f"].run(inputs, backend)
@@ -173,7 +173,7 @@ BODY
 @pytest.mark.parametrize("body", CONTROL_FLOW.values(), ids=CONTROL_FLOW)
 def test_control_flow_around_unequal_shares(body: str, tensor: str) -> None:
     text = re.sub(r"\bT\b", tensor, FRAME.replace("BODY", body))
-    function = api.compile(text, "compile", stages=False)["main"]
+    function = api.compile(text, "compile")["main"]
     generator = np.random.default_rng(2)
     arrays = [generator.standard_normal((7, 4)).astype(np.float32) for _ in range(2)]
     for number in (0, 3):

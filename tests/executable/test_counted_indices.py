@@ -62,7 +62,7 @@ func.func @main(%x: {whole} {placed(3)}, %i: {single} {placed(2)}, %u: {part} {p
   }}) : ({whole}, {vectors}, {part}) -> {whole}
   return %0, %1 : {part}, {whole}
 }}"""
-    main = api.compile(text, "spmd", stages=False)["main"]
+    main = api.compile(text, "spmd")["main"]
     for backend in ["interpreter", "native"] if case < 8 else ["interpreter"]:
         found = main.run([x, index, update], backend=backend)
         np.testing.assert_array_equal(found[0], gathered)

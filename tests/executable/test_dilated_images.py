@@ -75,7 +75,7 @@ func.func @main(%a: {kind(image)}, %k: {kind(kernel)}) -> {kind(expected)} {{
   %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {{stride = {[w[3] for w in windows]}, pad = {[list(w[:2]) for w in windows]}, lhs_dilate = {[w[2] for w in windows]}, reverse = {str([int(r) for r in reverse]).replace("1", "true").replace("0", "false")}}} {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64}} : ({kind(image)}, {kind(kernel)}) -> {kind(expected)}
   return %0 : {kind(expected)}
 }}"""
-    main = api.compile(text, "spmd", stages=False)["main"]
+    main = api.compile(text, "spmd")["main"]
     backends = ["interpreter", "native"] if case < 4 else ["interpreter"]
     for backend in backends:
         np.testing.assert_array_equal(main.run([image, kernel], backend=backend)[0], expected)
@@ -90,11 +90,11 @@ func.func @main(%a: tensor<1x4x4x3xf32>, %k: tensor<3x3x3x5xf32>) -> tensor<1x7x
 }"""
     image, kernel = np.ones((1, 4, 4, 3), np.float32), np.ones((3, 3, 3, 5), np.float32)
     kernel[0, 0, 0, 0] = np.inf
-    main = api.compile(text, "spmd", stages=False)["main"]
+    main = api.compile(text, "spmd")["main"]
     for backend in ("interpreter", "native"):
         (found,) = main.run([image, kernel], backend=backend)
         assert not np.isnan(found).any()
         assert np.isinf(found).sum() == np.isinf(found[0, 1::2, 1::2, 0]).sum() == 9
     monkeypatch.setattr(convolution, "MAX_CONVOLUTION_PHASES", 3)
-    (whole,) = api.compile(text, "spmd", stages=False)["main"](image, np.ones_like(kernel))
+    (whole,) = api.compile(text, "spmd")["main"](image, np.ones_like(kernel))
     np.testing.assert_array_equal(main(image, np.ones_like(kernel))[0], whole)

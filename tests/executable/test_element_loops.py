@@ -130,7 +130,7 @@ def test_scatter(written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = [table.astype(np.float32), places.astype(np.int32), values.astype(np.float32)]
     for most in (0, 1 << 20):
         monkeypatch.setattr(scatter, "MAX_SINGLE_ELEMENT_POINTS", most)
-        program = api.compile(SCATTER, "spmd", stages=False)
+        program = api.compile(SCATTER, "spmd")
         np.testing.assert_array_equal(program["main"](*inputs), expected)
         assert bool(written) == (most == 0)
         written.clear()

@@ -77,7 +77,7 @@ def test_a_region_means_the_same_without_its_encodings(rest: str) -> None:
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
     for backend in ("interpreter", "native"):
-        program = compile(PROGRAM, HOIST + rest, stages=False, backend=backend)
+        program = compile(PROGRAM, HOIST + rest, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
         if not rest:
@@ -101,7 +101,7 @@ def test_encodings_move_through_what_is_in_no_region(rest: str) -> None:
     bias = np.arange(9, dtype=np.float32)
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
     for backend in ("interpreter", "native"):
-        program = compile(OUTSIDE, THROUGH + rest, stages=False, backend=backend)
+        program = compile(OUTSIDE, THROUGH + rest, backend=backend)
         (result,) = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(result, wanted)
         if not rest:
@@ -144,7 +144,7 @@ def test_a_decode_moves_through_a_transposition_with_two_results(rest: str) -> N
     wanted = a.astype(np.float32) @ np.broadcast_to(b, (5, 9)) + bias
     maps = "#turned = affine_map<(n, m) -> (m, n)>\n#col = affine_map<(n, m) -> (n)>\n"
     for backend in ("interpreter", "numba"):
-        program = compile(maps + TURNED, THROUGH + rest, stages=False, backend=backend)
+        program = compile(maps + TURNED, THROUGH + rest, backend=backend)
         turned, narrow = program["main"].run([a, b, bias, 5])
         np.testing.assert_array_equal(turned, wanted.T + np.arange(17, dtype=np.float32))
         np.testing.assert_array_equal(narrow, wanted.astype(np.float16))
@@ -201,7 +201,7 @@ def test_padding_between_regions(rest: str) -> None:
     c = np.arange(72, dtype=np.float32).reshape(9, 8)
     wanted = 2 * a.astype(np.float32) @ b.astype(np.float32).T + c
     for backend in ("interpreter", "native"):
-        program = compile(PADDED, f"builtin.module({PAD}{rest})", stages=False, backend=backend)
+        program = compile(PADDED, f"builtin.module({PAD}{rest})", backend=backend)
         (result,) = program["main"].run([a, b, c, 9])
         np.testing.assert_array_equal(result, wanted)
         if rest:
@@ -246,7 +246,7 @@ def test_a_filled_factor_adds_nothing_beyond_its_end(rest: str) -> None:
     wanted = np.broadcast_to(2 * b.sum(0) + 2, (17, 9))
     pipeline = f"iree-dispatch-creation-set-encoding{rest}"
     for backend in ("interpreter", "native"):
-        program = compile(EIGHT_BY_FOUR, pipeline, stages=False, backend=backend)
+        program = compile(EIGHT_BY_FOUR, pipeline, backend=backend)
         (result,) = program["main"].run([b, 5])
         np.testing.assert_array_equal(result, wanted)
         if not rest:
@@ -289,7 +289,7 @@ def test_a_region_may_store_a_tensor_plain_and_encoded(rest: str) -> None:
     )
     pipeline = f"builtin.module({FUSE}{{enable-aggressive-fusion=true}}{rest})"
     for backend in ("interpreter", "native"):
-        program = compile(MADE_IN_A_REGION, pipeline, stages=False, backend=backend)
+        program = compile(MADE_IN_A_REGION, pipeline, backend=backend)
         doubled, result = program["main"].run([x, b, c, 5])
         np.testing.assert_array_equal(doubled, 2 * x)
         np.testing.assert_array_equal(result, 2 * x @ b + c)
@@ -342,7 +342,7 @@ def test_numbers_with_a_scale_are_encoded_as_they_are(rest: str) -> None:
     b, c = (numbers.integers(-4, 5, shape).astype(np.float32) for shape in ((5, 9), (17, 9)))
     wanted = ((a - z[:, None]) * s[:, None]) @ b + c
     for backend in ("interpreter", "native"):
-        program = compile(SCALED, HOIST + rest, stages=False, backend=backend)
+        program = compile(SCALED, HOIST + rest, backend=backend)
         (result,) = program["main"].run([a, s, z, b, c, 5])
         np.testing.assert_array_equal(result, wanted)
         if not rest:

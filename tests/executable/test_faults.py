@@ -40,7 +40,7 @@ def check_message(text: str, program: FaultyProgram) -> None:
 
 @pytest.mark.parametrize("name", list(PROGRAMS))
 def test_an_operation_fails_on_threads(name: str) -> None:
-    program = api.compile(PROGRAMS[name].text, stages=False)
+    program = api.compile(PROGRAMS[name].text)
     expected = program["main"](A, -1, 1)
     start = time.monotonic()
     with pytest.raises(api.ExecutionError) as caught:
@@ -56,7 +56,7 @@ def test_random_faults_on_threads() -> None:
     fault = OPERATIONS["an element outside"]
     body = POSITIONS["between collectives"].format(fault=fault.text, loop_sum=SUM.format("%t"))
     text = PROGRAM.format(body=body, good=fault.good, wrong=fault.wrong)
-    program = api.compile(text.replace("shape = 2", "shape = 2x2"), stages=False)
+    program = api.compile(text.replace("shape = 2", "shape = 2x2"))
     rng = random.Random(0)
     for _ in range(10_000):
         device, turn = rng.randrange(-1, 4), rng.randrange(3)

@@ -45,7 +45,7 @@ def expected(x: np.ndarray, u: np.ndarray, i: int, v: float, c: bool) -> list[np
 @pytest.mark.parametrize("stage", STAGES, ids=["flow", "stream", "bytes"])
 def test_parts_of_tensors(stage: str, backend: str) -> None:
     pipeline = f"iree-abi-wrap-entry-points,{stage}" if stage else ""
-    program = compile(PARTS, pipeline, stages=False, backend=backend)
+    program = compile(PARTS, pipeline, backend=backend)
     assert not stage or "flow." not in str(program.module)
     x = np.arange(24, dtype=np.float32).reshape(4, 6)
     u = np.array([[-1, -2]], np.float32)
@@ -69,7 +69,7 @@ util.func public @main(%view: !hal.buffer_view, %wait: !hal.fence, %signal: !hal
 
 
 def test_fences_are_waited_for_and_signalled() -> None:
-    text = str(compile(FENCES, "convert-to-stream", stages=False, backend="interpreter").module)
+    text = str(compile(FENCES, "convert-to-stream", backend="interpreter").module)
     order = ["timepoint.import", "timepoint.await", "clone", "timepoint.barrier", "chain_external"]
     places = [text.index(word) for word in order]
     assert sorted(places) == places

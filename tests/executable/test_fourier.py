@@ -59,7 +59,7 @@ def transform(batch: tuple[int, ...], lengths: int | list[int], kind: str, eleme
 
 def check_transform(text: str, *, is_kernel: bool = True) -> None:
     """Errors are small beside the root of the mean square of the result."""
-    program = api.compile(text, stages=False)
+    program = api.compile(text)
     main = program["main"]
     given = numbers(main.argument_types[0])
     (expected,) = main.reference([given])

@@ -60,7 +60,7 @@ util.func public @main(%view: !hal.buffer_view, %at: index, %count: index, %v: i
 
 
 def run(backend: str, at: int, count: int) -> list[np.ndarray]:
-    program = compile(PROGRAM, "iree-hal-conversion", stages=False, backend=backend)
+    program = compile(PROGRAM, "iree-hal-conversion", backend=backend)
     assert "stream." not in str(program.module)
     bits = np.float32(7.5).view(np.int32)
     return list(program["main"].run([X, np.int64(at), np.int64(count), bits]))
@@ -127,7 +127,7 @@ util.func public @main(%view: !hal.buffer_view, %slot: index) -> !hal.buffer_vie
 )
 def test_tables_are_given_when_commands_run(slot: int, message: str) -> None:
     text = RECORDED_ONCE if slot == 1 else RECORDED_ONCE.replace("%c8, %c24]", "%c8, %c8]")
-    program = compile(text, "", stages=False, backend="interpreter")
+    program = compile(text, "", backend="interpreter")
     with pytest.raises(ExecutionError, match=message):
         program["main"].run([X, np.int64(slot)])
 
@@ -142,7 +142,7 @@ def test_commands_fill_what_the_table_says() -> None:
         " : !hal.buffer)[%c0, %c24] shape([%c6]) type(%type) encoding(%order)"
         " : !hal.buffer_view\n  util.return %out",
     )
-    program = compile(text, "", stages=False, backend="interpreter")
+    program = compile(text, "", backend="interpreter")
     (result,) = program["main"].run([X, np.int64(1)])
     np.testing.assert_array_equal(result, np.array([0, 1, 2, 7.5, 7.5, 5], np.float32))
 

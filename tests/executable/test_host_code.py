@@ -413,5 +413,5 @@ def test_regions_as_deep_as_the_parser_takes_them() -> None:
             f"scf.yield %x : tensor<2xf32>\n}}\n{end} %r{level} : tensor<2xf32>\n"
         )
     text = f"func.func @main(%c: i1, %x: tensor<2xf32>) -> tensor<2xf32> {{\n{body}}}"
-    main = api.compile(text, backend="native", stages=False)["main"]
+    main = api.compile(text, backend="native")["main"]
     np.testing.assert_array_equal(main(np.True_, np.ones(2, np.float32)), [2, 2])

@@ -135,7 +135,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
-    module = api.compile(PROGRAMS[name], stages=False).module
+    module = api.compile(PROGRAMS[name]).module
     program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
     assert target is not None and program.has_host_code(target, None)

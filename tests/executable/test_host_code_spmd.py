@@ -139,7 +139,7 @@ def inputs_of(text: str) -> list[list[np.ndarray]]:
 def test_program(name: str) -> None:
     text = GRID + PROGRAMS[name]
     grid, inputs = Grid("g", (3,)), inputs_of(text)
-    module = api.compile(text.replace("LATE", "3"), stages=False).module
+    module = api.compile(text.replace("LATE", "3")).module
     expected = run_spmd(module, "main", inputs, grid)
     program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
@@ -169,7 +169,7 @@ def test_messages_are_native_and_may_be_late(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(exchanges, "carry_out", counted)
     monkeypatch.setattr(ThreadGroup, "wait_for_message", watched)
     text = GRID + PROGRAMS["messages_around_a_ring"]
-    program = CompiledProgram(api.compile(text.replace("LATE", str(LATE)), stages=False).module)
+    program = CompiledProgram(api.compile(text.replace("LATE", str(LATE))).module)
     inputs, grid = inputs_of(text), Grid("g", (3,))
     expected = program.run_spmd("main", inputs, grid)
     assert 1 in looks and len(calls) == 12
@@ -180,7 +180,7 @@ def test_messages_are_native_and_may_be_late(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_sizes_that_change_on_one_device() -> None:
     """What devices know of each other's sizes is looked at again where one has others."""
-    module = api.compile(GRID + PROGRAMS["open_sizes"], stages=False).module
+    module = api.compile(GRID + PROGRAMS["open_sizes"]).module
     grid, program = Grid("g", (3,)), CompiledProgram(module)
     for sizes in ((2, 3, 1), (2, 3, 1), (2, 5, 1), (2, 5, 0), (4, 4, 4), (2, 3, 1)):
         inputs = [[np.full(size, 1.0 + number)] for number, size in enumerate(sizes)]
@@ -204,7 +204,7 @@ func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {
 
 
 def test_a_device_that_fails_releases_the_others() -> None:
-    module = api.compile(GRID + FAILS, stages=False).module
+    module = api.compile(GRID + FAILS).module
     program = CompiledProgram(module)
     good = GRID + FAILS.replace("constant 3 : index", "constant 1 : index")
     for _ in range(2):
@@ -213,6 +213,6 @@ def test_a_device_that_fails_releases_the_others() -> None:
         assert failure.value.operation.name == "tensor.extract"
         assert "on device 2" in failure.value.notes[-1].message
     program.close()
-    check = CompiledProgram(api.compile(good, stages=False).module)
+    check = CompiledProgram(api.compile(good).module)
     assert len(check.run_spmd("main", inputs_of(good), Grid("g", (3,)))) == 3
     check.close()

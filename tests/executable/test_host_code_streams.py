@@ -61,7 +61,7 @@ def test_case(case: str, last: str | None) -> None:
 @pytest.mark.parametrize("name", streams.BODIES)
 def test_bytes(name: str) -> None:
     body, results = streams.BODIES[name]
-    module = api.compile(streams.host(body, results), stages=False).module
+    module = api.compile(streams.host(body, results)).module
     for inputs in (streams.X, streams.X + 3):
         check(module, module, "f", [inputs])
 
@@ -104,7 +104,7 @@ func.func @f(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>, index) {
 
 
 def test_globals_begin_anew_with_each_run() -> None:
-    module = api.compile(GLOBAL, stages=False).module
+    module = api.compile(GLOBAL).module
     for inputs in ([np.array([3, 4], np.int32)], [np.array([5, 6], np.int32)]):
         check(module, module, "f", inputs)
 
@@ -145,7 +145,7 @@ util.func public @f(%x: !hal.buffer_view) -> !hal.buffer_view {
 
 
 def test_kernels_run_once_for_each_workgroup() -> None:
-    module = api.compile(WORKGROUPS, stages=False).module
+    module = api.compile(WORKGROUPS).module
     check(module, module, "f", [np.arange(12, dtype=np.float32).reshape(4, 3)])
 
 
@@ -163,7 +163,7 @@ func.func @main(%a: tensor<4xi32>, %n: index) -> tensor<4xi32> {
   %b = arith.addi %a, %a : tensor<4xi32>
   return %b : tensor<4xi32>
 }"""
-    module = api.compile(text, pipeline="data-tile", stages=False).module
+    module = api.compile(text, pipeline="data-tile").module
     program = CompiledProgram(module)
     target = program.symbols.lookup(module, "main")
     assert target is not None and program.has_host_code(target, None)

@@ -55,7 +55,7 @@ def test_every_share_is_run_once() -> None:
         text = GATHERING.replace("64x512", f"{rows}x65536")
         values = rng.standard_normal((rows, 65536), np.float32)
         places = rng.integers(0, 65536, (rows, 65536))
-        program = CompiledProgram(api.compile(text, stages=False).module, workers=workers)
+        program = CompiledProgram(api.compile(text).module, workers=workers)
         for _ in range(3):
             (found,) = program.run("main", [values, places, np.int64(1)])
             expected = 2 * np.take_along_axis(values, places, 1)

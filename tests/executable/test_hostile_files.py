@@ -64,7 +64,7 @@ def verdicts(path: Path, count: int) -> Iterator[tuple[str, str, str]]:
 def test_headers_that_lie(name: str, tmp_path: Path) -> None:
     source, pipeline = PROGRAMS[name]
     path = tmp_path / "p.meshprog"
-    api.compile(source, pipeline, stages=False).save(path)
+    api.compile(source, pipeline).save(path)
     found = list(verdicts(path, COUNT))
     wrong = [
         f"{change}: {verdict}: {text}" for change, verdict, text in found if verdict not in FINE

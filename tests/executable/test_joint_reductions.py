@@ -69,10 +69,10 @@ def inputs() -> np.ndarray:
 
 
 def check(text: str) -> str:
-    whole = api.compile(text, stages=False)["f"].reference([inputs()])
-    partitioned = api.compile(text, "spmd", stages=False)
+    whole = api.compile(text)["f"].reference([inputs()])
+    partitioned = api.compile(text, "spmd")
     for name, backend in (("spmd", "interpreter"), ("spmd", "native"), ("compile", "native")):
-        found = api.compile(text, name, stages=False)["f"].run([inputs()], backend)
+        found = api.compile(text, name)["f"].run([inputs()], backend)
         for left, right in zip(found, whole, strict=True):
             np.testing.assert_array_equal(left, right)
     return str(partitioned.module)

@@ -58,7 +58,7 @@ func.func @main(%a: tensor<4x4xi32>) -> ({whole}) {{
   return {names} : {whole}
 }}
 """
-    return compile(text, pipeline, backend=backend, stages=False)
+    return compile(text, pipeline, backend=backend)
 
 
 def _expected(a: Any) -> list[Any]:
@@ -124,7 +124,7 @@ func.func @main(%a: tensor<4x3xcomplex<f32>>) -> tensor<1x3xcomplex<f32>> {
 @pytest.mark.parametrize("backend", ["interpreter", "numba"])
 def test_sums_of_complex_numbers(backend: str) -> None:
     a = (np.arange(12).reshape(4, 3) * (1 + 2j)).astype(np.complex64)
-    function = compile(COMPLEX_SUM, "spmd", backend=backend, stages=False)["main"]
+    function = compile(COMPLEX_SUM, "spmd", backend=backend)["main"]
     assert function(a).tolist() == a.sum(0, keepdims=True).tolist()
 
 
@@ -157,7 +157,7 @@ func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_nested(backend: str) -> None:
     a = np.arange(16, dtype=np.int32).reshape(4, 4)
-    function = compile(NESTED, "spmd", backend=backend, stages=False)["main"]
+    function = compile(NESTED, "spmd", backend=backend)["main"]
     expected = a[:, [2, 3, 0, 1]] + np.array([[0], [0], [1], [1]])
     assert function(a).tolist() == expected.tolist()
     assert all(difference.agrees for difference in function.check(a))

@@ -144,7 +144,7 @@ def test_any_layout_may_be_bound(bound: str, target: str, dynamic: bool) -> None
     text = program(LAYOUTS[bound], target, dynamic)
     x, y = inputs()
     for pipeline in ("", "materialize-encodings"):
-        compiled = compile(text, pipeline, stages=False)
+        compiled = compile(text, pipeline)
         (result,) = compiled["main"].run([x, y])
         np.testing.assert_array_equal(result, x @ y)
     names = {op.name for op in compiled.module.walk()}
@@ -164,7 +164,7 @@ def test_a_part_of_a_packed_binding_is_unpacked_first() -> None:
     text = text[:start] + kernel + text[end:]
     x, y = inputs()
     for pipeline in ("", "materialize-encodings"):
-        (result,) = compile(text, pipeline, stages=False)["main"].run([x, y])
+        (result,) = compile(text, pipeline)["main"].run([x, y])
         np.testing.assert_array_equal(result[:2], x[[3, 5]] @ y)
 
 
@@ -178,14 +178,14 @@ def test_a_part_of_a_packed_result_cannot_be_stored() -> None:
         "sizes = [17, 9], strides = [2, 1]\n        : tensor<17x9xf32>",
     )
     with pytest.raises(CompilationError, match="stores a slice of a packed tensor"):
-        compile(text, "materialize-encodings", stages=False)
+        compile(text, "materialize-encodings")
 
 
 def test_an_open_layout_needs_a_device() -> None:
     text = program(None, "avx512", dynamic=False)
     text = text[: text.index("util.func public")]
     with pytest.raises(CompilationError, match="in a kernel that no device runs"):
-        compile(text, "materialize-encodings", stages=False)
+        compile(text, "materialize-encodings")
 
 
 def functions(lhs_layout: str | None, target: str, dynamic: bool) -> str:
@@ -243,7 +243,7 @@ def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool
     z = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
     sizes = [17, 9, 5]
     for backend in ("interpreter", "native"):
-        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        program_ = compile(text, "materialize-encodings", backend=backend)
         assert not [op for op in program_.module.walk() if op.name.startswith("iree_encoding.")]
         tiles = [
             program_[f"pack_{name}"].run([value, *sizes])[0]
@@ -294,7 +294,7 @@ def test_indices_count_elements_of_tensors(
     x = np.zeros((rows, columns), dtype=np.float32)
     i, j = np.indices(x.shape)
     for backend in ("interpreter", "native"):
-        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        program_ = compile(text, "materialize-encodings", backend=backend)
         (found,) = program_["main"].run([x])
         np.testing.assert_array_equal(found, 100 * i + j)
 
@@ -334,7 +334,7 @@ func.func @main(%x: {tensor}, %y: tensor<{size}xf32>, %s: f32) -> {tensor}
     expected = x + 3 * np.arange(40)[:, None] + (y[:, None] if loop == "m" else y)
     sizes = [40, 33, 5]
     for backend in ("interpreter", "native"):
-        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        program_ = compile(text, "materialize-encodings", backend=backend)
         (tiles,) = program_["pack_acc"].run([x, *sizes])
         (tiles,) = program_["main"].run([tiles, y, np.float32(3)])
         (found,) = program_["unpack"].run([tiles, *sizes])
@@ -366,7 +366,7 @@ func.func @main(%x: tensor<?x?xf32>, %m: index, %n: index, %k: index) -> tensor<
 """
     x = np.arange(17 * 9, dtype=np.float32).reshape(17, 9)
     for backend in ("interpreter", "native"):
-        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        program_ = compile(text, "materialize-encodings", backend=backend)
         (found,) = program_["main"].run([x, 17, 9, 5])
         np.testing.assert_array_equal(found, x + x)
 
@@ -381,7 +381,7 @@ def test_a_size_of_what_is_passed_in_tiles_is_not_known() -> None:
     start = text.index("func.func @unpack")
     text = text[:start] + text[start:].replace("return", dim)
     with pytest.raises(CompilationError, match="needs a size of the packed argument"):
-        compile(text, "materialize-encodings", stages=False)
+        compile(text, "materialize-encodings")
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ func.func @main(%x: {x}>, %y: {y}>, %z: {z}>) -> {z}> attributes {{hal.executabl
     notation = "{},{}->{}".format(*(each.replace(", ", "") for each in maps))
     expected = arrays[2] + np.einsum(notation, *(a.astype(np.float64) for a in arrays[:2]))
     for backend in ("interpreter", "native"):
-        program_ = compile(text, "materialize-encodings", stages=False, backend=backend)
+        program_ = compile(text, "materialize-encodings", backend=backend)
         used = [op.name for op in program_.module.walk()]
         assert used.count("iree_codegen.inner_tiled") == 1
         # Tiles are put in order for three encodes and a decode, and not for the sum.
@@ -468,6 +468,6 @@ func.func @main(%a: {tensors[0]}, %b: {tensors[1]}, %c: {tensors[2]}) -> {tensor
   return %0 : {tensors[2]}
 }}"""
     shapes = [tuple(map(int, t[7:-1].split("x")[:-1])) for t in tensors]
-    program_ = compile(text, "", stages=False)
+    program_ = compile(text, "")
     with pytest.raises(ExecutionError, match=message):
         program_["main"].run([np.zeros(shape, np.float32) for shape in shapes])

@@ -59,7 +59,7 @@ def inputs() -> list[np.ndarray]:
 def test_in_one_process(name: str) -> None:
     texts: list[str] = []
     for backend in ("interpreter", "native"):
-        program = api.compile(ALL[name].text, backend=backend, stages=False)
+        program = api.compile(ALL[name].text, backend=backend)
         start = time.monotonic()
         with pytest.raises(api.ExecutionError) as caught:
             program["main"].run(inputs())
@@ -82,7 +82,7 @@ def test_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "result" not in done.stdout
     check_error(done.stderr)
-    program = api.compile(path, stages=False)
+    program = api.compile(path)
     with pytest.raises(api.ExecutionError) as caught:
         program["main"].run(inputs())
     if ALL[name].devices == 2:

@@ -45,8 +45,8 @@ def random_inputs(function: api.Function) -> list[np.ndarray]:
 
 def check(text: str, pipeline: str, *backends: str) -> api.Program:
     """Compile a program, and compare what its functions compute with what they did before."""
-    program = api.compile(text, pipeline, stages=False)
-    printed = api.compile(str(program.module), stages=False)
+    program = api.compile(text, pipeline)
+    printed = api.compile(str(program.module))
     for name in program.functions:
         function = program[name]
         inputs = random_inputs(function)

@@ -362,7 +362,7 @@ func.func @"{name}"(%a: tensor<3xf32>) -> tensor<3xf32> {{
   %0 = func.call @"{long}"(%a) : (tensor<3xf32>) -> tensor<3xf32>
   return %0 : tensor<3xf32>
 }}"""
-    compiled = CompiledProgram(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text).module)
     (result,) = compiled.run(name, [np.zeros(3, np.float32)])
     assert np.array_equal(result, np.ones(3, np.float32))
 
@@ -371,13 +371,13 @@ func.func @"{name}"(%a: tensor<3xf32>) -> tensor<3xf32> {{
 def test_model(name: str) -> None:
     stored = np.load(MODELS / f"{name}.npz")
     inputs = [stored[f"in{i}"] for i in range(len(stored.files) - 1)]
-    compiled = CompiledProgram(api.compile(MODELS / f"{name}.mlir", stages=False).module)
+    compiled = CompiledProgram(api.compile(MODELS / f"{name}.mlir").module)
     (result,) = compiled.run("main", inputs)
     assert np.abs(result - stored["out0"]).max() < 1e-5
 
 
 def test_results_do_not_change_with_later_calls() -> None:
-    compiled = CompiledProgram(api.compile(PROGRAMS["row_sum"], stages=False).module)
+    compiled = CompiledProgram(api.compile(PROGRAMS["row_sum"]).module)
     ones = np.ones((5, 37), np.float32)
     (first,) = compiled.run("main", [ones])
     compiled.run("main", [ones * 2])
@@ -388,7 +388,7 @@ def test_workers_share_a_dispatch() -> None:
     rng = np.random.default_rng(0)
     inputs = [rng.standard_normal((16, 32)), rng.standard_normal((32, 64))]
     inputs = [each.astype(np.float32) for each in [*inputs, rng.standard_normal((64, 32))]]
-    program = api.compile(MODELS / "mlp.mlir", stages=False)
+    program = api.compile(MODELS / "mlp.mlir")
     (alone,) = CompiledProgram(program.module).run("main", inputs)
     (shared,) = CompiledProgram(program.module, workers=3).run("main", inputs)
     assert np.array_equal(alone, shared)

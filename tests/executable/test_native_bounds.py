@@ -311,7 +311,7 @@ func.func private @g(%x: tensor<?xf32>) -> tensor<8xf32> {
 @pytest.mark.parametrize("name", REFUSED)
 def test_native_code_refuses_what_the_interpreter_refuses(name: str) -> None:
     text, calls = REFUSED[name]
-    module = api.compile(text, stages=False).module
+    module = api.compile(text).module
     compiled = CompiledProgram(module)
     for inputs in calls:
         with pytest.raises(OperationError) as expected:
@@ -337,7 +337,7 @@ func.func @main(%t: tensor<9xf32>, %k: tensor<2xindex>, %b: tensor<?xf32>) -> te
   %2 = arith.addf %0, %1 : tensor<2xf32>
   return %2 : tensor<2xf32>
 }"""
-    compiled = CompiledProgram(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text).module)
     with pytest.raises(OperationError, match="has index 9 in dimension 0, which has extent 9"):
         compiled.run("main", [counted(9), np.array([1, 9]), counted(7)])
     with pytest.raises(OperationError, match="casts a tensor of shape 7"):
@@ -350,6 +350,6 @@ func.func @main(%m: memref<4xf32>, %i: index) -> f32 {
   %0 = memref.load %m[%i] : memref<4xf32>
   return %0 : f32
 }"""
-    compiled = CompiledProgram(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text).module)
     assert compiled.run("main", [counted(4), np.int64(2)]) == [2]
     assert compiled.run("main", [counted(4) + 10, np.int64(2)]) == [12]

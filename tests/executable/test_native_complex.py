@@ -60,7 +60,7 @@ def test_operations(real: str, dtype: type[np.complexfloating]) -> None:
     numbers.real, numbers.imag = np.repeat(PARTS, len(PARTS)), np.tile(PARTS, len(PARTS))
     random = np.random.default_rng(0)
     one, other = (numbers[random.permutation(numbers.size)] for _ in range(2))
-    compiled = api.compile(program(real), stages=False)
+    compiled = api.compile(program(real))
     compiled.require_native = True
     found = compiled.main.run([one, other])
     with np.errstate(all="ignore"):
@@ -101,7 +101,7 @@ def test_sums_of_products_on_devices(pipeline: str) -> None:
         (random.integers(-3, 4, shape) + 1j * random.integers(-3, 4, shape)).astype(np.complex64)
         for shape in ((4, 6), (6, 5))
     )
-    compiled = api.compile(SUMS, pipeline, stages=False)
+    compiled = api.compile(SUMS, pipeline)
     compiled.require_native = True
     product, padded = compiled.main(a, b)
     np.testing.assert_array_equal(product, a @ b)
@@ -121,7 +121,7 @@ func.func @main(%x: tensor<5xcomplex<f32>>) -> tensor<5xcomplex<f32>> {
   return %a : tensor<5xcomplex<f32>>
 }"""
     values = np.arange(5).astype(np.complex64)
-    compiled = api.compile(text, "spmd", stages=False)
+    compiled = api.compile(text, "spmd")
     np.testing.assert_array_equal(compiled.main(values), values + (1 - 2j))
 
 
@@ -137,7 +137,7 @@ func.func @main(%x: {types[0]}) -> {types[1]} {{
   return %a : {types[1]}
 }}"""
     values = (np.arange(4) - 2 + 1j * np.arange(4)).astype(np.complex64)
-    compiled = api.compile(text, stages=False)
+    compiled = api.compile(text)
     compiled.require_native = True
     combined = {"sum": values * 3, "product": values**3, "average": values}[kind]
     found = compiled.main(values)
@@ -160,7 +160,7 @@ func.func @main(%a: tensor<?xcomplex<f64>>, %b: tensor<?xcomplex<f64>>) -> tenso
         (complex(inf, inf), 2 + 0j, complex(inf, inf)),
     ]
     one, other, wanted = (np.array(column) for column in zip(*cases, strict=True))
-    program = api.compile(text, stages=False)
+    program = api.compile(text)
     program.require_native = True
     for found in (program.main.run([one, other]), program.main.reference([one, other])):
         np.testing.assert_array_equal(found[0], wanted)

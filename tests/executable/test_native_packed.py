@@ -29,7 +29,7 @@ DTYPES = {
 
 def check(text: str, dtypes: list[str]) -> None:
     """The program runs in kernels and gives exactly what the interpreter does."""
-    main = api.compile(text, stages=False)["main"]
+    main = api.compile(text)["main"]
     rng = np.random.default_rng(1)
     inputs = []
     for kind, name in zip(main.argument_types, dtypes, strict=True):
@@ -172,7 +172,7 @@ def test_pack_and_unpack(
     values = np.arange(prod(shape), dtype=np.float32).reshape(shape)
     tiled = np.zeros(packed, np.float32)
     for text, inputs in ((pack, [values, tiled]), (unpack, [None, np.zeros(shape, np.float32)])):
-        main = api.compile(text, stages=False)["main"]
+        main = api.compile(text)["main"]
         given = [tiled if each is None else each for each in inputs]
         (found,) = CompiledProgram(main.program.module).run("main", given)
         np.testing.assert_array_equal(found, main.reference(given)[0])
@@ -189,7 +189,7 @@ def test_producers_are_packed_on_the_way() -> None:
         into %e : tensor<9x6xf32> -> tensor<2x6x8x1xf32>
       return %0 : tensor<2x6x8x1xf32>
     }"""
-    program = CompiledProgram(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text).module)
     program.run("main", [np.ones((9, 6), np.float32)])
     assert program.device_statistics[0].dispatches == 1
     check(text, ["f32"])

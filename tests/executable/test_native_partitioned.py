@@ -25,7 +25,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", sampled(CASES, 3), ids=lambda path: path.stem)
 def test_case(case: Path) -> None:
-    program = api.compile(case, "spmd", stages=False)
+    program = api.compile(case, "spmd")
     compiled = CompiledProgram(program.module)
     for name in program.functions:
         function = program[name]
@@ -41,7 +41,7 @@ def test_case(case: Path) -> None:
 
 
 def test_mlp_on_four_devices() -> None:
-    program = api.compile(ROOT / "examples" / "mlp_dp_tp.mlir", "spmd", stages=False)
+    program = api.compile(ROOT / "examples" / "mlp_dp_tp.mlir", "spmd")
     (name,) = program.functions
     function = program[name]
     inputs = random_inputs(function)
@@ -57,7 +57,7 @@ def test_transformer_block_on_eight_devices() -> None:
     path = FOLDER / "models" / "transformer_block_sharded"
     stored = np.load(path.with_suffix(".npz"))
     inputs = [stored[f"in{index}"] for index in range(13)]
-    program = api.compile(path.with_suffix(".mlir"), "spmd", stages=False)
+    program = api.compile(path.with_suffix(".mlir"), "spmd")
     compiled = CompiledProgram(program.module)
     for _ in range(2):
         (result,) = compiled.run_partitioned("main", inputs)

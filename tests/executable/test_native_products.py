@@ -216,9 +216,7 @@ def test_large_product_of_narrow_elements(
 
 def check_sizes(element: str, widen: str, used: Sequence[str], count: int) -> None:
     """One program for many sizes: none, one, primes, those around a tile's, and sums that wrap."""
-    program = api.compile(
-        narrow_product(element, widen, [f"?x? {each}" for each in used]), stages=False
-    )
+    program = api.compile(narrow_product(element, widen, [f"?x? {each}" for each in used]))
     compiled = CompiledProgram(program.module)
     rng = np.random.default_rng(3)
     around = {"m": 12, "n": 32, "k": 64}

@@ -96,7 +96,7 @@ def test_before_layouts_are_made_explicit(case: str) -> None:
 
 def test_the_two_devices() -> None:
     """Every device owns its buffers, and a repeated call runs no Python for an operation."""
-    program = api.compile(TWO_DEVICES, "data-tile", backend="native", stages=False)
+    program = api.compile(TWO_DEVICES, "data-tile", backend="native")
     program.devices = ("local-task", "local-task")
     left = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
     right = np.ones((3, 5), np.float32)
@@ -213,7 +213,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_bytes(name: str) -> None:
     body, results = BODIES[name]
-    module = api.compile(host(body, results), stages=False).module
+    module = api.compile(host(body, results)).module
     program = CompiledProgram(module)
     for inputs in (X, X + 3, X):
         check(program, "f", [inputs], module)
@@ -221,7 +221,7 @@ def test_bytes(name: str) -> None:
 
 def test_another_devices_bytes_need_a_transfer() -> None:
     body = f"%y = stream.async.clone on(#on_b) %x : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
-    program = CompiledProgram(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body)).module)
     with pytest.raises(OperationError, match="transfer it first"):
         program.run("f", [X])
 
@@ -230,7 +230,7 @@ def test_a_range_beyond_a_resource() -> None:
     body = (
         f"%y = stream.async.slice on(#on_a) %x[%c16 to %c32] : {BYTES}{{%c32}} -> {BYTES}{{%c32}}"
     )
-    program = CompiledProgram(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body)).module)
     with pytest.raises(OperationError, match="slices 16 bytes into a resource of 32 bytes"):
         program.run("f", [X])
 
@@ -238,7 +238,7 @@ def test_a_range_beyond_a_resource() -> None:
 def test_tensors_without_a_layout_are_interpreted() -> None:
     kind = f"tensor<8xf32> in {BYTES}{{%c32}}"
     body = f"%y = stream.tensor.clone on(#on_a) %x : {kind} -> {kind}"
-    program = CompiledProgram(api.compile(host(body), stages=False).module)
+    program = CompiledProgram(api.compile(host(body)).module)
     assert np.array_equal(program.run("f", [X])[0], X)
     native = CompiledProgram(program.module, require_native=True)
     with pytest.raises(OperationError, match="native code is required"):
@@ -287,6 +287,6 @@ util.func public @f() -> (!hal.buffer_view, !hal.buffer_view, i12) {
   %4 = stream.async.load %0[%c0] : !stream.resource<*>{%c4} -> i12
   util.return %2, %3, %4 : !hal.buffer_view, !hal.buffer_view, i12
 }"""
-    module = api.compile(text, stages=False).module
+    module = api.compile(text).module
     for found in (run(module, "f", []), CompiledProgram(module).run("f", [])):
         assert [array.tolist() for array in found] == [[-1, 1], [True, False, True, False], -1]

@@ -15,7 +15,7 @@ from overlap_programs import Writer, inputs
 
 
 def run_twice(text: str, pipeline: str = "") -> list[list[np.ndarray]]:
-    program = api.compile(text, pipeline, stages=False)
+    program = api.compile(text, pipeline)
     return [program["main"].run(inputs()) for _ in range(2)]
 
 
@@ -23,7 +23,7 @@ def run_twice(text: str, pipeline: str = "") -> list[list[np.ndarray]]:
 def test_random_programs(seed: int) -> None:
     grid = [(2,), (3,), (2, 2), (2, 3)][seed % 4]
     text = Writer(seed, grid).text()
-    want = api.compile(text, backend="interpreter", stages=False)["main"].run(inputs())
+    want = api.compile(text, backend="interpreter")["main"].run(inputs())
     for pipeline in ("", "data-tile") if is_sampled(seed, 4) else ("",):
         for found in run_twice(text, pipeline):
             for got, expected in zip(found, want, strict=True):
@@ -32,10 +32,7 @@ def test_random_programs(seed: int) -> None:
 
 @pytest.mark.parametrize("pipeline", ["", "data-tile"])
 def test_most_random_programs_start_collectives(pipeline: str) -> None:
-    codes = [
-        api.compile(Writer(seed, (2,)).text(), pipeline, stages=False).host_code
-        for seed in range(5)
-    ]
+    codes = [api.compile(Writer(seed, (2,)).text(), pipeline).host_code for seed in range(5)]
     assert sum("start #" in code for code in codes) > 3
 
 
@@ -57,7 +54,7 @@ func.func @main(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>) -> (tensor<16x8xf32>, 
 def test_a_collective_begins_early_from_the_first_run_on(
     pipeline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = api.compile(BESIDE, pipeline, stages=False)
+    program = api.compile(BESIDE, pipeline)
     assert "run @linalg" in program.host_code.partition("start #0")[2].partition("exchange #0")[0]
     program.save(tmp_path / "p.meshprog")
     a = np.arange(64, dtype=np.float32).reshape(8, 8) / 64
@@ -91,7 +88,7 @@ func.func @main(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
 
 
 def test_a_message_is_sent_early_and_awaited_late() -> None:
-    program = api.compile(MESSAGES, stages=False)
+    program = api.compile(MESSAGES)
     code = program.host_code
     sends, waits = code.index("exchange #0"), code.index("exchange #1")
     assert sends < code.index("run @linalg.matmul") < code.rindex("run @linalg.matmul") < waits
@@ -110,8 +107,8 @@ from mesh_opt import api, load
 from overlap_programs import inputs
 
 for number, text in enumerate(json.load(open({path!r}))):
-    want = api.compile(text, backend="native", stages=False)["main"].run(inputs())
-    program = api.compile(text, backend="mpi", stages=False)
+    want = api.compile(text, backend="native")["main"].run(inputs())
+    program = api.compile(text, backend="mpi")
     program.devices_per_rank = {devices}
     for _ in range(2):
         for got, expected in zip(program["main"].run(inputs()), want, strict=True):
@@ -139,7 +136,7 @@ def test_random_programs_on_ranks(ranks: int, devices: int, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("seed", cases(1, 10))
 def test_random_programs_from_files(seed: int, tmp_path: Path) -> None:
-    program = api.compile(Writer(seed, (2,)).text(), stages=False)
+    program = api.compile(Writer(seed, (2,)).text())
     want = program["main"].run(inputs())
     path = tmp_path / "program.meshprog"
     program.save(path)

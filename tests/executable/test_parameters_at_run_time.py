@@ -52,9 +52,7 @@ util.initializer {{
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("count", sampled(range(len(STAGES) + 1), 3, len(STAGES) % 3))
 def test_stages_read_the_same(count: int, backend: str) -> None:
-    program = compile(
-        PROGRAM, ",".join(STAGES[:count]), stages=False, backend=backend, parameters=PARAMETERS
-    )
+    program = compile(PROGRAM, ",".join(STAGES[:count]), backend=backend, parameters=PARAMETERS)
     x = np.array([5, 6, 7, 8], np.float32)
     (found,) = program["main"].run([x])
     np.testing.assert_array_equal(found, x + W + S)
@@ -63,7 +61,7 @@ def test_stages_read_the_same(count: int, backend: str) -> None:
 def test_missing_parameters() -> None:
     pipeline = ",".join(STAGES)
     with pytest.raises(CompilationError, match=r'"model"::"w", but no parameters of that scope'):
-        compile(PROGRAM, pipeline, stages=False, parameters={("", "s"): PARAMETERS["", "s"]})
+        compile(PROGRAM, pipeline, parameters={("", "s"): PARAMETERS["", "s"]})
     short = {**PARAMETERS, ("model", "w"): Parameter.of_array(W[:2])}
     with pytest.raises(CompilationError, match="expected tensor<4xf32>, found a shape of 2"):
-        compile(PROGRAM, pipeline, stages=False, parameters=short)["main"].run([W])
+        compile(PROGRAM, pipeline, parameters=short)["main"].run([W])

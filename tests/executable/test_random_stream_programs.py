@@ -40,7 +40,7 @@ def test_compiled_programs_mean_the_same(pipeline: str) -> None:
     for seed in cases(4, 300):
         text, inputs = random_stream_program(seed)
         found = [
-            list(compile(text, pipeline, stages=False, backend=backend)["main"].run(inputs))
+            list(compile(text, pipeline, backend=backend)["main"].run(inputs))
             for backend in ("interpreter", "native")
         ]
         check(*found, f"{seed}: {text}")

@@ -149,7 +149,7 @@ PROGRAMS: dict[str, tuple[Path | str, str]] = {
 
 
 def saved(tmp_path: Path, source: Path | str, pipeline: str = "") -> tuple[api.Program, Path]:
-    program = api.compile(source, pipeline, stages=False)
+    program = api.compile(source, pipeline)
     path = tmp_path / "p.meshprog"
     program.save(path)
     return program, path
@@ -332,7 +332,7 @@ func.func @other(%a: tensor<4x4xf8E8M0FNU>) -> tensor<4x4xf32> {
 
 
 def test_interpreted_operations_need_the_compiler(tmp_path: Path) -> None:
-    program = api.compile(IN_PYTHON, stages=False)
+    program = api.compile(IN_PYTHON)
     path = tmp_path / "p.meshprog"
     remarks: list[Remark] = []
     with remarks_to(remarks.append):

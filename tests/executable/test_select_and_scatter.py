@@ -78,7 +78,7 @@ def test_random(case: int, monkeypatch: pytest.MonkeyPatch) -> None:
     text = program(
         shape, tuple(counts), windows, f"[{', '.join([axes, *['{}'] * (rank - 1)])}]", grid
     )
-    main = api.compile(text, "spmd", stages=False)["main"]
+    main = api.compile(text, "spmd")["main"]
     expected = scattered(operand, source, windows)
     for backend in ["interpreter", "native"] if case < 6 else ["interpreter"]:
         np.testing.assert_array_equal(main.run([operand, source], backend=backend)[0], expected)

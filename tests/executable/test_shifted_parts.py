@@ -269,7 +269,7 @@ def test_compiled(seed: int) -> None:
     text = program.text()
     inputs = [np.random.default_rng(seed).standard_normal(program.shape).astype(np.float32)]
     expected = run(parse_program(text), "f", inputs)
-    found = api.compile(text, "compile", stages=False)["f"].run(inputs, "native")
+    found = api.compile(text, "compile")["f"].run(inputs, "native")
     np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
 
 

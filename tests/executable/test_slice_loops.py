@@ -288,7 +288,7 @@ def test_scatter(
     monkeypatch.setattr(scatter, "MAX_LOOP_POINTS", most)
     monkeypatch.setattr(scatter, "MAX_ELEMENTS_ALONE", most)
     text = _scatter(table, batch, window, kept, element)
-    main = api.compile(text, pipeline, stages=False)["main"]
+    main = api.compile(text, pipeline)["main"]
     rng = np.random.default_rng(6)
     values = [rng.integers(-40, 40, shape) for shape in (table, (*batch, *window))]
     places = rng.integers(-2, max((*table, 1)) + 2, (*batch, len(table))).astype(np.int32)
@@ -317,7 +317,7 @@ def test_scatter_in_a_dispatch(
         f"return %0 : {kind}",
         f"%r = stablehlo.add %0, %a0 : {kind}\n  return %r, %0, %d : {kind}, {kind}, {kind}",
     ).replace(f") -> {kind} {{", f") -> ({kind}, {kind}, {kind}) {{")
-    main = api.compile(text, "compile", stages=False)["main"]
+    main = api.compile(text, "compile")["main"]
     rng = np.random.default_rng(6)
     dtype = dtype_of(main.argument_types[0])
     first, second = (rng.integers(0, 2, shape).astype(dtype) for shape in ((7, 5), (13, 5)))

@@ -80,11 +80,9 @@ def test_random(case: int) -> None:
     made = Case(case)
     if min(made.shape) < 1:
         pytest.skip("no window fits")
-    whole = api.compile(re.sub(r" \{sdy.sharding = .*?>\}", "", made.text), "spmd", stages=False)[
-        "main"
-    ]
+    whole = api.compile(re.sub(r" \{sdy.sharding = .*?>\}", "", made.text), "spmd")["main"]
     (expected,) = whole.run([made.image, made.kernel], backend="interpreter")
-    main = api.compile(made.text, "spmd", stages=False)["main"]
+    main = api.compile(made.text, "spmd")["main"]
     for backend in ["interpreter", "native"] if case < 8 else ["interpreter"]:
         (found,) = main.run([made.image, made.kernel], backend=backend)
         np.testing.assert_array_equal(found, expected)

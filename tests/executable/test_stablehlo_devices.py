@@ -239,7 +239,7 @@ func.func @main(%a: tensor<4x16xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mes
 @pytest.mark.parametrize("backend", ["interpreter", "numba"])
 def test_sums_of_complex_numbers_are_split(backend: str) -> None:
     """Partial sums are added; an initial value counts once."""
-    program = api.compile(COMPLEX_SUMS, "spmd", backend=backend, stages=False)
+    program = api.compile(COMPLEX_SUMS, "spmd", backend=backend)
     names = [operation.name for operation in program.module.walk()]
     assert "shard.all_gather" not in names and "shard.all_reduce" in names
     a, b = (

@@ -47,7 +47,7 @@ func.func @parallel(%x: tensor<8xf32>, %n: index) -> f32 {
 @pytest.mark.parametrize("name", ["for", "forall", "parallel"])
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_refused(backend: str, name: str, step: int) -> None:
-    program = api.compile(LOOPS, backend=backend, stages=False)
+    program = api.compile(LOOPS, backend=backend)
     x = np.arange(8, dtype=np.float32)
     with pytest.raises(
         api.ExecutionError, match=f"'scf.{name}' op has step {step}, expected a positive"

@@ -137,7 +137,7 @@ def program_of(name: str, kernel: str) -> str:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_live_operand_is_not_overwritten(name: str, kernel: str) -> None:
-    program = compile(program_of(name, kernel), "data-tile", stages=False)
+    program = compile(program_of(name, kernel), "data-tile")
     given = np.linspace(-1, 1, 6, dtype=np.float32)
     expected = program["main"].reference([given])
     for guard in (False, True):
@@ -147,7 +147,7 @@ def test_live_operand_is_not_overwritten(name: str, kernel: str) -> None:
 
 
 def test_dead_operand_is_overwritten() -> None:
-    program = compile(program_of("chain", "doubled"), "data-tile", stages=False)
+    program = compile(program_of("chain", "doubled"), "data-tile")
     compiled = CompiledProgram(program.module)
     compiled.run("main", [np.zeros(6, np.float32)])
     (found,) = compiled.device_statistics
@@ -213,7 +213,7 @@ def test_a_loop_that_writes_rows_does_not_copy_the_table(name: str, kept: bool) 
     text = text.replace("RESULTS", "!t, !t" if kept else "!t")
     text = text.replace("RETURNED", "%0#0, %y : !t, !t" if kept else "%0#0 : !t")
     text = text.replace("!row", "tensor<1x64xf32>").replace("!t", "tensor<200x64xf32>")
-    program = compile(text, "data-tile", stages=False)
+    program = compile(text, "data-tile")
     given = [np.linspace(-1, 1, n * 64, dtype=np.float32).reshape(n, 64) for n in (200, 1)]
     expected = program["main"].reference(given)
     for guard in (False, True):

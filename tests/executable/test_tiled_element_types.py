@@ -49,7 +49,7 @@ WAYS = [
 @pytest.mark.parametrize(("factor", "result", "microkernels"), WAYS)
 def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
     text = program(factor, result, microkernels)
-    plain = compile(text, stages=False)["main"]
+    plain = compile(text)["main"]
     numbers = np.random.default_rng(0)
     inputs: list[np.ndarray] = []
     for type_ in plain.argument_types:
@@ -58,7 +58,7 @@ def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
         shape = type_.get_shape()  # type: ignore[attr-defined]
         inputs.append(numbers.integers(low, high, shape).astype(dtype_of(type_)))
     (expected,) = plain.run(inputs)
-    tiled = compile(text, "data-tile", stages=False)
+    tiled = compile(text, "data-tile")
     (found,) = tiled["main"].run(inputs)
     np.testing.assert_array_equal(found, expected)
     names = {op.name for op in tiled.module.walk()}
@@ -93,7 +93,7 @@ func.func @main(%a: tensor<3xi64>) -> tensor<3xi64> {{
     wanted = a + np.array(widths[3]) + np.array(widths[12]) + np.array(widths[33]) % (1 << 33)
     for pipeline in ("", "data-tile"):
         for backend in ("interpreter", "native"):
-            compiled = compile(text, pipeline, stages=False, backend=backend)
+            compiled = compile(text, pipeline, backend=backend)
             np.testing.assert_array_equal(compiled["main"].run([a])[0], wanted)
 
 

@@ -182,5 +182,5 @@ def test_compiled(kind: str) -> None:
         program = Program(seed, kind)
         text = program.text()
         expected = run(parse_program(text), "f", program.inputs())
-        found = api.compile(text, "compile", stages=False)["f"].run(program.inputs(), "native")
+        found = api.compile(text, "compile")["f"].run(program.inputs(), "native")
         np.testing.assert_array_equal(found[0], expected[0], err_msg=text)

@@ -129,7 +129,7 @@ def test_readers_of_a_unified_constant_read_the_constant(resolver: str, backend:
     rows = ",".join(str(row.tolist()) for row in WEIGHTS)
     text = PROGRAM.format(rows=rows, resolver=resolver)
     unify = "iree-stream-unify-encoding-for-globals"
-    unified = compile(text, unify, backend="interpreter", stages=False).module
+    unified = compile(text, unify, backend="interpreter").module
     assert str(unified).count("7x5xf32, #iree_encoding.identity>") > 4
     program = compile(text, f"{unify},{REST}", backend=backend)
     x = np.linspace(-1, 1, 35, dtype=np.float32).reshape(7, 5)

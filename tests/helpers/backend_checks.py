@@ -31,7 +31,7 @@ def random_input(kind, rng: np.random.Generator) -> np.ndarray:
 
 def check(text: str, inputs: list[np.ndarray] | None = None, *, interpreted: bool = False) -> None:
     """The program runs in kernels (unless `interpreted`) and agrees with the interpreter."""
-    program = api.compile(text, stages=False)
+    program = api.compile(text)
     main = program["main"]
     rng = np.random.default_rng(7)
     inputs = inputs or [random_input(each, rng) for each in main.argument_types]

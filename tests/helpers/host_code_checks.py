@@ -24,7 +24,7 @@ class Compiled:
     """A program as host code, and nothing else."""
 
     def __init__(self, text: str) -> None:
-        self.module = api.compile(text, stages=False).module
+        self.module = api.compile(text).module
         symbols = Program(self.module)
         self.entry = HostEntry(symbols, find_function(symbols, "main"))
         self.machine = VirtualMachine(self.entry.program)

@@ -213,6 +213,6 @@ def check(name: str, text: str, inputs: list[Any], results: list[Any]) -> None:
     for backend in ("interpreter", "native"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            outputs = compile(text, backend=backend, stages=False)["main"].run(inputs)
+            outputs = compile(text, backend=backend)["main"].run(inputs)
         for place, (output, result) in enumerate(zip(outputs, results, strict=True)):
             assert agree(output, result), (name, backend, place, output, result)

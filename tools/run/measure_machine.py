@@ -109,7 +109,7 @@ def _step_seconds(
               %sum = shard.all_reduce %v{count} on @g grid_axes = [0] : {tensor} -> {tensor}
               return %sum : {tensor}
             }}"""
-        program = compile(text, stages=False)
+        program = compile(text)
         program.workers = 1
         function = program["main"]
         x = function.put(np.zeros(shape, np.float64 if element == "f64" else np.float32), 0)

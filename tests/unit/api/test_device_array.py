@@ -28,7 +28,7 @@ func.func @step(%x: tensor<4x6xf32>, %w: tensor<6x6xf32>) -> (tensor<4x6xf32>, t
 
 @pytest.fixture(scope="module")
 def step() -> api.Function:
-    return api.compile(STEP, "spmd", stages=False)["step"]
+    return api.compile(STEP, "spmd")["step"]
 
 
 def inputs() -> list[np.ndarray]:

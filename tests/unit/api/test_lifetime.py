@@ -35,7 +35,7 @@ func.func @main(%a: tensor<4x{columns}xf32>) -> tensor<4x{columns}xf32> {{
 
 def program(columns: int = 3) -> Program:
     text = PARTITIONED.format(columns=columns)
-    return compile(text, "spmd", backend="native", stages=False)
+    return compile(text, "spmd", backend="native")
 
 
 def threads() -> set[threading.Thread]:
@@ -100,7 +100,7 @@ def test_a_closed_program_runs_again_with_other_workers() -> None:
       return %r : tensor<256x256xf32>
     }"""
     before = threads()
-    compiled = CompiledProgram(compile(text, stages=False).module, workers=2)
+    compiled = CompiledProgram(compile(text).module, workers=2)
     given = np.ones((256, 256), np.float32)
     for _ in range(2):
         assert (compiled.run("main", [given])[0] == 2).all()
@@ -119,7 +119,7 @@ def test_a_failed_call_keeps_nothing() -> None:
       return %r : tensor<2xf32>
     }"""
     before = threads()
-    one = compile(text, backend="native", stages=False)
+    one = compile(text, backend="native")
     with pytest.raises(Exception, match="extract"):
         one.main(np.zeros(2, np.float32), np.int64(7))
     kept = weakref.ref(one.module)
@@ -177,7 +177,7 @@ def test_the_data_of_resources_ends_with_the_programs() -> None:
 
     def read(value: str) -> Program:
         changed = text.replace("DATA", "lifetime").replace("VALUE", value)
-        return compile(changed.replace("UNUSED", "lifetime_of_none"), "canonicalize", stages=False)
+        return compile(changed.replace("UNUSED", "lifetime_of_none"), "canonicalize")
 
     storage = Builtin.get_interface(OpAsmDialectInterface)
     assert storage is not None
@@ -198,9 +198,9 @@ import threading, time
 import numpy as np
 from mesh_opt.api import compile
 
-held = compile(TEXT, "spmd", backend="native", stages=False)
+held = compile(TEXT, "spmd", backend="native")
 held.main(np.ones((4, 3), np.float32))
-running = compile(ENDLESS, backend="native", stages=False)
+running = compile(ENDLESS, backend="native")
 threading.Thread(target=running.main, args=(np.zeros(1, np.float32),), daemon=True).start()
 time.sleep(0.3)
 print("out", flush=True)

@@ -124,7 +124,7 @@ def test_put_by_name(program: mesh_opt.Program) -> None:
 
 
 def test_reprs(program: mesh_opt.Program) -> None:
-    assert repr(program) == "<Program of @f, @nothing, 12 stages, backend interpreter>"
+    assert repr(program) == "<Program of @f, @nothing, backend interpreter>"
     assert repr(program.f) == (
         "<Function @f(x: tensor<4x6xf32>, y: tensor<4x6xf32>) -> tensor<4x6xf32>"
         " on grid @g of 2x2 devices>"

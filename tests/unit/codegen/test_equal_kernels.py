@@ -40,7 +40,7 @@ def test_operands_do_not_matter_and_constants_do(
 ) -> None:
     monkeypatch.setattr("mesh_opt.codegen.host_code.kernel_steps.MIN_PANEL_PRODUCT", smallest)
     monkeypatch.setattr("mesh_opt.codegen.kernels.register_tiles.SMALL_OPERAND", 0)
-    program = api.compile(SIMILAR, stages=False)
+    program = api.compile(SIMILAR)
     *products, two, three, again = kernels(program)
     half = len(products) // 2
     assert products[:half] == products[half:] and (half > 1) == (smallest == 0)

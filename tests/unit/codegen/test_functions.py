@@ -101,7 +101,7 @@ func.func @main({arguments}) -> {kind} {{
   %result = {dialect}.{name} {", ".join(names)} : {kind}
   return %result : {kind}
 }}"""
-    program = CompiledProgram(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text).module)
     (found,) = program.run("main", list(inputs))
     return found
 
@@ -180,7 +180,7 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<3xi32>) -> tensor<3xf32> {
   %0 = math.fpowi %x, %n : tensor<3xf32>, tensor<3xi32>
   return %0 : tensor<3xf32>
 }"""
-    program = CompiledProgram(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text).module)
     inputs = [np.float32([-1, -1, 2]), np.int32([(1 << 24) + 1, 1 << 24, -3])]
     (found,) = program.run("main", inputs)
     assert found.tolist() == [-1, 1, 0.125]
@@ -204,7 +204,7 @@ func.func @main(%a: {kind}) -> {kind} {{
   %0 = stablehlo.{name} %a : {kind}
   return %0 : {kind}
 }}"""
-    (found,) = CompiledProgram(api.compile(text, stages=False).module).run("main", [inputs])
+    (found,) = CompiledProgram(api.compile(text).module).run("main", [inputs])
     with np.errstate(all="ignore"):
         wanted = reference(inputs.astype(np.clongdouble))
     check(found.real, wanted.real, (inputs,), 0.51)
@@ -221,7 +221,7 @@ func.func @main(%a: {kind}) -> {kind} {{
   %0 = stablehlo.exponential %a : {kind}
   return %0 : {kind}
 }}"""
-    (found,) = CompiledProgram(api.compile(text, stages=False).module).run("main", [inputs])
+    (found,) = CompiledProgram(api.compile(text).module).run("main", [inputs])
     with np.errstate(all="ignore"):
         wanted = np.exp(inputs.astype(np.clongdouble))
     # The sign of such a 0 is nowhere said.
@@ -251,7 +251,7 @@ func.func @narrow(%a: tensor<{count}xf32>) -> tensor<{count}xf16> {{
   %0 = arith.truncf %a : tensor<{count}xf32> to tensor<{count}xf16>
   return %0 : tensor<{count}xf16>
 }}"""
-    program = CompiledProgram(api.compile(text, stages=False).module)
+    program = CompiledProgram(api.compile(text).module)
     (wide,) = program.run("widen", [halves])
     (narrow,) = program.run("narrow", [given])
     np.testing.assert_array_equal(wide, floats)

@@ -19,7 +19,7 @@ MODELS = Path(__file__).parents[2] / "cases" / "models"
 def kernels(body: str, arguments: str, result: str) -> list[str]:
     """The operations at the roots of a function's kernels."""
     text = f"func.func @main({arguments}) -> ({result}) {{\n{body}\n  return %r : {result}\n}}"
-    program = api.compile(text, stages=False)
+    program = api.compile(text)
     (function,) = program.module.ops
     plan = plan_block(function.regions[0].block)
     return [op.name for op in function.regions[0].block.ops if op in plan.kernels]
@@ -60,7 +60,7 @@ def test_readers_of_a_value_share_a_kernel() -> None:
   %r = arith.subf %0, %2 : {MATRIX}"""
     results = f"{MATRIX}, {MATRIX}"
     text = f"func.func @main(%a: {MATRIX}) -> ({results}) {{{body}\n  return %1, %r : {results}\n}}"
-    program = api.compile(text, stages=False)
+    program = api.compile(text)
     (function,) = program.module.ops
     block = function.regions[0].block
     plan = plan_block(block)
@@ -95,7 +95,7 @@ def test_kernels_stay_apart(reader: str) -> None:
 func.func @main(%a: T, %b: T) -> T {{{body}
   return %r : T
 }}"""
-    program = api.compile(text.replace("T", "tensor<4x4xf32>"), stages=False)
+    program = api.compile(text.replace("T", "tensor<4x4xf32>"))
     *_, function = program.module.ops
     plan = plan_block(function.regions[0].block)
     assert "arith.addf" in [root.name for root in plan.kernels]
@@ -130,7 +130,7 @@ def test_dead_operations_have_no_kernel() -> None:
 
 @pytest.mark.parametrize(("name", "most"), [("mlp", 3), ("transformer_block", 38)])
 def test_models_have_few_kernels(name: str, most: int) -> None:
-    program = api.compile(MODELS / f"{name}.mlir", stages=False)
+    program = api.compile(MODELS / f"{name}.mlir")
     compiled = CompiledProgram(program.module)
     stored = np.load(MODELS / f"{name}.npz")
     compiled.run("main", [stored[f"in{i}"] for i in range(len(stored.files) - 1)])
@@ -145,11 +145,11 @@ func.func @main(%a: tensor<3x7xf32>, %b: tensor<3x7xf32>) -> (tensor<3x7xf32>, t
   %1 = math.exp %b : tensor<3x7xf32>
   return %0, %1 : tensor<3x7xf32>, tensor<3x7xf32>
 }"""
-    compiled = CompiledProgram(api.compile(text, stages=False).module)
+    compiled = CompiledProgram(api.compile(text).module)
     zeros = np.zeros((3, 7), np.float32)
     compiled.run("main", [zeros, zeros])
     before = len(kernel_cache._loaded)
-    CompiledProgram(api.compile(text, stages=False).module).run("main", [zeros, zeros])
+    CompiledProgram(api.compile(text).module).run("main", [zeros, zeros])
     assert len(kernel_cache._loaded) == before
     assert compiled.device_statistics[0].dispatches == 2
 
@@ -161,7 +161,7 @@ def test_shared_operand_is_visited_once() -> None:
     text = "\n  ".join(lines)
     type_ = "tensor<4xf32>"
     text = f"func.func @main(%a: {type_}) -> {type_} {{\n  {text}\n  return %v16 : {type_}\n}}"
-    (function,) = api.compile(text, stages=False).module.ops
+    (function,) = api.compile(text).module.ops
     asked: list[SSAValue] = []
 
     def is_fused(value: SSAValue) -> bool:
@@ -182,7 +182,7 @@ func.func @main(%a: {MATRIX}, %b: {MATRIX}, %c: {MATRIX}) -> {MATRIX} {{
   %r = arith.mulf %0, %b : {MATRIX}
   return %r : {MATRIX}
 }}"""
-    (function,) = api.compile(text, stages=False).module.ops
+    (function,) = api.compile(text).module.ops
     block = function.regions[0].block
     (aligned,) = plan_block(block).aligned.values()
     a, b, c = block.args
@@ -199,7 +199,7 @@ def test_an_integer_of_constants_is_a_constant_of_its_kernels() -> None:
   %d = linalg.fill ins(%c : i32) outs(%e : {kind}) -> {kind}
   %r = arith.remsi %a, %d : {kind}"""
     text = f"func.func @main(%a: {kind}) -> ({kind}) {{\n{body}\n  return %r : {kind}\n}}"
-    (function,) = api.compile(text, stages=False).module.ops
+    (function,) = api.compile(text).module.ops
     block = function.regions[0].block
     plan = plan_block(block)
     assert [each.name for each in plan.host] == ["func.return"]
@@ -233,14 +233,14 @@ func.func @main(%a: {kind}, %n: index) -> ({kind}, tensor<4xi32>) {{
     assert host_arithmetic(text) == ["arith.minsi", "arith.addi"]
     text = text.replace("%s = tensor.extract_slice %a[%at]", "%s = tensor.extract_slice %a[%n]")
     assert host_arithmetic(text) == []
-    found, part = api.compile(text, stages=False).main(np.arange(9, dtype=np.int32), np.int64(5))
+    found, part = api.compile(text).main(np.arange(9, dtype=np.int32), np.int64(5))
     assert found.tolist() == [1, *[2] * 8]
     assert part.tolist() == [5, 6, 7, 8]
 
 
 def host_arithmetic(text: str) -> list[str]:
     """The operations of `arith` in a function that run on the host, without constants."""
-    (function,) = api.compile(text, stages=False).module.ops
+    (function,) = api.compile(text).module.ops
     block = function.regions[0].block
     host = [each.name for each in block.ops if each in plan_block(block).host]
     return [each for each in host if each.startswith("arith.") and each != "arith.constant"]

@@ -143,7 +143,7 @@ def test_innermost_loops_go_along_the_largest_operand(
         return compile_kernels(functions)
 
     monkeypatch.setattr(program_lowering, "compile_kernels", record)
-    main = api.compile(text, stages=False).main
+    main = api.compile(text).main
     rng = np.random.default_rng(0)
     shapes = [(24, 96), (24,)] if text is ROWS else [(2, 9, 64, 1), (3, 64, 1)]
     dtype = np.int64 if text is ROWS else np.float32

@@ -124,7 +124,7 @@ def test_unconditional_kernels_are_compiled_together(monkeypatch: pytest.MonkeyP
             counts.append(len(texts))
         return compile_in_parallel(texts)
 
-    program = api.compile(PROGRAM, stages=False)
+    program = api.compile(PROGRAM)
     matrix = np.ones((7, 9), np.float32)
     cache._loaded.clear()
     cache._recent.clear()

@@ -55,7 +55,7 @@ X = np.arange(15, dtype=np.float32).reshape(3, 5)
 
 
 def execute(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
-    program = compile(text, stages=False)
+    program = compile(text)
     return program["f"].run(inputs)
 
 
@@ -151,20 +151,20 @@ def test_bytes_of_an_open_layout_mean_nothing() -> None:
 def test_an_input_of_another_shape_is_refused() -> None:
     kernel = KERNEL.replace("IN", "").replace("OUT", "")
     text = DEVICES + kernel + host(dispatch(""))
-    program = compile(text, stages=False)
+    program = compile(text)
     with pytest.raises(ValueError, match="expected tensor<3x5xf32>"):
         program["f"].run([np.zeros((5, 3), np.float32)])
 
 
 def test_kernels_are_no_entry_points() -> None:
     kernel = KERNEL.replace("IN", "").replace("OUT", "")
-    program = compile(DEVICES + kernel + host(dispatch("")), stages=False)
+    program = compile(DEVICES + kernel + host(dispatch("")))
     assert public_functions(program.module) == ["f"]
 
 
 def test_a_missing_device_is_an_error_at_its_global() -> None:
     kernel = KERNEL.replace("IN", "").replace("OUT", "")
-    module = compile(DEVICES + kernel + host(dispatch("")), stages=False).module
+    module = compile(DEVICES + kernel + host(dispatch(""))).module
     (result,) = run(module, "f", [X], devices=["local-task", "local-sync"])
     np.testing.assert_array_equal(result, 2 * X)
     with pytest.raises(OperationError, match=r"device @b needs device #1 of kind \"local\""):
@@ -178,7 +178,7 @@ def test_a_fallback_is_the_device_that_it_falls_back_to() -> None:
         "[#cpu]>", "[#cpu]> : !hal.device, #hal.device.fallback<@a> : !hal.device]>"
     )
     text = DEVICES.replace(second, optional) + kernel + host(dispatch("", "#on_b"))
-    module = compile(text, stages=False).module
+    module = compile(text).module
     (result,) = run(module, "f", [X], devices=["local-task"])
     np.testing.assert_array_equal(result, 2 * X)
     with pytest.raises(OperationError, match="accesses a resource of device"):

@@ -9,7 +9,7 @@ from mesh_opt.runtime.abi.compare import compare, tolerance
 
 
 def rounding(text: str) -> list[str | None]:
-    program = compile(text, stages=False)
+    program = compile(text)
     return [each and each.name for each in program[program.functions[0]].rounding()]
 
 
@@ -100,7 +100,7 @@ def test_a_sum_in_another_order_agrees(backend: str) -> None:
       %w = arith.extf %r : tensor<f32> to tensor<f64>
       return %w : tensor<f64>
     }"""
-    program = compile(text, "spmd", backend=backend, stages=False)
+    program = compile(text, "spmd", backend=backend)
     inputs = np.random.default_rng(1).standard_normal(4099).astype(np.float32)
     (difference,) = program.main.check(inputs)
     assert difference.agrees

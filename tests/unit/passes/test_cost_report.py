@@ -236,14 +236,14 @@ MACHINE = Machine(
 
 
 def test_time_of_kernels_and_collectives() -> None:
-    cost = compile(PROGRAM, stages=False)["main"].cost(MACHINE)
+    cost = compile(PROGRAM)["main"].cost(MACHINE)
     # The product reads both operands and writes its result: 416 bytes; the fill is not stored.
     assert cost.computing == pytest.approx(1e-6 + max(384 / 1e6, 416 / 1e6))
     # Two rounds each of one message, with half of 256 bytes in all and then the same again; what
     # arrives is added up.
     assert cost.sending == pytest.approx(4e-3 + 192 / 1e3 + 3 * 96 / 1e6)
     assert cost.overlapped_seconds == cost.sending
-    assert compile(PROGRAM, stages=False)["main"].cost().seconds == 0
+    assert compile(PROGRAM)["main"].cost().seconds == 0
 
 
 def test_elementwise_chains_are_one_kernel() -> None:
@@ -256,7 +256,7 @@ def test_elementwise_chains_are_one_kernel() -> None:
     }
     """
     # Three operations on 24 numbers; %x is read twice, at %1 and at %2.
-    cost = compile(text, stages=False)["main"].cost(MACHINE)
+    cost = compile(text)["main"].cost(MACHINE)
     assert cost.computing == pytest.approx(1e-6 + 2 * 96e-6 + 96e-6)
 
 
@@ -295,7 +295,7 @@ def test_wrong_options(arguments: list[str], message: str) -> None:
 def test_a_machine_may_be_too_small() -> None:
     text = PROGRAM.replace("2x4", "4x4")
     with pytest.raises(MachineError, match="has 8 devices, but a grid of shape 4x4 needs 16"):
-        compile(text, stages=False)["main"].cost(MACHINE)
+        compile(text)["main"].cost(MACHINE)
     output, errors = io.StringIO(), io.StringIO()
     arguments = ["--cost-report", "--machine=gpu-host"]
     assert main(arguments, io.StringIO(text), output, errors) == 1
@@ -319,7 +319,6 @@ def test_complex_numbers_take_several_operations() -> None:
           return %y : tensor<4xcomplex<f64>>
         }
         """,
-        stages=False,
     ).module
     device = Device((("f32", 1e30), ("f64", 1.0)), memory=1e9, memory_bandwidth=1e30)
     cost = module_costs(module, Machine("toy", device, (Network(1.0, 0.0),)))["main"]

@@ -39,7 +39,7 @@ def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:
 
 
 def test_networks_and_kernels_overlap() -> None:
-    simulation = simulate(compile(PROGRAM, stages=False).module, "main", MACHINE)
+    simulation = simulate(compile(PROGRAM).module, "main", MACHINE)
     # Axis 0 is between hosts: 96 bytes at 1 per second; axis 1 inside: 144 at 4; 24 operations.
     assert makespan(simulation.serial) == pytest.approx(96 + 36 + 24)
     assert makespan(simulation.overlapped) == pytest.approx(96)
@@ -73,7 +73,7 @@ func.func @main(%x: tensor<24xf32>) -> tensor<24xf32> {
 
 def test_loops_turn_one_turn_after_the_other() -> None:
     machine = Machine("toy", MACHINE.device, (Network(1.0, 0.0),))
-    simulation = simulate(compile(LOOP, stages=False).module, "main", machine)
+    simulation = simulate(compile(LOOP).module, "main", machine)
     assert makespan(simulation.serial) == pytest.approx(10 * (96 + 24 + 24))
     assert makespan(simulation.overlapped) == pytest.approx(10 * (96 + 24))
 
@@ -195,5 +195,5 @@ def test_a_program_before_partitioning_is_one_of_one_device() -> None:
 
 def test_presets_simulate() -> None:
     for machine in PRESETS.values():
-        simulation = simulate(compile(PROGRAM, stages=False).module, "main", machine)
+        simulation = simulate(compile(PROGRAM).module, "main", machine)
         assert 0 < makespan(simulation.overlapped) <= makespan(simulation.serial)

@@ -188,7 +188,7 @@ def test_a_failure_ends_all_ranks_with_one_message(what: str, tmp_path: Path) ->
     words, message = failures(tmp_path)[what]
     if "saved" in what:
         path = tmp_path / "failing.mlir"
-        compile(path, stages=False).save(path.with_suffix(".meshprog"))
+        compile(path).save(path.with_suffix(".meshprog"))
     done = launch(*words)
     assert done.returncode != 0
     assert done.stderr.count(message) == 1, done.stderr
@@ -223,7 +223,7 @@ def counted(*arguments):
     return perform(*arguments)
 
 Exchange.perform = counted
-program = compile({text!r}, backend="mpi", stages=False)
+program = compile({text!r}, backend="mpi")
 program.devices_per_rank = {devices}
 for size, times in ((5, 1), (5, 0), (7, 1), (5, 1)):
     calls.clear()
@@ -306,9 +306,9 @@ AS_ON_THREADS = """
 import numpy as np
 from mesh_opt.api import compile
 
-program = compile({text!r}, backend="mpi", stages=False)
+program = compile({text!r}, backend="mpi")
 program.devices_per_rank = {devices}
-threads = compile({text!r}, stages=False, backend="native")
+threads = compile({text!r}, backend="native")
 for size in (8, 11, 8):
     x = np.arange(size, dtype=np.float64)
     assert np.array_equal(program.main(x, 10), threads.main(x, 10)), size
@@ -456,7 +456,7 @@ import sys, time
 import numpy as np
 from mesh_opt.api import compile
 
-program = compile({text!r}, "spmd", backend="mpi", stages=False)
+program = compile({text!r}, "spmd", backend="mpi")
 x = np.ones((4, 3), np.float32)
 for _ in range(3):
     program["main"](x)

@@ -33,7 +33,7 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "p.meshprog"
-    api.compile(PROGRAM, stages=False).save(path)
+    api.compile(PROGRAM).save(path)
     assert mesh_opt.load(path).main(np.ones(4, np.float32)).tolist() == [3, 4, 5, 6]
     return path
 
@@ -202,7 +202,7 @@ def test_host_code_that_cannot_be_run_is_refused(
     """Words of an instruction are changed, from an operand on."""
     if name not in ("exchange", "run", "return"):
         program = tmp_path / "loop.meshprog"
-        api.compile(LOOP, stages=False).save(program)
+        api.compile(LOOP).save(program)
     words = np.frombuffer(Container(program).section("code"), np.int64).tolist()
     at = next(each.at for each in decode(words, 0, len(words), "") if each.kind.name == name)
 

@@ -125,7 +125,7 @@ func.func @main(%a: tensor<2xf32>, %b: tensor<2xindex>) -> tensor<2xf32> {
 
 
 def test_the_error_names_operation_and_device() -> None:
-    program = CompiledProgram(api.compile(FAILS_ON_ONE, stages=False).module)
+    program = CompiledProgram(api.compile(FAILS_ON_ONE).module)
     inputs = [[np.zeros(2, np.float32), np.zeros(2, np.int64)]] * 4
     with pytest.raises(OperationError) as caught:
         program.run_spmd("main", inputs, Grid("g", (4,)))
@@ -154,7 +154,7 @@ func.func @main(%a: tensor<2xf32>, %n: index, %step: index) -> tensor<2xf32> {
 
 def test_later_calls_fail_and_are_interrupted_as_the_first_one() -> None:
     """They run without Python, as long as nothing goes wrong."""
-    main = api.compile(COUNTS, stages=False).main
+    main = api.compile(COUNTS).main
     ones = np.ones(2, np.float32)
 
     def works() -> bool:
@@ -183,7 +183,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 
 
 def test_a_halo_wider_than_the_neighbour_is_an_error() -> None:
-    program = CompiledProgram(api.compile(HALO, stages=False).module)
+    program = CompiledProgram(api.compile(HALO).module)
     inputs = [[np.zeros(8, np.float32)], [np.zeros(5, np.float32)]]
     with pytest.raises(OperationError, match="wider than the shard of the neighbour"):
         program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -201,7 +201,7 @@ func.func @main(%a: tensor<?x2xf32>) -> tensor<?x2xf32> {
 
 def test_shapes_that_change_on_all_devices() -> None:
     """One device's own shape stays, but what it gathers changes with the other's."""
-    program = CompiledProgram(api.compile(UNEVEN, stages=False).module)
+    program = CompiledProgram(api.compile(UNEVEN).module)
     for rows in (3, 5, 3):
         inputs = [[np.full((size, 2), size, np.float32)] for size in (4, rows)]
         results = program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -238,7 +238,7 @@ func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
 
 def test_a_device_that_reads_what_it_has_gathered_is_waited_for() -> None:
     """It runs its first collective when the other is about to record the second."""
-    program = CompiledProgram(api.compile(READS_ON_ONE, stages=False).module)
+    program = CompiledProgram(api.compile(READS_ON_ONE).module)
     inputs = [[np.full(size, size, np.float32)] for size in (1, 2)]
     for _ in range(2):
         results = program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -269,17 +269,15 @@ def test_pieces_of_known_and_different_sizes_are_joined() -> None:
     for sizes in ("%n = arith.addi %p, %p", "%n = arith.addi %p, %zero"):
         changed = text.replace("%n = arith.addi %p, %p", sizes)
         given = np.arange(8, dtype=np.float32)
-        expected = api.compile(changed, stages=False).main(given)
-        assert api.compile(changed, backend="native", stages=False).main(given).tolist() == (
-            expected.tolist()
-        )
+        expected = api.compile(changed).main(given)
+        assert api.compile(changed, backend="native").main(given).tolist() == (expected.tolist())
 
 
 def test_collectives_run_whose_results_nobody_reads() -> None:
     other = """
     %d = shard.all_reduce %a on @g grid_axes = [0] : tensor<2xf32> -> tensor<2xf32>
     %1 = math.absf %a : tensor<2xf32>"""
-    program = CompiledProgram(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    program = CompiledProgram(api.compile(DIVERGENT.format(other=other)).module)
     inputs = [[np.ones(2, np.float32)]] * 2
     results = program.run_spmd("main", inputs, Grid("g", (2,)))
     assert [result.tolist() for (result,) in results] == [[2, 2], [1, 1]]
@@ -316,7 +314,7 @@ func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
     ids=["nothing", "another kind"],
 )
 def test_devices_that_never_meet_are_an_error(other: str, message: str) -> None:
-    program = CompiledProgram(api.compile(DIVERGENT.format(other=other), stages=False).module)
+    program = CompiledProgram(api.compile(DIVERGENT.format(other=other)).module)
     inputs = [[np.zeros(2, np.float32)]] * 2
     with pytest.raises(OperationError, match=message) as caught:
         program.run_spmd("main", inputs, Grid("g", (2,)))
@@ -363,7 +361,7 @@ of_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 @forks
 @of_threads
 def test_a_fork_has_threads_of_its_own() -> None:
-    module = api.compile(SUMS, "spmd", stages=False).module
+    module = api.compile(SUMS, "spmd").module
     program = CompiledProgram(module, workers=2)
     inputs = [np.ones((8, 4), np.float32)]
     expected = program.run_partitioned("main", inputs)
@@ -376,7 +374,7 @@ def test_a_fork_has_threads_of_its_own() -> None:
 @of_threads
 @pytest.mark.parametrize("pipeline", ["", "spmd"])
 def test_a_fork_during_a_call_does_not_wait_for_its_end(pipeline: str) -> None:
-    program = api.compile(SUMS, pipeline, stages=False)
+    program = api.compile(SUMS, pipeline)
     begun, go_on = threading.Event(), threading.Event()
 
     def told(_: str) -> None:
@@ -401,7 +399,7 @@ def test_a_fork_during_a_call_does_not_wait_for_its_end(pipeline: str) -> None:
 
 @pytest.mark.parametrize("pipeline", ["", "spmd"])
 def test_a_call_from_within_a_call_is_refused(pipeline: str) -> None:
-    program, other = (api.compile(SUMS, pipeline, stages=False) for _ in range(2))
+    program, other = (api.compile(SUMS, pipeline) for _ in range(2))
     x = np.ones((8, 4), np.float32)
     sums: list[npt.NDArray[np.float32]] = []
 

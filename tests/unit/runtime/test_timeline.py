@@ -53,7 +53,7 @@ def test_a_collective_waits_for_the_last_to_come() -> None:
 
 
 def test_a_run_tells_what_each_device_did(tmp_path: Path) -> None:
-    program = api.compile(PROGRAM, stages=False)
+    program = api.compile(PROGRAM)
     program.save(tmp_path / "p.meshprog")
     a = np.ones(4, np.float32)
     for each in (program, mesh_opt.load(tmp_path / "p.meshprog")):

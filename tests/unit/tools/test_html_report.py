@@ -191,7 +191,7 @@ def test_pieces_have_no_report(tmp_path: Path) -> None:
 
 
 def test_from_python(tmp_path: Path, data: dict[str, Any]) -> None:
-    program = mesh_opt.compile(EXAMPLE, "spmd", stages=False)
+    program = mesh_opt.compile(EXAMPLE, "spmd")
     path = tmp_path / "page.html"
     page = program.report(path)
     assert path.read_text(encoding="utf-8") == page
@@ -302,7 +302,7 @@ def test_device_timeline(run_path: Path, data: dict[str, Any]) -> None:
 
 def test_saved_programs_have_a_report(tmp_path: Path) -> None:
     saved, path = tmp_path / "p.meshprog", tmp_path / "p.html"
-    mesh_opt.compile(EXAMPLE, "spmd", stages=False).save(saved)
+    mesh_opt.compile(EXAMPLE, "spmd").save(saved)
     arguments = [str(saved), "--random-inputs=0", f"--report={path}"]
     assert mesh_run.main(arguments, io.StringIO(), io.StringIO(), io.StringIO()) == 0
     found = data_of(path.read_text(encoding="utf-8"))

@@ -362,7 +362,7 @@ def test_random_programs_compute_what_they_did(number: int) -> None:
     objective = generator.choice(("time", "bytes"))
     machine = generator.choice(("gpu-host", "cpu-cluster"))
     options = f"grid={grid} objective={objective} machine={machine}"
-    program = compile(text, f"shard-search{{{options}}},spmd", backend="interpreter", stages=False)
+    program = compile(text, f"shard-search{{{options}}},spmd", backend="interpreter")
     random_numbers = np.random.default_rng(number)
     inputs = [
         random_numbers.standard_normal((kind.get_shape()), dtype=np.float32)  # pyright: ignore

@@ -62,7 +62,7 @@ def test_a_weight_of_two_products(weight_file: Path, backend: str) -> None:
 
 
 def test_parameters_are_packed_once_and_when_they_are_loaded() -> None:
-    module = api.compile(CASE, "data-tile", stages=False).module
+    module = api.compile(CASE, "data-tile").module
     stored = [op for op in module.walk() if "parameter.named" in str(op.properties.get("value"))]
     assert len(stored) == 1
     assert stored[0].parent_op().name == "util.initializer"  # type: ignore[union-attr]
@@ -78,7 +78,7 @@ def test_without_files_a_parameter_is_an_error() -> None:
 
 def provided(scope: str, key: str, type_: str, parameter: Parameter) -> np.ndarray:
     text = PROGRAM.format(scope="s", key="k", type=type_)
-    return api.compile(text, stages=False, parameters={(scope, key): parameter})["f"]()
+    return api.compile(text, parameters={(scope, key): parameter})["f"]()
 
 
 def test_missing_parameters() -> None:
@@ -304,7 +304,7 @@ def test_weights_are_mapped_and_cut_by_devices(tmp_path: Path) -> None:
     path.write_bytes(tensors(header.ljust(-(-len(header) // 8) * 8), WEIGHT.tobytes()))
     (weights,) = api.mapped_arrays(path).values()
     assert not weights.flags.owndata and not weights.flags.writeable
-    function = api.compile(INPUT, "spmd", stages=False).f
+    function = api.compile(INPUT, "spmd").f
     read: list[tuple[slice, ...]] = []
 
     class Seen:

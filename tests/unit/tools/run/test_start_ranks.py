@@ -112,7 +112,7 @@ def test_devices_per_rank(tmp_path: Path) -> None:
     need_ranks()
     path, saved = tmp_path / "p.mlir", tmp_path / "p.meshprog"
     path.write_text(MESSAGES)
-    compile(path, stages=False).save(saved)
+    compile(path).save(saved)
     x = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     for device in range(4):
