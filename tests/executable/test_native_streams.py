@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.frames import Program
@@ -79,7 +80,7 @@ def check_case(case: str, passes: DataTilePass, last: str | None = None) -> None
     check(CompiledProgram(module), name, inputs_of(original, name), original)
 
 
-@pytest.mark.parametrize("case", PROGRAMS)
+@pytest.mark.parametrize("case", sampled(PROGRAMS, 2))
 def test_tiled(case: str) -> None:
     check_case(case, DataTilePass())
 
