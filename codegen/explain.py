@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.linalg.structured_view import structured_view
-from ..interpreter.registry import find_entry, load_own_dialects
+from ..interpreter.registry import find_entry
 from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.diagnostics import Note, OperationError, remark
 from ..ir.regions import captured
@@ -34,7 +34,6 @@ def explain_kernels(module: ModuleOp) -> None:
 
     These are operations without a kernel, and functions without host code.
     """
-    load_own_dialects()
     explained: set[Operation] = set()
     for function, found in lowered(module):
         if isinstance(found, OperationError):

@@ -16,14 +16,14 @@ There are three kinds of functions, each registered with a decorator:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import wrap_foreign
+from ..ir.foreign_code import is_foreign, wrap_foreign
 from ..runtime.abi.arrays import Value
 
 Results = Sequence[Value]
@@ -53,6 +53,20 @@ KIND = "interpreter function"
 _entries: dict[str, Entry] = {}
 _successor_functions: dict[str, SuccessorFunction] = {}
 _terminators: set[str] = set()
+_replaced: set[str] = set()
+"""The operations that other packages have registered."""
+
+
+def _names_for(function: Callable[..., object], names: Sequence[str]) -> Iterator[str]:
+    """Yield the operations for which a function is registered.
+
+    One of this package, whose modules are imported late, does not replace another package's.
+    """
+    if is_foreign(getattr(function, "__module__", None)):
+        _replaced.update(names)
+        yield from names
+    else:
+        yield from (name for name in names if name not in _replaced)
 
 
 def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], AnyImplementation]:
@@ -65,7 +79,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], 
     """
 
     def register(function: AnyImplementation) -> AnyImplementation:
-        for name in names:
+        for name in _names_for(function, names):
             _entries[name] = Entry(execute=wrap_foreign(KIND, function), pointwise=pointwise)
         return function
 
@@ -81,7 +95,7 @@ def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunne
     """
 
     def register(function: AnyRegionRunner) -> AnyRegionRunner:
-        for name in names:
+        for name in _names_for(function, names):
             _entries[name] = Entry(run_regions=wrap_foreign(KIND, function))
         return function
 
@@ -97,7 +111,7 @@ def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]
     """
 
     def register(function: SuccessorFunction) -> SuccessorFunction:
-        for name in names:
+        for name in _names_for(function, names):
             _successor_functions[name] = wrap_foreign(KIND, function)
         return function
 
@@ -111,54 +125,65 @@ def terminates(*names: str) -> None:
 
 def find_entry(name: str) -> Entry | None:
     """Return the implementation of an operation; `None` if there is none."""
+    _load_dialect(name)
     return _entries.get(name)
 
 
 def find_successor(name: str) -> SuccessorFunction | None:
     """Return the function that chooses the successor of a terminator; `None` if there is none."""
+    _load_dialect(name)
     return _successor_functions.get(name)
 
 
 def is_terminator(name: str) -> bool:
     """Return whether an operation ends its region and passes its operands to the parent."""
+    _load_dialect(name)
     return name in _terminators
 
 
-_MODULES = (
-    "affine",
-    "arith",
-    "bufferization",
-    "cf",
-    "check",
-    "complex_numbers",
-    "flow_tensors",
-    "func",
-    "hal_buffers",
-    "hal_commands",
-    "hal_dispatch",
-    "hal_executables",
-    "inner_tiled",
-    "kernels",
-    "linalg",
-    "linear_algebra",
-    "math_functions",
-    "memref",
-    "pass_through",
-    "scf",
-    "shard",
-    "stream_async",
-    "stream_commands",
-    "stream_tensors",
-    "tensor",
-    "tosa",
-    "tosa_data",
-    "tosa_windows",
-    "util",
-)
-"""The modules of this package that register operations."""
+_MODULES = {
+    "affine": ("affine",),
+    "arith": ("arith",),
+    "bufferization": ("bufferization", "memref", "pass_through"),
+    "cf": ("cf",),
+    "check": ("check",),
+    "complex": ("complex_numbers",),
+    "flow": ("arith", "flow_tensors", "kernels", "pass_through", "tensor"),
+    "func": ("func",),
+    "hal": (
+        "hal_buffers",
+        "hal_commands",
+        "hal_dispatch",
+        "hal_executables",
+        "kernels",
+        "pass_through",
+    ),
+    "io_parameters": ("hal_commands",),
+    "iree_codegen": ("flow_tensors", "inner_tiled"),
+    "iree_encoding": ("pass_through",),
+    "iree_tensor_ext": ("flow_tensors", "kernels", "pass_through"),
+    "linalg": ("linalg",),
+    "math": ("math_functions",),
+    "memref": ("memref", "pass_through", "tensor"),
+    "scf": ("pass_through", "scf"),
+    "sdy": ("pass_through",),
+    "shard": ("pass_through", "shard"),
+    "stablehlo": ("linear_algebra",),
+    "stream": ("kernels", "pass_through", "stream_async", "stream_commands", "stream_tensors"),
+    "tensor": ("arith", "linalg", "tensor"),
+    "tosa": ("math_functions", "pass_through", "tensor", "tosa", "tosa_data", "tosa_windows"),
+    "util": ("func", "pass_through", "util"),
+}
+"""The modules of this package that register operations of a dialect.
+
+They are imported when a program first has one.
+"""
+
+_unloaded = dict(_MODULES)
+"""The dialects that no program has had yet, with their modules."""
 
 
-def load_own_dialects() -> None:
-    """Import the modules of this package that register operations."""
-    for module in _MODULES:
+def _load_dialect(name: str) -> None:
+    """Import the modules that register operations of the dialect of this operation."""
+    for module in _unloaded.pop(name.partition(".")[0], ()):
         import_module(f".{module}", __package__)

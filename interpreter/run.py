@@ -35,10 +35,7 @@ from .func import run_function
 from .function_signatures import argument_types, result_types, wrap_buffer_views
 from .global_values import GlobalValues, plain_types
 from .hal_buffers import BufferView
-from .registry import load_own_dialects
 from .spmd import ProcessRoutine, run_lockstep
-
-load_own_dialects()
 
 
 def run(
