@@ -16,7 +16,7 @@ from mesh_opt import api
 from mesh_opt.runtime.saved.code_check import decode
 from mesh_opt.runtime.saved.container import HEAD, PAGE, Container, write_container
 from mesh_opt.runtime.saved.fields import DamagedFile, SavedFileError
-from saved_files import altered, mutate, slots, with_words
+from saved_files import altered, mutate, slots, with_section, with_words
 
 MUTATIONS = cases(300, 20_000)
 
@@ -263,3 +263,23 @@ def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -
     loaded = mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
     with pytest.warns(RuntimeWarning, match="its object code cannot be loaded: "):
         assert loaded.main(np.ones(4, np.float32)).tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@main", "@other", "holds IR without the function @main, which its header names"),
+        (
+            "%a: tensor<4xf32>)",
+            "%a: tensor<4xf32>, %b: f32)",
+            "holds IR with @main of (tensor<4xf32>, f32) -> (tensor<4xf32>), expected",
+        ),
+    ],
+)
+def test_ir_of_other_functions_is_refused(
+    old: str, new: str, message: str, program: Path, tmp_path: Path
+) -> None:
+    ir = PROGRAM.replace(old, new).encode()
+    loaded = mesh_opt.load(with_section(program, tmp_path / "x.meshprog", "ir", lambda _: ir))
+    with pytest.raises(SavedFileError, match=re.escape(message)):
+        loaded.compiled()
