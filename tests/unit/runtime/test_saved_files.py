@@ -254,6 +254,26 @@ def test_a_file_that_contradicts_itself_is_refused(
         mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
 
 
+OPEN = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %s = shard.shift %a on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
+    : tensor<?xf32> -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}"""
+
+
+def test_elements_of_open_results_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "open.meshprog"
+    api.compile(OPEN, stages=False).save(path)
+
+    def change(header: Any) -> None:
+        header["functions"][0]["entries"][0]["exchanges"][0][2][0][4][0][1]["elements"][1] = "i8"
+
+    with pytest.raises(SavedFileError, match="a result of tensor<.xi8>, which is tensor<.xf32>"):
+        mesh_opt.load(altered(path, tmp_path / "x.meshprog", change))
+
+
 def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -> None:
     def change(header: Any) -> None:
         for symbol, place in header["objects"]:
