@@ -243,7 +243,7 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
         return program
 
     def _compare_functions(self, program: Program) -> None:
-        """Raise DamagedFile if the IR lacks a function of the header, or has it with other types."""
+        """Raise DamagedFile if the IR lacks a function of the header or gives it other types."""
         for name, function in self.saved.functions.items():
             if name not in program.functions:
                 raise DamagedFile(f"holds IR without the function @{name}, which its header names")
