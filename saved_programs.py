@@ -236,11 +236,23 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             kinds = None if devices.is_null else tuple(each.text() for each in devices.items())
             source = self._module(Source(self.saved.text("source"), f"{self.path}:source"))
             module = self._module(Source(self.saved.text("ir"), f"{self.path}:ir"))
+            program = Program(Compiled(source, source, module, texts), self._backend, grid)
+            program.devices = kinds
+            self._compare_functions(program)
         except DamagedFile as problem:
             raise _refused(self.path, problem) from problem
-        program = Program(Compiled(source, source, module, texts), self._backend, grid)
-        program.devices = kinds
         return program
+
+    def _compare_functions(self, program: Program) -> None:
+        """Raise DamagedFile if the IR lacks a function of the header or gives it other types."""
+        for name, function in self.saved.functions.items():
+            if name not in program.functions:
+                raise DamagedFile(f"holds IR without the function @{name}, which its header names")
+            found = program[name].types
+            if found != function.types:
+                raise DamagedFile(
+                    f"holds IR with @{name} of {found}, expected {function.types} as in its header"
+                )
 
     def _module(self, text: Source) -> ModuleOp:
         from xdsl.utils.exceptions import ParseError

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -262,9 +263,18 @@ def _read_array(folder: Path, data: Fields) -> StoredArray:
         for part, each in enumerate(rows.items())
     ]
     held = sum(prod(end - start for start, end in intervals) for intervals, _ in parts)
-    if held != prod(shape):
-        raise DamagedFile(f"has {held} elements of an array of {shape_text(shape)}")
+    if held != prod(shape) or _overlap([intervals for intervals, _ in parts]):
+        raise DamagedFile(f"has parts of {held} elements that do not make up {shape_text(shape)}")
     return StoredArray(value_type.text, shape, value_type.dtype, tuple(parts))
+
+
+def _overlap(parts: Sequence[Intervals]) -> bool:
+    """Return whether two parts share elements; parts are products of intervals of a grid."""
+    filled = [part for part in parts if all(start < end for start, end in part)]
+    for intervals in zip(*filled, strict=True):
+        if any(one[1] > other[0] for one, other in pairwise(sorted(set(intervals)))):
+            return True
+    return len(set(filled)) < len(filled)
 
 
 def _read_part(

@@ -61,3 +61,8 @@ class FunctionTypes:
 
     arguments: tuple[ValueType, ...]
     results: tuple[ValueType, ...]
+
+    def __str__(self) -> str:
+        """Return the types as MLIR writes a function type."""
+        arguments, results = (", ".join(map(str, each)) for each in (self.arguments, self.results))
+        return f"({arguments}) -> ({results})"

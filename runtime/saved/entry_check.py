@@ -7,6 +7,7 @@ disagreed, host code would access memory out of bounds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -23,6 +24,9 @@ from .fields import DamagedFile
 
 _SIGNED = {HALO: "update_halo", PERMUTE: "shift"}
 """Names of operations whose collectives have another kind."""
+
+_TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(.+)>")
+"""The text of a tensor type: its sizes and its element type."""
 
 Local = Shape | None
 
@@ -167,11 +171,13 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"elements of {exchange.item} bytes, which are {collective.source.name}"
     if moved_element_of_type(str(signature.element)) != collective.source:
         return f"elements of {collective.source.name}, which are {signature.element}"
-    if DYNAMIC_SIZE in exchange.shape or collective.joins_unequal:
-        return None
-    given = collective.of_sizes(exchange.shape).result_shape
-    sizes = "".join(f"{each}x" for each in given)
-    element = str(signature.result).removeprefix(f"tensor<{sizes}").removesuffix(">")
+    result = str(signature.result)
+    found = _TENSOR.fullmatch(result)
+    sizes, element = ("", result) if found is None else found.groups()
+    if not (DYNAMIC_SIZE in exchange.shape or collective.joins_unequal):
+        given = collective.of_sizes(exchange.shape).result_shape
+        sizes = "".join(f"{each}x" for each in given)
+        element = result.removeprefix(f"tensor<{sizes}").removesuffix(">")
     if moved_element_of_type(element) == collective.result:
         return None
-    return f"a result of tensor<{sizes}{collective.result.name}>, which is {signature.result}"
+    return f"a result of tensor<{sizes}{collective.result.name}>, which is {result}"

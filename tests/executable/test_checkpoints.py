@@ -154,6 +154,20 @@ def test_a_damaged_checkpoint_is_left_out(saved: tuple[Path, list[bytes]], tmp_p
     assert [np.asarray(each).tobytes() for each in found] == saved[1]
 
 
+def test_parts_that_overlap_are_no_array(saved: tuple[Path, list[bytes]], tmp_path: Path) -> None:
+    """Together they have as many elements as the array, but not all of it."""
+    mesh_opt.load(saved[0]).step.run_steps(inputs(), 2, tmp_path / "c", every=2)
+    manifest = tmp_path / "c" / "step-000000000002" / "manifest.json"
+    data = json.loads(manifest.read_text())
+    parts = data["state"][0][3]
+    assert [intervals[0] for intervals, _ in parts] == [[0, 4], [4, 8]]
+    for rows in ([0, 4], [2, 6]):
+        parts[1][0][0] = rows
+        manifest.write_text(json.dumps(data))
+        with pytest.raises(CheckpointError, match="parts of 32 elements that do not make up 8x4"):
+            Checkpoints(tmp_path / "c").last()
+
+
 def test_a_full_disk_is_named_and_left_as_it_was(
     saved: tuple[Path, list[bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,7 +37,7 @@ def places(header: Any) -> list[tuple[Any, Any]]:
     for entry in (each for function in header["functions"] for each in function["entries"]):
         code += [entry["kernels"], entry["globals"], *(each[3] for each in entry["functions"])]
     kept = {id(each) for each in code}
-    inside = {id(place) for row in code for place, _ in slots([row])} | kept
+    inside = {id(place) for row in code for place, _ in slots(row)} | kept
     return [
         (place, key)
         for place, key in slots(header)

@@ -36,13 +36,22 @@ def altered(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
     return target
 
 
+def with_section(path: Path, target: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
+    """Write a file one of whose sections is another."""
+    header, sections = _contents(path)
+    write_container(target, header, {**sections, name: [change(sections[name][0])]})
+    return target
+
+
 def with_words(path: Path, target: Path, change: Callable[[Any], None]) -> Path:
     """Write a file whose host code has other words, of the same number."""
-    header, sections = _contents(path)
-    words = np.frombuffer(sections["code"][0], np.int64).copy()
-    change(words)
-    write_container(target, header, {**sections, "code": [words.tobytes()]})
-    return target
+
+    def changed(code: bytes) -> bytes:
+        words = np.frombuffer(code, np.int64).copy()
+        change(words)
+        return words.tobytes()
+
+    return with_section(path, target, "code", changed)
 
 
 def slots(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -49,10 +49,11 @@ def runs_on_ranks(argv: Sequence[str]) -> bool:
 
     The arguments may be invalid.
     """
+    is_rank = default_backend() == MPI
     if any(word.partition("=")[0] in ("--ranks", "-ranks") for word in argv):
-        # `--ranks` starts the ranks first.
-        return False
-    return MPI in (_backend(argv), default_backend())
+        # `--ranks` starts the ranks first, and is an error on one.
+        return is_rank
+    return is_rank or _backend(argv) == MPI
 
 
 def _backend(argv: Sequence[str]) -> str:

@@ -168,6 +168,10 @@ def failures(tmp_path: Path) -> dict[str, tuple[tuple[str, ...], str]]:
             mesh_run(2, "-", "--backend=mpi"),
             "mesh-run: only one rank has standard input: name the file of the program",
         ),
+        "ranks that start ranks": (
+            mesh_run(2, *run[:3], "--input=4x3xf32=1", "--ranks=2"),
+            "mesh-run: --ranks=2 starts ranks, but this process is one already",
+        ),
         "a check of inputs per rank": (
             mesh_run(2, *run, "--inputs-per-rank", "--check"),
             "mesh-run: --check runs on one set of inputs, not with --inputs-per-rank",

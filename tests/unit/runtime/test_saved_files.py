@@ -16,7 +16,7 @@ from mesh_opt import api
 from mesh_opt.runtime.saved.code_check import decode
 from mesh_opt.runtime.saved.container import HEAD, PAGE, Container, write_container
 from mesh_opt.runtime.saved.fields import DamagedFile, SavedFileError
-from saved_files import altered, mutate, slots, with_words
+from saved_files import altered, mutate, slots, with_section, with_words
 
 MUTATIONS = cases(300, 20_000)
 
@@ -254,6 +254,26 @@ def test_a_file_that_contradicts_itself_is_refused(
         mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
 
 
+OPEN = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+  %s = shard.shift %a on @g grid_axes = [0] shift_axis = 0 offset = 1 rotate
+    : tensor<?xf32> -> tensor<?xf32>
+  return %s : tensor<?xf32>
+}"""
+
+
+def test_elements_of_open_results_are_compared(tmp_path: Path) -> None:
+    path = tmp_path / "open.meshprog"
+    api.compile(OPEN).save(path)
+
+    def change(header: Any) -> None:
+        header["functions"][0]["entries"][0]["exchanges"][0][2][0][4][0][1]["elements"][1] = "i8"
+
+    with pytest.raises(SavedFileError, match=r"a result of tensor<\?xi8>, which is tensor<\?xf32>"):
+        mesh_opt.load(altered(path, tmp_path / "x.meshprog", change))
+
+
 def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -> None:
     def change(header: Any) -> None:
         for symbol, place in header["objects"]:
@@ -263,3 +283,23 @@ def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -
     loaded = mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
     with pytest.warns(RuntimeWarning, match="its object code cannot be loaded: "):
         assert loaded.main(np.ones(4, np.float32)).tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@main", "@other", "holds IR without the function @main, which its header names"),
+        (
+            "%a: tensor<4xf32>)",
+            "%a: tensor<4xf32>, %b: f32)",
+            "holds IR with @main of (tensor<4xf32>, f32) -> (tensor<4xf32>), expected",
+        ),
+    ],
+)
+def test_ir_of_other_functions_is_refused(
+    old: str, new: str, message: str, program: Path, tmp_path: Path
+) -> None:
+    ir = PROGRAM.replace(old, new).encode()
+    loaded = mesh_opt.load(with_section(program, tmp_path / "x.meshprog", "ir", lambda _: ir))
+    with pytest.raises(SavedFileError, match=re.escape(message)):
+        loaded.compiled()
