@@ -63,7 +63,9 @@ def uses(operation: Operation) -> dict[SSAValue, bool]:
     roots = [root(value) for value in operation.resource_operands]
     found = dict.fromkeys(roots, False)
     for command in block.walk():
-        written: list[SSAValue] = list(values(command, "target"))
+        written: list[SSAValue] = []
+        if command.name not in ("stream.cmd.flush", "stream.cmd.invalidate"):
+            written = list(values(command, "target"))
         if command.name == "stream.cmd.dispatch":
             accesses = command.properties["resource_accesses"]
             assert isinstance(accesses, ArrayAttr)
