@@ -29,6 +29,7 @@ _DIALECTS = {
     "io_parameters": ("hal.io_parameters", "IoParameters"),
     "interpreter": ("interpreter", "Interpreter"),
     "linalg": ("linalg.dialect", "Linalg"),
+    "llvm": ("llvm", "ExtendedLlvm"),
     "math": ("math", "ExtendedMath"),
     "memref": ("memref", "ExtendedMemRef"),
     "mesh": ("mesh", "Mesh"),

@@ -381,7 +381,7 @@ def float_to_integer(value: Array, result_type: Attribute, width: int, *, is_sig
     return np.where(fits, result, undefined((), element_type(result_type)))
 
 
-@impl("arith.bitcast", "tensor.bitcast", pointwise=True)
+@impl("arith.bitcast", "complex.bitcast", "tensor.bitcast", pointwise=True)
 def _bitcast(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, target = op.operands[0].type, op.results[0].type
     value = np.asarray(operands[0])

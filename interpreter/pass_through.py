@@ -45,6 +45,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     *(f"hal.command_buffer.{name}" for name in ("execution_barrier", "finalize")),
     *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),
     *("hal.fence.create", "hal.fence.join"),
+    "llvm.intr.assume",
     "memref.global",
     *("sdy.mesh", "sdy.sharding_group", "shard.grid"),
     *(f"stream.cmd.{name}" for name in ("discard", "flush", "invalidate")),

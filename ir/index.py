@@ -188,10 +188,14 @@ class BuilderIndices(IndexArithmetic):
         """Return the size in bytes of a number of elements; sub-byte elements are packed."""
         if bits >= 8:
             return self.multiply(elements, bits // 8)
-        total = self.multiply(elements, bits)
-        if isinstance(total, int):
-            return -(-total // 8) if round_up else total // 8
-        return self.binary(CeilDivUIOp, total, 8) if round_up else self.divide(total, 8)
+        in_byte = 8 // bits
+        if isinstance(elements, int):
+            return -(-elements // in_byte) if round_up else elements // in_byte
+        return (
+            self.binary(CeilDivUIOp, elements, in_byte)
+            if round_up
+            else self.divide(elements, in_byte)
+        )
 
 
 class _SizeIndices(BuilderIndices):

@@ -209,6 +209,11 @@ def _extended_product(signed: bool) -> Handler:
     return write
 
 
+def _nothing(code: AstBuilder, operation: Operation, operands: Sequence[Term]) -> tuple[Term, ...]:
+    """Emit nothing for an operation without results or effects."""
+    return ()
+
+
 _SPECIAL: dict[str, Handler] = {
     "arith.addui_extended": _extended_addition,
     "arith.cmpf": _compare_floats,
@@ -216,6 +221,7 @@ _SPECIAL: dict[str, Handler] = {
     "arith.mulsi_extended": _extended_product(True),
     "arith.mului_extended": _extended_product(False),
     "arith.select": _select,
+    "llvm.intr.assume": _nothing,
     "math.fpowi": _integer_power,
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -23,6 +23,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
@@ -91,6 +92,16 @@ AsyncCastOp = row(
 )
 
 
+def _verify_slice(operation: Operation) -> None:
+    """Raise VerifyException if a slice has another lifetime than its source."""
+    source, result = operation.operands[0].type, operation.results[0].type
+    if source != result:
+        raise VerifyException(
+            f"failed to verify that all of {{source, result}} have same type, "
+            f"found {source} and {result}"
+        )
+
+
 AsyncSliceOp = row(
     "async.slice",
     "source:resource source_size source_offset source_end result_size -> result:resource"
@@ -98,6 +109,7 @@ AsyncSliceOp = row(
     "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
+    verify=_verify_slice,
     doc="Copy a range of a resource into a new one.",
 )
 

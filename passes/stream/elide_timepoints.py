@@ -9,22 +9,19 @@ host has awaited, need not be waited for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
-from ...dialects.stream.types import TimepointType
+from ...dialects.stream.regions import TimepointAwaitOp, TimepointJoinOp
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.regions import inner_blocks
-from ...ir.syntax.assembly_format import values
-
-TIMEPOINT = TimepointType()
-Timepoints = frozenset[SSAValue]
+from .analysis.timepoint_cover import TimepointCover, Timepoints
 
 
 @dataclass(frozen=True)
@@ -34,54 +31,39 @@ class ElideTimepointsPass(ModulePass):
     name = "iree-stream-elide-timepoints"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        cover = TimepointCover(op)
         for function in op.body.block.ops:
             if function.name in FUNCTIONS_AND_INITIALIZERS:
                 for block in function.regions[0].blocks:
-                    _elide(block, {}, frozenset())
+                    _elide(block, cover, cover.immediate)
 
 
-def _elide(block: Block, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
-    """Elide timepoints in a block, given those that each one covers and those already reached."""
-
-    def covered_by(timepoint: SSAValue) -> Timepoints:
-        return covered.get(timepoint, frozenset()) | {timepoint}
-
+def _elide(block: Block, cover: TimepointCover, reached: Timepoints) -> None:
+    """Elide timepoints in a block, given those that are already reached."""
     for operation in tuple(block.ops):
         if isinstance(operation, TimepointJoinOp):
-            waits = [t for t in dict.fromkeys(operation.operands) if t not in reached]
-            needed = [
-                timepoint
-                for timepoint in waits
-                if not any(
-                    timepoint in covered_by(other) for other in waits if other is not timepoint
-                )
-            ] or [operation.operands[0]]
+            needed = _needed(operation.operands, cover, reached)
             if len(needed) == 1:
                 Rewriter.replace_op(operation, [], needed)
-                continue
-            operation.operands = needed
-            covered[operation.result_timepoint] = frozenset().union(*map(covered_by, needed))
-        elif isinstance(operation, TimepointImmediateOp):
-            reached |= {operation.result_timepoint}
+            else:
+                operation.operands = needed
         elif isinstance(operation, TimepointAwaitOp):
-            reached = _awaited(operation, reached, covered_by(operation.await_timepoint))
-        else:
-            _record(operation, covered, reached)
+            timepoint = operation.await_timepoint
+            if timepoint in reached:
+                Rewriter.replace_op(operation, [], operation.resource_operands)
+            reached |= cover.covered_by(timepoint)
+        elif not operation.name.startswith("stream."):
+            for inner in inner_blocks(operation):
+                _elide(inner, cover, reached)
 
 
-def _awaited(wait: TimepointAwaitOp, reached: Timepoints, covered: Timepoints) -> Timepoints:
-    """Return the timepoints reached after an await; erase the await if it waits for nothing."""
-    if wait.await_timepoint in reached:
-        Rewriter.replace_op(wait, [], wait.resource_operands)
-    return reached | covered
-
-
-def _record(operation: Operation, covered: dict[SSAValue, Timepoints], reached: Timepoints) -> None:
-    """Record what the timepoints of an operation cover; process the regions of host operations."""
-    if operation.name.startswith("stream."):
-        waits = values(operation, "await_timepoint")
-        reached = reached.union(waits, *(covered.get(timepoint, ()) for timepoint in waits))
-        covered |= {result: reached for result in operation.results if result.type == TIMEPOINT}
-        return
-    for inner in inner_blocks(operation):
-        _elide(inner, covered, reached)
+def _needed(
+    timepoints: Sequence[SSAValue], cover: TimepointCover, reached: Timepoints
+) -> Sequence[SSAValue]:
+    """Return the timepoints that have to be reached for all of them to be; at least one."""
+    needed = [each for each in dict.fromkeys(timepoints) if each not in reached]
+    for timepoint in tuple(needed):
+        others = [other for other in needed if other is not timepoint]
+        if any(timepoint in cover.covered_by(other) for other in others):
+            needed = others
+    return needed or [timepoints[0]]

@@ -205,7 +205,8 @@ class Allocation:
 
     def _commands(self, block: Block) -> list[Operation]:
         """Return the commands for the operations of a block."""
-        lowering = CommandLowering(self._context, self._storages, self._builder)
+        affinity = self._properties["affinity"]
+        lowering = CommandLowering(self._context, self._storages, self._builder, affinity)
         commands: list[Operation] = []
         for operation in block.ops:
             if operation.name == CONCURRENT:

@@ -147,12 +147,11 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
     stored = IntegerType(max(stored_bits, 8))
     if value.type != stored:
         value = builder.insert(ExtUIOp(value, stored)).result
-    while stored_bits < 8:
-        # Repeat the bits above themselves.
-        higher = builder.insert(ShLIOp(value, _byte(stored_bits, builder))).result
-        value = builder.insert(OrIOp(value, higher)).result
-        stored_bits *= 2
-    return value
+    repeated = value
+    for _ in range(8 // stored_bits - 1):
+        higher = builder.insert(ShLIOp(repeated, _byte(stored_bits, builder))).result
+        repeated = builder.insert(OrIOp(higher, value)).result
+    return repeated
 
 
 def _load(

@@ -56,6 +56,19 @@ def test_parts_of_tensors(stage: str, backend: str) -> None:
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_fill_with_a_complex_number(backend: str) -> None:
+    text = """
+    util.func public @main(%x: complex<f32>) -> tensor<2x3xcomplex<f32>> {
+      %0 = flow.tensor.splat %x : tensor<2x3xcomplex<f32>>
+      util.return %0 : tensor<2x3xcomplex<f32>>
+    }"""
+    pipeline = f"iree-abi-wrap-entry-points,{STAGES[-1]}"
+    program = compile(text, pipeline, stages=False, backend=backend)
+    (found,) = program["main"].run([np.complex64(1 - 2j)])
+    np.testing.assert_array_equal(found, np.full((2, 3), 1 - 2j, np.complex64))
+
+
 FENCES = """
 util.func public @main(%view: !hal.buffer_view, %wait: !hal.fence, %signal: !hal.fence)
     -> !hal.buffer_view {

@@ -283,6 +283,25 @@ func.func @main(%a: tensor<i32>, %b: tensor<1xf64>, %c: tensor<i1>, %d: tensor<8
             np.arange(8, dtype=np.float32),
         ],
     ),
+    "assumptions": (
+        """
+#id = affine_map<(i) -> (i)>
+func.func @main(%a: tensor<4xf32>, %n: index) -> (tensor<4xf32>, index) {
+  %c0 = arith.constant 0 : index
+  %0 = arith.cmpi sge, %n, %c0 : index
+  llvm.intr.assume %0 : i1
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %2 = arith.cmpf ord, %x, %x : f32
+    llvm.intr.assume %2 : i1
+    %3 = arith.addf %x, %x : f32
+    linalg.yield %3 : f32
+  } -> tensor<4xf32>
+  return %1, %n : tensor<4xf32>, index
+}""",
+        [np.arange(4, dtype=np.float32), np.int64(3)],
+    ),
     "large_product": (
         """
 func.func @main(%a: tensor<?x80xf32>, %b: tensor<80x?xf32>, %c: tensor<?x?xf32>)

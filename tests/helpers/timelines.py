@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mesh_opt.dialects.stream.commands import CmdExecuteOp
+from mesh_opt.dialects.stream.types import TimepointType
 from mesh_opt.ir.syntax.assembly_format import values
+from mesh_opt.ir.value_flow import value_flow
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
@@ -41,10 +43,41 @@ class Timeline:
                     self.submitted.append((operation, resource, writes))
                 self.before[operation.results[-1]] = behind | {operation}
             elif operation.name != "stream.executable":
-                for region in operation.regions:
-                    for inner in region.blocks:
-                        same = self.submitted, self.before
-                        Timeline(list(same[0]), dict(same[1]), self.done).check(inner)
+                self._check_regions(operation)
+
+    def _check_regions(self, operation: Operation) -> None:
+        """Check regions until it is known what is done before the timepoints that loops carry."""
+        sources: dict[SSAValue, list[SSAValue]] = {}
+        for source, target in value_flow(operation.walk()):
+            sources.setdefault(target, []).append(source)
+        blocks = [block for region in operation.regions for block in region.blocks]
+        arguments = [each for block in blocks for each in block.args if each in sources]
+        arguments = [each for each in arguments if each.type == TimepointType()]
+        carried: dict[SSAValue, frozenset[Operation]] = {}
+        while True:
+            known = {**self.before, **carried}
+            for block in blocks:
+                for argument in set(arguments).intersection(block.args) - set(carried):
+                    known[argument] = done_before(argument, sources, known)
+                inner = Timeline(list(self.submitted), dict(known), self.done)
+                inner.check(block)
+                known |= inner.before
+            found = {each: done_before(each, sources, known) for each in arguments}
+            if found == carried:
+                break
+            carried = found
+        for result in operation.results:
+            self.before[result] = done_before(result, sources, known)
+
+
+def done_before(
+    value: SSAValue,
+    sources: dict[SSAValue, list[SSAValue]],
+    known: dict[SSAValue, frozenset[Operation]],
+) -> frozenset[Operation]:
+    """What is done when a timepoint is reached that may be any of those forwarded to it."""
+    found = [known[source] for source in sources.get(value, ()) if source in known]
+    return found[0].intersection(*found[1:]) if found else frozenset()
 
 
 USES = frozenset({"stream.cmd.execute", "stream.resource.alloca", "stream.resource.dealloca"})
@@ -63,7 +96,9 @@ def uses(operation: Operation) -> dict[SSAValue, bool]:
     roots = [root(value) for value in operation.resource_operands]
     found = dict.fromkeys(roots, False)
     for command in block.walk():
-        written: list[SSAValue] = list(values(command, "target"))
+        written: list[SSAValue] = []
+        if command.name not in ("stream.cmd.flush", "stream.cmd.invalidate"):
+            written = list(values(command, "target"))
         if command.name == "stream.cmd.dispatch":
             accesses = command.properties["resource_accesses"]
             assert isinstance(accesses, ArrayAttr)

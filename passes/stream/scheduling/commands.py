@@ -13,8 +13,15 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ....dialects.stream.async_ops import AsyncDispatchOp
-from ....dialects.stream.commands import CmdCopyOp, CmdDispatchOp, CmdFillOp
+from ....dialects.stream.commands import (
+    CmdCopyOp,
+    CmdDispatchOp,
+    CmdFillOp,
+    CmdFlushOp,
+    CmdInvalidateOp,
+)
 from ....dialects.stream.dispatch_syntax import ACCESS
+from ....dialects.stream.types import ResourceType
 from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
@@ -38,6 +45,8 @@ class CommandLowering:
     storages: Mapping[SSAValue, Storage]
     outside: Builder
     """A builder in front of the commands."""
+    affinity: Attribute | None = None
+    """Where the commands are executed."""
 
     def offset(self, storage: Storage, offset: SSAValue | int) -> SSAValue:
         """Return an offset into a value as an offset into its storage."""
@@ -97,10 +106,34 @@ def _fill(storage: Storage, offset: SSAValue, length: SSAValue, value: SSAValue)
     return CmdFillOp.build(operands=[storage.resource, storage.size, offset, length, value])
 
 
-@to_command("stream.async.clone", "stream.async.transfer")
+@to_command("stream.async.clone")
 def _clone(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     source, _, size = op.operands
     return (_copy(to, (source, 0), (op.results[0], 0), size),)
+
+
+@to_command("stream.async.transfer")
+def _transfer(to: CommandLowering, op: Operation) -> Sequence[Operation]:
+    """Return a copy, and what makes the writes of others visible here, and its own to others."""
+    before = _made_visible(to, CmdInvalidateOp, op.operands[0], op, "source")
+    after = _made_visible(to, CmdFlushOp, op.results[0], op, "target")
+    return (*before, *_clone(to, op), *after)
+
+
+def _made_visible(
+    to: CommandLowering, op_class: type[IRDLOperation], end: SSAValue, op: Operation, name: str
+) -> Sequence[Operation]:
+    """Return a flush or invalidation of one end of a transfer that is not this device's own."""
+    affinity = op.properties.get(f"{name}_affinity")
+    if cast(ResourceType, end.type).lifetime.data != "staging" and affinity in (None, to.affinity):
+        return ()
+    storage = to.storages[end]
+    return (
+        op_class.build(
+            operands=[storage.resource, storage.size, storage.offset, op.operands[-1]],
+            properties={"source_affinity": affinity},
+        ),
+    )
 
 
 @to_command("stream.async.slice")

@@ -188,6 +188,13 @@ def test_conversions(name: str, source: str, target: str, value: Any, expected: 
     assert result.item() == expected
 
 
+def test_bits_of_a_complex_number() -> None:
+    text = _unary_or_binary("bitcast", "complex<f32>", "i64", 1).replace("arith.", "complex.")
+    assert _run(text, np.complex64(1 - 2j)).item() == -(1 << 62) + 0x3F800000
+    text = _unary_or_binary("bitcast", "i64", "complex<f32>", 1).replace("arith.", "complex.")
+    assert _run(text, np.int64(0x3F800000)).item() == 1
+
+
 def test_out_of_range_float_to_integer() -> None:
     text = _unary_or_binary("fptosi", "tensor<3xf32>", "tensor<3xi8>", 1)
     result = _run(text, np.float32([1.5, 1000.0, np.nan]))

@@ -173,3 +173,11 @@ util.func private @f(%r: !stream.resource<transient>, %n: index) {
   %0 = stream.async.dispatch @ex::@k[%n, %n](%r[%n to %n for %n]) : (!stream.resource<transient>{%n}) -> %r{%n}
   util.return
 }
+
+// -----
+
+util.func private @f(%r: !stream.resource<external>, %n: index) {
+  // expected-error @+1 {{failed to verify that all of {source, result} have same type, found !stream.resource<external> and !stream.resource<transient>}}
+  %0 = stream.async.slice %r[%n to %n] : !stream.resource<external>{%n} -> !stream.resource<transient>{%n}
+  util.return
+}

@@ -161,7 +161,7 @@ util.func public @parts(%r: !stream.resource<*>, %s: index, %i: index, %v: i4, %
   // CHECK: stream.async.update
   %2 = stream.tensor.update %0, %r[%c2] : tensor<3xi4> in !stream.resource<*>{%two} -> tensor<5xi4> in %r as !stream.resource<*>{%s}
   // CHECK: arith.extui %flag : i1 to i8
-  // CHECK-COUNT-3: arith.shli
+  // CHECK-COUNT-7: arith.shli
   // CHECK: stream.async.splat
   %3 = stream.tensor.splat %flag : i1 -> tensor<16xi1, #iree_encoding.packed_storage> in !stream.resource<*>{%two}
   util.return

@@ -40,6 +40,28 @@ util.func public @main(%r: !stream.resource<external>, %n: index, %o: index, %v:
 
 // -----
 
+// Staging memory and memory of other devices is made visible before and after a transfer.
+
+// CHECK-LABEL: util.func public @transfers
+// CHECK: stream.cmd.execute on(#hal.device.affinity<@a>) {{.*}}with(%r as %[[R:[^:]*]]: !stream.resource<external>{%n}, %{{[^ ]*}} as %[[S:[^:]*]]: !stream.resource<staging>{%n}
+// CHECK-NEXT: stream.cmd.invalidate from(#hal.device.affinity<@b>) %[[R]][%{{.*}} for %n] : !stream.resource<external>{%n}
+// CHECK-NEXT: stream.cmd.copy
+// CHECK-NEXT: stream.cmd.copy
+// CHECK-NEXT: stream.cmd.flush %[[S]][%{{.*}} for %n] : !stream.resource<staging>{%n}
+util.global private @a : !hal.device
+util.global private @b : !hal.device
+util.func public @transfers(%r: !stream.resource<external>, %n: index) -> !stream.resource<staging> {
+  %0, %t = stream.async.execute on(#hal.device.affinity<@a>) with(%r as %a: !stream.resource<external>{%n}) -> !stream.resource<staging>{%n} {
+    %1 = stream.async.transfer %a : !stream.resource<external>{%n} from(#hal.device.affinity<@b>) -> to(#hal.device.affinity<@a>) !stream.resource<transient>{%n}
+    %2 = stream.async.transfer %1 : !stream.resource<transient>{%n} -> !stream.resource<staging>{%n}
+    stream.yield %2 : !stream.resource<staging>{%n}
+  } => !stream.timepoint
+  %3 = stream.timepoint.await %t => %0 : !stream.resource<staging>{%n}
+  util.return %3 : !stream.resource<staging>
+}
+
+// -----
+
 // Commands take a resource once, however often the region took it.
 
 // CHECK-LABEL: util.func public @twice
