@@ -223,3 +223,13 @@ func.func @main() {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+def test_failed_checks_show_unsigned_numbers() -> None:
+    program = """
+func.func @main() {
+  %a = stablehlo.constant dense<[13, 1]> : tensor<2xui4>
+  check.expect_eq_const %a, dense<[15, 1]> : tensor<2xui4>
+  return
+}"""
+    assert "finds 13 at [0], expected 15" in run(program)[1]
