@@ -227,6 +227,10 @@ class _Lowered:
     """How the arguments were passed; `None` if the function's signature is unknown."""
 
 
+_PLATFORMS = ("cpu",)
+"""Without it, JAX lowers for its default device, and refuses a context with an abstract mesh."""
+
+
 def _lowered(
     jax: Any,
     f: Any,
@@ -254,15 +258,16 @@ def _lowered(
         stage = f
     elif hasattr(f, "jaxpr") and hasattr(f, "lower"):
         _refuse_examples("jax.stages.Traced", examples, keywords)
-        stage = f.lower()
+        stage = f.lower(lowering_platforms=_PLATFORMS)
     elif hasattr(f, "lower"):
         if any(value not in ((), None) for value in options.values()):
             raise ValueError(
                 f"the function is jitted already; give {', '.join(options)} to jax.jit"
             )
-        stage = f.lower(*examples, **keywords)
+        stage = f.trace(*examples, **keywords).lower(lowering_platforms=_PLATFORMS)
     elif callable(f):
-        stage = jax.jit(f, keep_unused=True, **options).lower(*examples, **keywords)
+        traced = jax.jit(f, keep_unused=True, **options).trace(*examples, **keywords)
+        stage = traced.lower(lowering_platforms=_PLATFORMS)
     else:
         raise TypeError(f"expected a function or a stage of JAX, got {type(f).__name__}")
     name = getattr(f, "__name__", "function")

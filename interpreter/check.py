@@ -6,12 +6,13 @@ The errors name the largest difference and its position.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
 
-from ..ir.attribute_access import attribute, flag, integer, text
+from ..ir.attribute_access import attribute, element_type, flag, integer, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, is_float_dtype
 from .frames import Frame
@@ -54,8 +55,10 @@ Verdict = tuple[Array, Array, str]
 
 
 def _shown(op: Operation, value: Any) -> str:
-    if flag(op, "is_unsigned") and value.dtype.kind == "i":
-        value = value.view(np.dtype(f"u{value.dtype.name}"))
+    element = element_type(op.operands[0].type)
+    if flag(op, "is_unsigned") and isinstance(element, IntegerType):
+        width = cast(int, element.width.data)  # pyright: ignore
+        return str(int(value) & (1 << width) - 1)
     return str(value)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partialmethod
 from importlib import import_module
 from typing import Any
 
@@ -36,13 +37,16 @@ def traceable(torch: Any) -> Generator[None]:
             return function(*args, **(kwargs or {})) if found is NotImplemented else found
 
     transformer: Any = import_module("torch.nn.modules.transformer")
-    detect = transformer._detect_is_causal_mask
+    adaptive: Any = import_module("torch.nn.modules.adaptive")
+    softmax = adaptive.AdaptiveLogSoftmaxWithLoss
+    detect, forward = transformer._detect_is_causal_mask, softmax.forward
     transformer._detect_is_causal_mask = _is_causal
+    softmax.forward = partialmethod(_adaptive_log_softmax, adaptive._ASMoutput, forward)
     try:
         with Mode():
             yield
     finally:
-        transformer._detect_is_causal_mask = detect
+        transformer._detect_is_causal_mask, softmax.forward = detect, forward
 
 
 def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
@@ -151,6 +155,21 @@ def _gaussian_nll_loss(
     if full:
         loss = loss + 0.5 * torch.log(torch.full((), 2 * torch.pi, dtype=x.dtype))
     return _reduced(loss, reduction)
+
+
+def _adaptive_log_softmax(
+    module: Any, results: Any, forward: Callable[..., Any], x: Any, target: Any
+) -> Any:
+    """Read the logarithms of all classes at the targets, and do not check their range.
+
+    PyTorch computes the clusters whose classes occur among the targets. `forward` is its own
+    function, which refuses shapes that do not fit.
+    """
+    if target.dim() > 1 or x.dim() != target.dim() + 1 or x.shape[:-1] != target.shape:
+        return forward(module, x, target)
+    logs = module.log_prob(x.reshape(-1, x.shape[-1]))
+    output = logs.gather(1, target.reshape(-1, 1)).reshape(target.shape)
+    return results(output, (-output).mean())
 
 
 def _log_sum(torch: Any, values: Sequence[Any]) -> Any:

@@ -168,6 +168,14 @@ func.func @main() {
   %c8 = stablehlo.constant dense<[4, 3]> : tensor<2xi8>
   %c4 = stablehlo.bitcast_convert %c8 : (tensor<2xi8>) -> tensor<2x2xi4>
   check.expect_eq_const %c4, dense<[[4, 0], [3, 0]]> : tensor<2x2xi4>
+  // Each part of a complex number becomes one.
+  %z = stablehlo.constant dense<[(1.0, -2.5), (0.1, 3.0e200)]> : tensor<2xcomplex<f64>>
+  %z2 = stablehlo.bitcast_convert %z : (tensor<2xcomplex<f64>>) -> tensor<2x2xcomplex<f32>>
+  %z3 = stablehlo.imag %z2 : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
+  %z4 = stablehlo.bitcast_convert %z3 : (tensor<2x2xf32>) -> tensor<2x2xi32>
+  check.expect_eq_const %z4, dense<[[1072693248, -1073479680], [1069128089, 1771002533]]> : tensor<2x2xi32>
+  %z5 = stablehlo.bitcast_convert %z2 : (tensor<2x2xcomplex<f32>>) -> tensor<2xcomplex<f64>>
+  check.expect_eq %z5, %z : tensor<2xcomplex<f64>>
   %l = stablehlo.reduce_precision %g, format = e3m1 : tensor<4xf8E4M3FN>
   %m = stablehlo.convert %l : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
   check.expect_eq_const %m, dense<[1.0, 0x7FC00000, 0x7FC00000, -0.0]> : tensor<4xf32>
@@ -215,3 +223,13 @@ func.func @main() {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+def test_failed_checks_show_unsigned_numbers() -> None:
+    program = """
+func.func @main() {
+  %a = stablehlo.constant dense<[13, 1]> : tensor<2xui4>
+  check.expect_eq_const %a, dense<[15, 1]> : tensor<2xui4>
+  return
+}"""
+    assert "finds 13 at [0], expected 15" in run(program)[1]

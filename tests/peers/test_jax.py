@@ -147,6 +147,17 @@ y = np.block(
 close(k(x), (y, x * x.sum()))
 close(k.reference(x), (y, x * x.sum()))
 assert k.out_shardings[0] == P("y")
+
+# Axes of a mesh in a context, with no device of JAX, where types of arrays have shardings.
+axes = (jax.sharding.AxisType.Explicit,) * 2
+with jax.sharding.use_abstract_mesh(AbstractMesh((2, 4), ("x", "y"), axis_types=axes)):
+    def product(x, w):
+        x, w = jax.sharding.reshard(x, P("x", "y")), jax.sharding.reshard(w, P("y"))
+        return jnp.einsum("ij,jk->ik", x, w, out_sharding=P("x"))
+
+    k = compile(product, x, p["w"], backend="interpreter")
+close(k(x, p["w"]), x @ p["w"])
+assert k.out_shardings == P("x")
 """
 
 FREE_AXES = """

@@ -115,6 +115,10 @@ for reduction in ("none", "mean"):
 same(lambda x, t: functional.ctc_loss(x, t, (8, 8, 8), (2, 1, 3)), chances,
      tensor([1, 1, 2, 3, 3, 4]))
 same(lambda x, y, v: functional.gaussian_nll_loss(x, y, v, full=True), x, x + 1, x.exp())
+classes = torch.nn.AdaptiveLogSoftmaxWithLoss(6, 20, [4, 10], head_bias=True).eval()
+same(lambda x, y: tuple(each.detach() for each in classes(x, y)), torch.randn(5, 6),
+     tensor([0, 12, 19, 3, 4]))
+same(lambda x, y: classes(x, y).output.detach(), torch.randn(6), tensor(11))
 same(lambda x, y: torch.linalg.lstsq(x.T, y).solution, x, torch.randn(6, 2))
 layer = torch.nn.TransformerDecoderLayer(8, 2, 16).eval()
 decoder = torch.nn.TransformerDecoder(layer, 1)

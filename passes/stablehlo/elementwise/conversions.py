@@ -11,6 +11,9 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
     f32,
+    f64,
+    i32,
+    i64,
 )
 from xdsl.ir import Operation, SSAValue
 
@@ -166,17 +169,15 @@ def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) ->
 
 @tensor_rule("stablehlo.bitcast_convert")
 def _bitcast_convert(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Convert a bitcast; a narrower type adds a trailing dimension, a wider one removes it.
-
-    Raises OperationError between complex and other types, or complex types of two widths.
-    """
+    """Convert a bitcast; a narrower type adds a trailing dimension, a wider one removes it."""
     e = lowering.emit
     (source,) = operands
     before, after = operand_kind(op), result_kind(op)
     if before.type == after.type:
         return [source]
-    if "complex" in (before.name, after.name):
-        raise OperationError(op, f"cannot bitcast {before.type} to {after.type}")
+    if before.name == "complex":
+        narrows = before.width > after.width
+        return [_split_complex(e, source, after) if narrows else _join_complex(e, source, after)]
     if before.width == after.width:
         return [_bitcast(e, source, after)]
     if before.width > after.width:
@@ -242,6 +243,48 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
         [*[PARALLEL] * rank, REDUCTION],
     )[0]
     return _bitcast(e, joined, after) if after.name == "float" else joined
+
+
+def _split_complex(e: Emitter, source: SSAValue, after: Kind) -> SSAValue:
+    """Split complex<f64> into its two parts, whose lower and upper halves are a complex<f32>."""
+    rank = len(shape(source))
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        parts = (inner.op(f"complex.{name}", args[0], to=f64) for name in ("re", "im"))
+        part = inner.from_index(inner.loop_index(rank), i64)
+        first = inner.compare_integers("eq", part, inner.constant(0, i64))
+        bits = inner.op("arith.bitcast", inner.select(first, *parts), to=i64)
+        upper = inner.op("arith.shrui", bits, inner.constant(32, i64))
+        halves = (inner.op("arith.trunci", half, to=i32) for half in (bits, upper))
+        numbers = [inner.op("arith.bitcast", half, to=f32) for half in halves]
+        return [inner.op("complex.create", *numbers, to=after.type)]
+
+    empty = e.empty([*e.sizes(source), 2], after.type)
+    return e.loops([source], [dims(*range(rank), loops=rank + 1)], [empty], None, body)[0]
+
+
+def _join_complex(e: Emitter, source: SSAValue, after: Kind) -> SSAValue:
+    """Join each two complex<f32> along the last dimension, the parts of a complex<f64>."""
+    rank, sizes = len(shape(source)) - 1, e.sizes(source)[:-1]
+    pair = [
+        e.reshape(e.extract_slice(source, [*[0] * rank, at], [*sizes, 1], [1] * (rank + 1)), sizes)
+        for at in (0, 1)
+    ]
+
+    def joined(inner: Emitter, number: SSAValue) -> SSAValue:
+        numbers = (inner.op(f"complex.{part}", number, to=f32) for part in ("re", "im"))
+        lower, upper = (
+            inner.op("arith.extui", inner.op("arith.bitcast", half, to=i32), to=i64)
+            for half in numbers
+        )
+        upper = inner.op("arith.shli", upper, inner.constant(32, i64))
+        return inner.op("arith.bitcast", inner.op("arith.ori", lower, upper), to=f64)
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        parts = [joined(inner, number) for number in args]
+        return [inner.op("complex.create", *parts, to=after.type)]
+
+    return e.pointwise(pair, after.type, body)
 
 
 @tensor_rule("stablehlo.constant", "chlo.constant")
