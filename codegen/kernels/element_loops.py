@@ -71,7 +71,7 @@ class _Loop:
     def __init__(self, writer: KernelWriter, operation: Operation) -> None:
         self.writer, self.code, self.operation = writer, writer.code, operation
         self._initial = initial_values(operation)
-        self._slices: list[tuple[SSAValue, SSAValue]] = []
+        self._slices: Sequence[tuple[SSAValue, SSAValue]] = ()
         self._copied = [result for _, result in carried_tensors(operation)]
         versions = in_place_versions(operation)
         if versions is None:
@@ -94,8 +94,8 @@ class _Loop:
         block = self.operation.regions[0].block
         assert block.last_op is not None
         tensors = carried_tensors(self.operation)
-        new = dict(zip(block.args[1:], block.last_op.operands, strict=True))
-        updates = [(tensor, new[tensor]) for tensor, _ in tensors]
+        pairs = list(zip(block.args[1:], block.last_op.operands, strict=True))
+        updates = [each for each in pairs if isinstance(each[0].type, TensorType)]
         small = set[SSAValue]()
         if updates_slices(block, [each for each, _ in updates], [each for _, each in updates]):
             self._slices = updates

@@ -27,7 +27,6 @@ from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INDEX, is_scalar_operation, write_constant, write_scalar_operation
 from .ast_builder import AstBuilder, Term
 from .checks import Checks
-from .control_flow import write_for, write_if
 from .kernel_text import (
     Bound,
     Constant,
@@ -260,9 +259,9 @@ class KernelWriter:
             self._insert(operation)
             return ("",)
         if name == "scf.if":
-            return write_if(self, operation, loops)
+            return self._if(operation, loops)
         if name == "scf.for":
-            return write_for(self, operation, loops)
+            return self._for(operation, loops)
         if any(isinstance(result.type, TensorType) for result in operation.results):
             # The elements of a tensor are computed where they are read.
             return ("",) * len(operation.results)
@@ -345,6 +344,41 @@ class KernelWriter:
             raise OperationError(operation, "has no map")
         operands = tuple(self.scalar(operand) for operand in operation.operands)
         return self.apply_map(attribute.data, operands, operation)
+
+    # Branches and loops -----------------------------------------------------------------------
+
+    def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        """Write a branch. A tensor that it returns is updated in place, which needs no code."""
+        results = [self.code.fresh() for _ in operation.results]
+        blocks = [region.first_block for region in operation.regions]
+        with self.code.when(self.scalar(operation.operands[0])):
+            self._set_yielded(results, blocks[0], (), loops)
+        with self.code.otherwise():
+            self._set_yielded(results, blocks[1], (), loops)
+        return tuple(results)
+
+    def _for(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        """Write a loop in the body of a loop: its scalars are variables."""
+        code, (low, high, step, *initial) = self.code, operation.operands
+        carried = [code.copy(self.scalar(each)) if is_scalar(each) else "" for each in initial]
+        with code.loop(self.number(low), self.number(high), self.number(step)) as turn:
+            self._set_yielded(carried, operation.regions[0].block, (turn, *carried), loops)
+        return tuple(carried)
+
+    def _set_yielded(
+        self, names: Sequence[str], block: Block | None, arguments: Sequence[Term], loops: Indices
+    ) -> None:
+        """Write a block, and assign the scalars that it yields to variables, all at once."""
+        if block is None or block.last_op is None:
+            return
+        self.body(block, arguments, loops, yielded=())
+        found = [
+            (name, self.code.copy(self.scalar(value)))
+            for name, value in zip(names, block.last_op.operands, strict=True)
+            if is_scalar(value)
+        ]
+        for name, value in found:
+            self.code.set(name, value)
 
     # Affine maps ------------------------------------------------------------------------------
 
@@ -431,6 +465,11 @@ class LinearIndices(tuple[Term, ...]):
         indices = LinearIndices((position,) * rank)
         indices.position = position
         return indices
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Return whether a value is no tensor."""
+    return not isinstance(value.type, TensorType)
 
 
 def linalg_index(operation: Operation) -> int:
