@@ -212,3 +212,17 @@ def test_exchanged_tensors(written: list[str]) -> None:
     check(text)
     check(text.replace("scf.yield %w", "scf.yield %k"))
     assert written
+
+
+def test_branch_of_tensors(written: list[str]) -> None:
+    """A branch that returns a new tensor is run by the host."""
+    body = """%c = arith.cmpi ugt, %i, %c1 : index
+    %y = arith.addf %x, %x : f32
+    %w = scf.if %c -> (tensor<5xf32>) {
+      %n = arith.addf %v, %a2 : tensor<5xf32>
+      scf.yield %n : tensor<5xf32>
+    } else {
+      scf.yield %v : tensor<5xf32>
+    }"""
+    check(whole("5xf32", body))
+    assert not written
