@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 _COMPLEX_NAMES = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
 
@@ -26,10 +24,11 @@ class CallOptions:
 
     def __init__(self, op: Operation) -> None:
         found = op.attributes.get("mhlo.backend_config")
+        options: dict[str, Attribute] = (
+            dict(found.data) if isinstance(found, DictionaryAttr) else {}
+        )
         self._values: dict[str, int] = {
-            name: each.value.data
-            for name, each in (found.data if isinstance(found, DictionaryAttr) else {}).items()
-            if isinstance(each, IntegerAttr)
+            name: each.value.data for name, each in options.items() if isinstance(each, IntegerAttr)
         }
 
     def letter(self, name: str, default: str) -> str:
