@@ -6,6 +6,7 @@ Conversion to linalg keeps these operations, and native code calls the functions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -157,20 +158,21 @@ def _workspace(size: int) -> int:
 
 
 def _lapack(name: str, *arrays: Any) -> Any:
-    return _scipy("get_lapack_funcs", name, arrays)
+    return _scipy("get_lapack_funcs", name, arrays[0].dtype)
 
 
 def _lapack_blas(name: str, *arrays: Any) -> Any:
-    return _scipy("get_blas_funcs", name, arrays)
+    return _scipy("get_blas_funcs", name, arrays[0].dtype)
 
 
-def _scipy(table: str, name: str, arrays: Sequence[Any]) -> Any:
-    """Return a LAPACK or BLAS function for the element type of arrays.
+@cache
+def _scipy(table: str, name: str, kind: np.dtype[Any]) -> Any:
+    """Return a LAPACK or BLAS function for an element type.
 
     SciPy has no types for these.
     """
     linalg: Any = import_module("scipy.linalg")
-    (function,) = getattr(linalg, table)((name,), arrays)
+    (function,) = getattr(linalg, table)((name,), dtype=kind)
     return function
 
 
@@ -189,6 +191,10 @@ class Options(CallOptions):
     def __init__(self, op: Operation) -> None:
         super().__init__(op)
         self.operation = op
+
+    def is_read(self, *places: int) -> bool:
+        """Return whether one of some results is read."""
+        return any(self.operation.results[each].first_use is not None for each in places)
 
     def unread(self, place: int, size: int, like: Any) -> Any:
         """Return a zero matrix for a result that nobody reads. `size` replaces dynamic extents."""
@@ -278,7 +284,7 @@ def _ormqr(matrices: Matrices, options: Options) -> Sequence[Any]:
 def _syevd(matrices: Matrices, options: Options) -> Sequence[Any]:
     (matrix,) = matrices
     name = "heevd" if _is_complex(matrix) else "syevd"
-    vectors = options.letter("mode", "V") == "V"
+    vectors = options.letter("mode", "V") == "V" and options.is_read(0)
     lower = options.letter("uplo", "L") == "L"
     values, found, failed = _lapack(name, matrix)(matrix, compute_v=int(vectors), lower=int(lower))
     return found, values, failed
@@ -321,7 +327,7 @@ def _paired(imaginary: Any, vectors: Any) -> Any:
 @call("gesdd", "gesvd")
 def _gesdd(matrices: Matrices, options: Options) -> Sequence[Any]:
     (matrix,) = matrices
-    mode = options.letter("mode", "A")
+    mode = options.letter("mode", "A") if options.is_read(2, 3) else "N"
     u, s, vt, failed = _lapack("gesdd", matrix)(
         matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
     )

@@ -25,7 +25,7 @@ from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
 from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
-from ..passes.imports.conversions import conversions_of
+from ..passes.imports.conversions import conversions_of, lowerings_of_loops
 from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from ..passes.manager.pass_manager import (
     InternalFault,
@@ -103,11 +103,14 @@ def run_pipeline(
     Raises CompilationError, and OSError for a file that cannot be read.
     """
     steps = _steps(pipeline)
+    is_lowered = bool(steps)
     module, texts = _read(source, context)
     _verify(module, texts)
     read = module.clone()
     with _located(texts):
         conversions = conversions_of(module)
+        if conversions and not is_lowered:
+            steps = lowerings_of_loops()
         run_steps(context, module, conversions, observers)
         is_manual = any(operation.name == MANUAL_COMPUTATION for operation in walk(module))
         original = module.clone() if conversions or is_manual else read
@@ -115,7 +118,7 @@ def run_pipeline(
             # `sdy.manual_computation` cannot run on one device, so the reference is the program
             # after its import.
             import_annotations(original)
-            if not steps:
+            if not is_lowered:
                 module = original.clone()
         run_steps(context, module, steps, observers)
     if steps or conversions:

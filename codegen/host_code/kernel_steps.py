@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineDimExpr
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
-from ..kernels.kernel_text import Bound, KernelText, SectionConstant
+from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
 from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
@@ -36,7 +36,9 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
         if isinstance(value, SSAValue):
             bound[value] = _result(lowering, step, value)
     product = step.product
-    if product is None:
+    if RESUMES in kernel.constants:
+        _sections(lowering, step, kernel, bound)
+    elif product is None:
         dispatch(lowering, kernel, bound, step.operation)
     else:
         _product(lowering, step, kernel, product, bound)
@@ -49,6 +51,25 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
                 address = builder.compute("address", memory)
                 memory = load_element(builder, address, dtype)
             lowering.bind(value, memory)
+
+
+def _sections(
+    lowering: FunctionLowering, step: Step, kernel: KernelText, bound: dict[Bound, Memory]
+) -> None:
+    """Run a kernel that pauses until it is done."""
+    builder = lowering.builder
+    for word in (RUNNING, TURN):
+        bound[word] = register = builder.register()
+        builder.move(register, 0)
+    running = bound[RUNNING]
+    assert isinstance(running, Register)
+    top, end = builder.label(), builder.label()
+    with lowering.branch():
+        builder.bind_label(top)
+        dispatch(lowering, kernel, bound, step.operation, {RESUMES: running})
+        builder.jump_unless(running, end)
+        builder.jump(top)
+    builder.bind_label(end)
 
 
 def _result(lowering: FunctionLowering, step: Step, value: SSAValue) -> Memory:

@@ -11,15 +11,13 @@ from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ..kernels.kernel_text import Bound, KernelText
 from ..kernels.loop_nests import write_scalar_kernel
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS, is_scalar_operation
 from .elements import load_element
 from .function_lowering import FunctionLowering
 from .kernel_dispatch import Memory, dispatch
 from .rules import lowers
 from .scalars import has_instructions, write_instructions
 from .values import element_dtype
-
-SIGNED_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi", "ceildivsi"))
 
 
 @lowers("other")
@@ -56,7 +54,7 @@ def _check_division(lowering: FunctionLowering, op: Operation, operands: list[In
         builder.jump_unless(right, zero)
     width = integer_width(op.operands[0].type) or 64
     lowest = -(1 << (width - 1))
-    if op.name not in SIGNED_DIVISIONS or (isinstance(right, int) and right != -1):
+    if op.name not in OVERFLOWING_DIVISIONS or (isinstance(right, int) and right != -1):
         return
     if isinstance(left, int) and left != lowest:
         return

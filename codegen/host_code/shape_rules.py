@@ -23,6 +23,7 @@ from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
+from ..kernels.loop_forms import LOOPS, initial_values
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS
@@ -77,8 +78,8 @@ class ShapeResolver:
         rule = _RULES.get(name)
         if rule is not None:
             return (rule(self, operation),)
-        if name == "scf.for":
-            return self.shapes(operation.operands[3:])
+        if name in LOOPS:
+            return self.shapes(initial_values(operation))
         if name in FACTORIZATIONS or name == FOURIER:
             # Their kernels are for known sizes.
             return [shape_of(each) for each in operation.results]

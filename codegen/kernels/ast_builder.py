@@ -131,6 +131,14 @@ class AstBuilder(FoldingIndices[str]):
             yield tuple([stack.enter_context(self.loop(0, size)) for size in sizes])
 
     @contextmanager
+    def repeat(self, variable: str) -> Generator[None]:
+        """Write a loop around the code inside of the `with` that runs while a variable is not 0."""
+        statements: list[ast.stmt] = []
+        with self._block(statements):
+            yield
+        self._blocks[-1].append(ast.While(term_expression(variable), statements, []))
+
+    @contextmanager
     def when(self, condition: Term) -> Generator[None]:
         """Write an `if` around the code that is written inside of the `with`."""
         statements: list[ast.stmt] = []

@@ -1,219 +1,225 @@
-"""Write sequential loops that set elements of tensors, such as scatters.
+"""Write sequential loops that set elements of tensors, such as scatters (`loop_forms`).
 
-    %r = scf.for %i = %low to %high step %step iter_args(%t = %initial) -> tensor<256xi32> {
-      %old = tensor.extract %t[%at]                  # and scalar operations
-      %n = tensor.insert %new into %t[%at]
-      scf.yield %n
-    }
+The carried tensors are updated in place, and scalars that a loop carries are variables. One thread
+runs all iterations in order.
 
-Only the loop reads a carried tensor between two iterations, so that its elements are updated in
-place. One thread runs all iterations in order. Loops that update slices, or whole tensors element
-by element, are written alike (`slice_loops`). Scalars that a loop carries are variables.
+A kernel cannot be interrupted. A loop that may take long returns after some turns, and is called
+again until it is done; what it carries is in the memory of its results meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.attribute_access import flag
-from ..scalar_ops.scalars import INTEGER_DIVISIONS
 from .ast_builder import Term
-from .index_ranges import unproven
-from .kernel_text import TileCount
+from .in_place import in_place_versions
+from .kernel_text import RESUMES, RUNNING, TURN, TileCount
+from .loop_forms import carried_tensors, initial_values, turns_of_section
 from .slice_loops import updates_slices, write_slices
-from .small_tensors import updates_small_tensors
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
 
-MAX_STEPS = 1 << 28
-"""The most scalar operations of a loop over numbers and whole tensors: it cannot be interrupted."""
-
-
-def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
-    """Return whether a loop computes scalars, and sets elements or slices, all surely in bounds.
-
-    `is_pointwise` tells whether elements of an operation's results can be computed alone. The
-    caller must check that kernels support the loop's other operations.
-    """
-    if operation.name != "scf.for" or flag(operation, "unsignedCmp"):
-        return False
-    region = operation.regions[0]
-    last = region.blocks.first.last_op if region.blocks.first is not None else None
-    if len(region.blocks) != 1 or not operation.results or last is None:
-        return False
-    bounds = [_known_number(each) for each in operation.operands[:3]]
-    if None in bounds or (bounds[2] or 0) <= 0:
-        return False
-    block = region.block
-    carried, yielded = block.args[1:], last.operands
-    if not len(carried) == len(yielded) == len(operation.results) == len(operation.operands) - 3:
-        return False
-    quads = list(zip(operation.operands[3:], carried, yielded, operation.results, strict=True))
-    if any(len({value.type for value in values}) > 1 for values in quads):
-        return False
-    tensors = [each for each in quads if isinstance(each[1].type, TensorType)]
-    if len(tensors) < len(quads) and any(each.name in INTEGER_DIVISIONS for each in block.walk()):
-        return False
-    carried, yielded = [each[1] for each in tensors], [each[2] for each in tensors]
-    whole = [new for _, _, new, _ in quads if not _is_inserted(new)]
-    if whole and _steps(block, bounds, whole) > MAX_STEPS:
-        return False
-    return (
-        _sets_elements(block, carried, yielded)
-        or updates_slices(block, carried, yielded)
-        or updates_small_tensors(block, carried, yielded, is_pointwise)
-    ) and not unproven(operation)
-
-
-def _steps(block: Block, bounds: Sequence[int | None], whole: Sequence[SSAValue]) -> int:
-    """Return how many scalar operations a loop takes that computes some values as a whole."""
-    low, high, step = (each or 0 for each in bounds)
-    sizes = [prod(shape_of(each)) for each in whole if isinstance(each.type, TensorType)]
-    turns = max(0, high - low) // max(1, step)
-    return turns * sum(1 for _ in block.walk()) * max([1, *sizes])
-
-
-def _sets_elements(block: Block, carried: Sequence[SSAValue], yielded: Sequence[SSAValue]) -> bool:
-    """Return whether one element of each carried tensor is set, and no other tensor is computed.
-
-    Without carried tensors this holds for a body that computes scalars alone.
-    """
-    return all(
-        _is_set_last(block, tensor, new) for tensor, new in zip(carried, yielded, strict=True)
-    ) and all(
-        not isinstance(result.type, TensorType)
-        or inner.name == "arith.constant"
-        or result in yielded
-        for inner in block.walk()
-        for result in inner.results
-    )
-
-
-def _known_number(value: SSAValue) -> int | None:
-    attribute = constant_attribute(value)
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else None
-
-
-def _is_set_last(block: Block, tensor: SSAValue, new: SSAValue) -> bool:
-    """Return whether one element of a carried tensor is set, after all reads of the tensor."""
-    insert = new.owner
-    if not isinstance(insert, Operation) or insert.name != "tensor.insert":
-        return False
-    if insert.parent_block() is not block or insert.operands[1] is not tensor:
-        return False
-    if not new.has_one_use() or any(size < 0 for size in shape_of(tensor)):
-        return False
-    for use in tensor.uses:
-        reader = block.find_ancestor_op_in_block(use.operation)
-        if use.operation is not insert and (
-            use.operation.name != "tensor.extract"
-            or reader is None
-            or not reader.is_before_in_block(insert)
-        ):
-            return False
-    return True
-
 
 def write_element_loop(writer: KernelWriter, operation: Operation) -> TileCount:
-    """Write the loops: copy initial values unless they are in place, then run the iterations.
+    """Write the loop: copy initial values unless they are in place, then run the iterations.
 
     Raises OperationError for an operation that kernels do not support.
     """
-    code, block = writer.code, operation.regions[0].block
-    low, high, step = (writer.number(each) for each in operation.operands[:3])
-    updates = _updates(block)
-    is_sliced = updates_slices(block, [each for each, _ in updates], [new for _, new in updates])
-    small = frozenset[SSAValue]() if is_sliced else frozenset(each for each, _ in updates)
-    if updates:
-        # Elements of tensors that an iteration computes are written where they are read.
-        is_outer = writer.is_fused
-        writer.is_fused = lambda value: (
-            is_outer(value) or value in small or _is_made_in(block, value)
-        )
-    with code.loop("first", "last"):
-        variables: list[_Variable] = []
-        for index, result in enumerate(operation.results):
-            tensor, initial = block.args[1 + index], operation.operands[3 + index]
-            if not isinstance(tensor.type, TensorType) or tensor in small:
-                variables += _variables(writer, index, initial)
-            else:
-                _copy(writer, initial, result)
-                writer.updated_in_place[tensor] = result
-        with code.loop(low, high, step) as turn:
-            _write_turn(writer, block, turn, variables)
-            if is_sliced:
-                write_slices(writer, updates)
-            for each in variables:
-                code.set(each.name, each.following)
-        for each in variables:
-            result = operation.results[each.index]
-            position = code.linear(each.indices, shape_of(result)) if each.indices else 0
-            writer.store(result, position, each.name)
+    writer.checks.in_order = True
+    section = turns_of_section(operation)
+    if section is not None:
+        writer.add_results(RUNNING, TURN)
+    with writer.code.loop("first", "last"):
+        loop = _Loop(writer, operation)
+        if section is None:
+            loop.begin()
+            _write_all(loop)
+        else:
+            with writer.code.when(writer.constant(RESUMES)):
+                loop.resume()
+            with writer.code.otherwise():
+                loop.begin()
+                writer.store(TURN, 0, 0 if operation.name == "scf.while" else loop.bounds[0])
+            write = _write_while if operation.name == "scf.while" else _write_section
+            is_running = write(loop, section)
+            writer.store(RUNNING, 0, writer.code.call("select_i64", is_running, 1, 0))
+        loop.end()
     return TileCount()
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Variable:
     """A scalar that a loop carries, or an element of a small tensor.
 
     - `name`: the variable that holds it;
-    - `index`: its position, or its tensor's, among the carried values;
-    - `following`: its value after the iteration that is being written.
+    - `index`: its position, or its tensor's, among the carried values.
     """
 
     name: str
     index: int
     indices: tuple[int, ...]
-    following: Term = 0
 
 
-def _updates(block: Block) -> list[tuple[SSAValue, SSAValue]]:
-    """Return the carried tensors of which not only an element is set, with their new values."""
-    assert block.last_op is not None
-    return [
-        (tensor, new)
-        for tensor, new in zip(block.args[1:], block.last_op.operands, strict=True)
-        if isinstance(new.type, TensorType) and not _is_set(new)
-    ]
+class _Loop:
+    """A loop that is being written: its variables, and the tensors that it updates in place."""
+
+    def __init__(self, writer: KernelWriter, operation: Operation) -> None:
+        self.writer, self.code, self.operation = writer, writer.code, operation
+        self._initial = initial_values(operation)
+        self._slices: Sequence[tuple[SSAValue, SSAValue]] = ()
+        self._copied = [result for _, result in carried_tensors(operation)]
+        versions = in_place_versions(operation)
+        if versions is None:
+            self._find_updates()
+        else:
+            for value, number in versions.items():
+                writer.updated_in_place[value] = operation.results[number]
+        self.variables = [
+            _Variable(self.code.fresh(), index, indices)
+            for index, result in enumerate(operation.results)
+            if result not in self._copied
+            for indices in product(*map(range, _shape(result)))
+        ]
+
+    def _find_updates(self) -> None:
+        """Find the tensors that are updated slice by slice, or are variables.
+
+        Elements of tensors that an iteration computes are written where they are read.
+        """
+        block = self.operation.regions[0].block
+        assert block.last_op is not None
+        tensors = carried_tensors(self.operation)
+        pairs = list(zip(block.args[1:], block.last_op.operands, strict=True))
+        updates = [each for each in pairs if isinstance(each[0].type, TensorType)]
+        small = set[SSAValue]()
+        if updates_slices(block, [each for each, _ in updates], [each for _, each in updates]):
+            self._slices = updates
+            self.writer.updated_in_place.update(tensors)
+        else:
+            self._copied.clear()
+            small.update(tensor for tensor, _ in tensors)
+        is_outer = self.writer.is_fused
+        self.writer.is_fused = lambda value: (
+            is_outer(value) or value in small or _is_made_in(block, value)
+        )
+
+    @property
+    def bounds(self) -> tuple[Term, ...]:
+        """The bounds and the step of an `scf.for`."""
+        return tuple(map(self.writer.number, self.operation.operands[:3]))
+
+    # What the loop carries --------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Set everything that the loop carries to its initial value."""
+        for each in self.variables:
+            initial = self.writer.element(self._initial[each.index], each.indices)
+            self.code.set(each.name, initial)
+        for initial, result in zip(self._initial, self.operation.results, strict=True):
+            if result in self._copied:
+                _copy(self.writer, initial, result)
+
+    def resume(self) -> None:
+        """Set the variables to what `end` has stored."""
+        for each in self.variables:
+            result, position = self._place(each)
+            self.code.set(each.name, self.writer.load(result, position))
+
+    def end(self) -> None:
+        """Store the variables to the results."""
+        for each in self.variables:
+            self.writer.store(*self._place(each), each.name)
+
+    def _place(self, each: _Variable) -> tuple[SSAValue, Term]:
+        result = self.operation.results[each.index]
+        return result, self.code.linear(each.indices, _shape(result))
+
+    # A turn -----------------------------------------------------------------------------------
+
+    def write_block(
+        self, block: Block, names: Sequence[Term], arguments: Sequence[Term] = ()
+    ) -> list[Term]:
+        """Write a block of the loop; return what it passes on for each variable.
+
+        `names` holds the variables before the block, `arguments` what else the block takes.
+        """
+        code, writer = self.code, self.writer
+        for each, name in zip(self.variables, names, strict=True):
+            carried = block.args[len(arguments) + each.index]
+            is_tensor = isinstance(carried.type, TensorType)
+            code.remember((carried, each.indices) if is_tensor else carried, name)
+        writer.body(block, arguments, yielded=())
+        last = block.last_op
+        assert last is not None
+        passed = last.operands[int(last.name == "scf.condition") :]
+        return [code.copy(writer.element(passed[i.index], i.indices)) for i in self.variables]
+
+    def write_turn(self, turn: Term) -> None:
+        """Write a turn of an `scf.for`."""
+        names = [each.name for each in self.variables]
+        following = self.write_block(self.operation.regions[0].block, names, (turn,))
+        if self._slices:
+            write_slices(self.writer, self._slices)
+        self.set_variables(following)
+
+    def set_variables(self, values: Sequence[Term]) -> None:
+        """Assign the variables."""
+        for each, value in zip(self.variables, values, strict=True):
+            self.code.set(each.name, value)
 
 
-def _variables(writer: KernelWriter, index: int, initial: SSAValue) -> list[_Variable]:
-    """Return variables for a carried value, which hold its initial elements."""
-    shape = shape_of(initial) if isinstance(initial.type, TensorType) else ()
-    return [
-        _Variable(writer.code.copy(writer.element(initial, indices)), index, indices)
-        for indices in product(*map(range, shape))
-    ]
+def _write_all(loop: _Loop) -> None:
+    """Write an `scf.for` that runs at once."""
+    with loop.code.loop(*loop.bounds) as turn:
+        loop.write_turn(turn)
 
 
-def _write_turn(
-    writer: KernelWriter, block: Block, turn: Term, variables: Sequence[_Variable]
-) -> None:
-    """Write the scalars of an iteration, and what its variables are afterwards."""
-    code = writer.code
-    assert block.last_op is not None
-    for each in variables:
-        carried = block.args[1 + each.index]
-        is_tensor = isinstance(carried.type, TensorType)
-        code.remember((carried, each.indices) if is_tensor else carried, each.name)
-    writer.body(block, (turn,), yielded=())
-    for each in variables:
-        new = block.last_op.operands[each.index]
-        each.following = code.copy(writer.element(new, each.indices))
+def _write_section(loop: _Loop, section: int) -> Term:
+    """Write the turns of an `scf.for` up to the next pause; return whether some are left.
+
+    The turns are counted, since the index after the last one may overflow.
+    """
+    code, (_, high, step) = loop.code, loop.bounds
+    first = code.copy(loop.writer.load(TURN, 0))
+    left = code.call("subi_i64", high, first)
+    if step != 1:
+        left = code.add(code.call("divui_i64", code.subtract(left, 1), step), 1)
+    left = code.call("select_i64", code.call("cmpislt_i64", first, high), left, 0)
+    turns = code.call("minui_i64", left, section)
+    with code.loop(0, turns) as number:
+        loop.write_turn(code.add(first, code.multiply(number, step)))
+    loop.writer.store(TURN, 0, code.add(first, code.multiply(turns, step)))
+    return code.call("cmpiult_i64", turns, left)
 
 
-def _is_set(new: SSAValue) -> bool:
-    return isinstance(new.owner, Operation) and new.owner.name == "tensor.insert"
+def _write_while(loop: _Loop, section: int) -> Term:
+    """Write the turns of an `scf.while` up to the next pause; return whether some are left."""
+    code = loop.code
+    before, after = (region.block for region in loop.operation.regions)
+    assert before.last_op is not None
+    count, holds = code.copy(0), code.copy(1)
+    is_open = code.copy(1)
+    with code.repeat(is_open):
+        passed = loop.write_block(before, [each.name for each in loop.variables])
+        proceed = loop.writer.scalar(before.last_op.operands[0])
+        with code.when(proceed):
+            loop.set_variables(loop.write_block(after, passed))
+            code.set(count, code.add(count, 1))
+            code.set(is_open, code.call("cmpislt_i64", count, section))
+        with code.otherwise():
+            loop.set_variables(passed)
+            code.set(is_open, 0)
+            code.set(holds, 0)
+    return code.call("cmpine_i64", holds, 0)
 
 
-def _is_inserted(new: SSAValue) -> bool:
-    return isinstance(new.owner, Operation) and new.owner.name.startswith("tensor.insert")
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(shape_of(value)) if isinstance(value.type, TensorType) else ()
 
 
 def _is_made_in(block: Block, value: SSAValue) -> bool:

@@ -22,8 +22,11 @@ from .writer import Indices, KernelWriter
 FACTORIZATIONS = ("stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.custom_call")
 """Operations that may have a kernel here; the last one calls LAPACK."""
 
-MAX_ROWS = 96
-"""The most rows of a matrix, or columns of a right side, that a kernel works on."""
+MAX_ROWS = 160
+"""The most rows of a matrix that a kernel factors."""
+
+MAX_SOLVE_ROWS = 256
+"""The most rows of a matrix, or columns of a right side, with which a kernel solves."""
 
 ROWS_AT_ONCE = 4
 """The rows that a solve subtracts at once, so that the result is loaded and stored less often."""
@@ -37,8 +40,9 @@ def has_factorization_kernel(op: Operation) -> bool:
     if not all(isinstance(element_type(each), Float32Type | Float64Type) for each in types):
         return False
     shapes = [shape_of(each) for each in (*op.operands, *op.results)]
+    most = MAX_SOLVE_ROWS if _is_solve(op) else MAX_ROWS
     return all(min(shape, default=0) >= 0 for shape in shapes) and all(
-        len(shape) >= 2 and max(shape[-2:]) <= MAX_ROWS for shape in shapes[: len(types)]
+        len(shape) >= 2 and max(shape[-2:]) <= most for shape in shapes[: len(types)]
     )
 
 

@@ -1,14 +1,16 @@
-"""Find the first error after a check of a kernel has failed.
+"""Find the first error of a kernel.
 
-A kernel only records which checks failed. If any did, its loops run again and return at the first
-failure of the first failed check. The error is the same as if each operation ran on all of its
+A kernel that runs in order returns at its first failure. Other kernels only record which checks
+failed. If any did, their loops run again and return at the first failure of the first failed check.
+The error is the same as if each operation ran on all of its
 elements before the next operation.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from .ast_builder import Term, term_expression
 from .kernel_text import FIRST_FAILURE
@@ -36,25 +38,51 @@ def search_failure(
     return statements
 
 
-def _again(statements: Sequence[ast.stmt], checks: Checks, place: int) -> list[ast.stmt]:
+def leave_at_failures(body: Sequence[ast.stmt], checks: Checks, place: int) -> list[ast.stmt]:
+    """Return the body of a kernel that returns at the first check that fails.
+
+    It stores the wrong number to the constant at `place`.
+    """
+    return _replaced(body, checks, partial(_leave, place=place))
+
+
+def _again(body: Sequence[ast.stmt], checks: Checks, place: int) -> list[ast.stmt]:
+    def leave_if_wanted(number: int, wrong: Term) -> list[ast.stmt]:
+        (statement,) = ast.parse(f"if wanted == {number}:\n  pass").body
+        assert isinstance(statement, ast.If)
+        statement.body = _leave(number, wrong, place)
+        return [statement]
+
+    return _replaced(body, checks, leave_if_wanted)
+
+
+def _replaced(
+    statements: Sequence[ast.stmt],
+    checks: Checks,
+    replacement: Callable[[int, Term], list[ast.stmt]],
+) -> list[ast.stmt]:
+    """Return statements with others in place of those that record a failure."""
     found: list[ast.stmt] = []
     for each in statements:
         if isinstance(each, ast.For):
-            inner = _again(each.body, checks, place)
+            inner = _replaced(each.body, checks, replacement)
             found.append(ast.For(each.target, each.iter, inner, []))
+        elif isinstance(each, ast.While):
+            found.append(ast.While(each.test, _replaced(each.body, checks, replacement), []))
         elif isinstance(each, ast.If):
-            branches = (_again(part, checks, place) for part in (each.body, each.orelse))
+            branches = (_replaced(part, checks, replacement) for part in (each.body, each.orelse))
             found.append(ast.If(each.test, *branches))
         elif each in checks:
-            found.append(_leave(*checks[each], place))
+            found += replacement(*checks[each])
         else:
             found.append(each)
     return found
 
 
-def _leave(number: int, wrong: Term, place: int) -> ast.stmt:
-    leave = f"if wanted == {number}:\n  constants[{place}] = 0\n  return {FIRST_FAILURE + number}"
-    (statement,) = ast.parse(leave).body
-    assert isinstance(statement, ast.If) and isinstance(statement.body[0], ast.Assign)
-    statement.body[0].value = term_expression(wrong)
-    return statement
+def _leave(number: int, wrong: Term, place: int) -> list[ast.stmt]:
+    store, leave = ast.parse(
+        f"constants[{place}] = 0\nreturn {FIRST_FAILURE + number}", mode="exec"
+    ).body
+    assert isinstance(store, ast.Assign)
+    store.value = term_expression(wrong)
+    return [store, leave]

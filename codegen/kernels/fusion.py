@@ -37,6 +37,7 @@ from .kernel_operations import (
     is_tensor,
     slides_over,
 )
+from .loop_forms import LOOPS
 from .mmt4d import MMT4D
 from .product_sums import is_long, reduces_jointly
 from .static_values import (
@@ -94,6 +95,11 @@ def _is_float(value: SSAValue) -> bool:
     return isinstance(value.type, AnyFloat)
 
 
+def may_fail(operation: Operation) -> bool:
+    """Return whether a kernel may fail, or may never end."""
+    return bool(unproven(operation)) or operation.name == "scf.while"
+
+
 def no_operation(operation: Operation) -> bool:
     """Return False: no operation runs on the host instead of in a kernel."""
     return False
@@ -110,7 +116,7 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
         if operation.name in CONSTANTS:
             planner.plan_constant(operation)
         elif is_kernel(operation) and not on_host(operation):
-            if not has_fixed_shapes(operation):
+            if not has_fixed_shapes(operation) or (operation.name in LOOPS and may_fail(operation)):
                 planner.next_failing = operation
             planner.plan_kernel(operation)
         elif planner.is_constant_for_kernels(operation):
@@ -203,33 +209,31 @@ class _Planner:
 
     def plan_kernel(self, operation: Operation) -> None:
         """Plan an operation as a kernel of its own, or fused into others."""
-        plan, may_fail = self.plan, bool(unproven(operation))
+        plan, fails = self.plan, may_fail(operation)
         read = [each for each in operation.results if self._is_read(each)]
-        if not read and not may_fail:
+        if not read and not fails:
             plan.shapes.add(operation)
             numbers = (each for each in operation.operands if not is_tensor(each))
             self.wanted_by_host.update(each for each in numbers if not _is_float(each))
             return
-        roots = self._fusing_roots(operation, may_fail=may_fail)
+        roots = self._fusing_roots(operation, fails=fails)
         if roots is not None and read:
             plan.shapes.add(operation)
-            if may_fail:
+            if fails:
                 self._failing.update(roots)
             self._fuse(operation, roots)
         elif operation.name in VIEWS:
             plan.host.add(operation)
             self.wanted_by_host.update(operation.operands)
         else:
-            if may_fail:
+            if fails:
                 self._failing.add(operation)
             # A reduction accumulates in all of its results, whether they are read or not.
             stored = read if read and self._is_pointwise(operation) else operation.results
             plan.kernels[operation] = tuple(stored)
             self._ask(operation, {operation: Access.EACH})
 
-    def _fusing_roots(
-        self, operation: Operation, *, may_fail: bool
-    ) -> dict[Operation, Access] | None:
+    def _fusing_roots(self, operation: Operation, *, fails: bool) -> dict[Operation, Access] | None:
         """Return the kernels that fuse an operation, or `None` if its results are stored."""
         if not self._is_pointwise(operation) or any(
             each in self.wanted_by_host for each in operation.results
@@ -251,14 +255,14 @@ class _Planner:
             return None if slides else roots
         if operation.name == "tensor.insert_slice":
             return None
-        if len(roots) > 1 and not may_fail and self._join(roots):
+        if len(roots) > 1 and not fails and self._join(roots):
             roots = {self._root(found[0]): max(roots.values())}
         if len(roots) != 1:
             return None
         ((root, access),) = roots.items()
         if is_long(operation) and reduces_jointly(root):
             return None
-        if may_fail and not (access is Access.EACH and self._is_next(root)):
+        if fails and not (access is Access.EACH and root.name not in LOOPS and self._is_next(root)):
             return None
         once = access <= Access.SAME or (access is Access.ONCE and len(found) == 1)
         return roots if once else None
@@ -341,7 +345,7 @@ class _Planner:
 
     def _is_aligned(self, value: SSAValue, root: Operation, accesses: Sequence[Access]) -> bool:
         """Return whether a kernel reads a tensor only at the element that it writes next."""
-        if self._is_pointwise(root) or root.name == "scf.for":
+        if self._is_pointwise(root) or root.name in LOOPS:
             return max(accesses) <= Access.SAME
         # An mmt4d adds each sum to its initial value just before it stores the element.
         view = structured_view(root) if root.name in MMT4D else None

@@ -16,9 +16,13 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, integers, operand_groups
 from ...runtime.abi.values import integer_width
+from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from . import intervals
 from .intervals import Interval, affine_interval
 from .static_values import constant_attribute, shape_of
+
+CONTROL_FLOW = frozenset(("scf.for", "scf.if", "scf.while"))
+"""Operations whose bodies are part of the code around them."""
 
 Rule = Callable[[Sequence[Interval]], Interval | None]
 
@@ -29,7 +33,8 @@ LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 def unproven(operation: Operation) -> frozenset[Operation]:
     """Return the operations in an operation's body that may fail.
 
-    These are accesses that may be out of bounds, divisors that may not be positive, and asserts.
+    These are accesses that may be out of bounds, divisors that may not be positive, and asserts; in
+    loops, divisions of scalars as well.
     """
     found: set[Operation] = set()
     if not operation.regions:
@@ -43,6 +48,25 @@ def unproven(operation: Operation) -> frozenset[Operation]:
     return frozenset(found)
 
 
+def most_turns(operation: Operation) -> dict[Operation, int]:
+    """Return the most turns of each `scf.for` in an operation, itself included.
+
+    Loops of which nothing is known are left out, and those whose index may overflow.
+    """
+    ranges = _Ranges(operation)
+    for inner in operation.walk():
+        ranges.visit(inner)
+    return ranges.turns
+
+
+def is_scalar_code(op: Operation, loop: Operation) -> bool:
+    """Return whether an operation of a loop's body is in no nest over elements."""
+    scope = op.parent_op()
+    while scope is not None and scope is not loop and scope.name in CONTROL_FLOW:
+        scope = scope.parent_op()
+    return scope is loop and loop.name in CONTROL_FLOW
+
+
 class _Ranges:
     """The ranges of the integers in an operation's body, whose operations are visited in order."""
 
@@ -51,10 +75,10 @@ class _Ranges:
         self._loops: dict[Operation, Sequence[Interval]] = {}
         view = structured_view(operation)
         block = operation.regions[0].blocks.first
-        if operation.name == "scf.for":
-            low, high = (self.of(bound) for bound in operation.operands[:2])
-            index = operation.regions[0].block.args[0]
-            self._known[index] = Interval(low.low, max(low.low, high.high - 1))
+        self._operation = operation
+        self.turns: dict[Operation, int] = {}
+        if operation.name in CONTROL_FLOW:
+            self.visit(operation)
         elif view is None and block is not None:
             # The body of a `tensor.pad` or `tensor.generate` gets the indices of an element.
             indices = _index_ranges(shape_of(operation.results[0]))
@@ -72,13 +96,22 @@ class _Ranges:
         return _all_of(value.type)
 
     def visit(self, op: Operation) -> None:
-        """Record the range of an operation's result."""
+        """Record the range of an operation's result, or of a loop's index."""
+        if op.name == "scf.for":
+            self._visit_loop(op)
         width = integer_width(op.results[0].type) if len(op.results) == 1 else None
         if width is None:
             return
         found = self._result(op)
         if found is not None and found.fits(width):
             self._known[op.results[0]] = found
+
+    def _visit_loop(self, op: Operation) -> None:
+        low, high, step = (self.of(bound) for bound in op.operands[:3])
+        index = op.regions[0].block.args[0]
+        self._known[index] = Interval(low.low, max(low.low, high.high - 1))
+        if step.low > 0 and Interval(low.low, high.high + step.high).fits(63):
+            self.turns[op] = max(0, -((low.low - high.high) // step.low))
 
     def _result(self, op: Operation) -> Interval | None:
         if op.name == "linalg.index":
@@ -119,6 +152,9 @@ class _Ranges:
             return self._is_inside(op, op.name == "tensor.insert_slice")
         if op.name == "cf.assert":
             return False
+        if op.name in INTEGER_DIVISIONS and is_scalar_code(op, self._operation):
+            divisor = self.of(op.operands[1])
+            return 0 not in divisor and (op.name not in OVERFLOWING_DIVISIONS or -1 not in divisor)
         if op.name == "tensor.dim":
             return self.of(op.operands[1]).is_within(len(shape_of(op.operands[0])))
         if op.name == "affine.apply":

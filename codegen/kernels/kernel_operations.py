@@ -16,11 +16,11 @@ from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import is_scalar_operation
-from .element_loops import is_element_loop
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .fourier import FOURIER, has_fourier_kernel
-from .index_ranges import unproven
+from .index_ranges import CONTROL_FLOW, unproven
+from .loop_forms import LOOPS, is_element_loop
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import shape_of
@@ -87,13 +87,11 @@ def is_kernel(operation: Operation) -> bool:
     """Return whether an operation's results are computed by kernels."""
     if not operation.results:
         return False
-    if operation.name == "scf.for":
-        body = operation.regions[0].blocks.first
+    if operation.name in LOOPS:
         return (
             is_element_loop(operation, is_pointwise)
             and _has_known_elements(operation)
-            and body is not None
-            and _is_known_turn(body)
+            and all(_is_known_turn(region.block) for region in operation.regions)
         )
     if not isinstance(operation.results[0].type, TensorType | AnyFloat):
         return False
@@ -145,7 +143,10 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
         if not _has_known_elements(operation):
             return False
         for region in operation.regions:
-            if len(region.blocks) > 1 or not all(_is_known_body(each) for each in region.blocks):
+            inner = names if operation.name in CONTROL_FLOW else BODY_OPERATIONS
+            if len(region.blocks) > 1 or not all(
+                _is_known_body(each, inner) for each in region.blocks
+            ):
                 return False
     return True
 
@@ -153,7 +154,8 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 def _is_known_turn(block: Block) -> bool:
     """Return whether kernels support the body of a loop, which updates elements or slices."""
     structured = {each.name for each in block.ops if structured_view(each) is not None}
-    return _is_known_body(block, BODY_OPERATIONS | SLICE_OPERATIONS | structured | RULES.keys())
+    others = SLICE_OPERATIONS | structured | RULES.keys() | {"scf.for"}
+    return _is_known_body(block, BODY_OPERATIONS | others)
 
 
 def is_data_movement(operation: Operation) -> bool:

@@ -25,7 +25,17 @@ class Panels:
     name: str
 
 
-Bound = SSAValue | Panels
+@dataclass(frozen=True, slots=True, eq=False)
+class Word:
+    """A word of the host that a kernel reads and writes."""
+
+    name: str
+
+
+RUNNING, TURN = Word("running"), Word("turn")
+"""What a loop that pauses stores: whether turns are left, and which is next."""
+
+Bound = SSAValue | Panels | Word
 """What a binding of a kernel refers to."""
 
 
@@ -49,6 +59,10 @@ class SectionConstant:
     """A constant of a kernel that runs section by section: it selects the section."""
 
     name: str
+
+
+RESUMES = SectionConstant("resumes")
+"""Whether a loop goes on after a pause."""
 
 
 @dataclass(frozen=True, slots=True)

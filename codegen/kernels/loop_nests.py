@@ -26,6 +26,7 @@ from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
+from .loop_forms import LOOPS
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
 from .permuted_operands import fold_permutations
@@ -272,6 +273,6 @@ KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
     "linalg.softmax": _write_softmax,
     FOURIER: write_fourier,
     "linalg.unpack": write_unpack,
-    "scf.for": write_element_loop,
+    **dict.fromkeys(LOOPS, write_element_loop),
 }
 """Operations with loops of their own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from math import prod
 
 from xdsl.ir import Block, Operation
@@ -35,6 +35,11 @@ More terms fill vectors of their own.
 
 LARGE_OPERAND = 1 << 16
 """The elements of an operand from which on it should be read only once."""
+
+BLOCK = 16
+"""The points of two reduction loops along which different operands are contiguous, as in `a[i, j] *
+b[j, i]`, that are combined before the next: the rows of all operands stay in the L1 cache.
+"""
 
 SHORT_BODY = 6
 """The most operations of a body that is unrolled."""
@@ -260,6 +265,21 @@ class ReductionLoops:
     ) -> None:
         """Combine the terms of all reduction loops into the accumulators of some points."""
         code = self.code
+        if len(loops) == 2 and self._are_crossed(loops):
+            firsts = (code.loop(0, self.sizes[loop], BLOCK) for loop in loops)
+            with ExitStack() as stack:
+                starts = list(map(stack.enter_context, firsts))
+                spans = [
+                    (start, code.minimum(code.add(start, BLOCK), self.sizes[loop]))
+                    for start, loop in zip(starts, loops, strict=True)
+                ]
+                points = [list(point) for point in points]
+                for loop, span in zip(loops, spans, strict=True):
+                    index = stack.enter_context(code.loop(*span))
+                    for point in points:
+                        point[loop] = index
+                self._reduce([], points, accumulators)
+            return
         if loops:
             with code.loop(0, self.sizes[loops[0]]) as index:
                 points = [list(point) for point in points]
@@ -279,6 +299,19 @@ class ReductionLoops:
             ]
             for name, result in zip(names, moved, strict=True):
                 code.set(name, result)
+
+    def _are_crossed(self, loops: Sequence[int]) -> bool:
+        """Return whether two loops may be cut into blocks, and should be.
+
+        That changes the order of terms. Large operands are contiguous along different loops.
+        """
+        last, known = self.view.body.last_op, self.view.loop_sizes()
+        ends = [self._last_index(each) for each in self.view.input_maps]
+        return last is not None and (
+            all(each.owner in self.forms for each in last.operands)
+            and all((known[loop] or LARGE_OPERAND) > BLOCK for loop in loops)
+            and all(any(_moves_by_one(each, loop) for each in ends) for loop in loops)
+        )
 
     def _write_in_rows(self, row: int) -> TileCount:
         code, size = self.code, self.sizes[row]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from .equal_kernels import EqualKernels, Kernels
 from .fusion import FusionPlan, no_operation, plan_block
 from .kernel_operations import is_pointwise
-from .kernel_text import KernelText
+from .kernel_text import Bound, KernelText, Panels
+from .loop_forms import LOOPS
 from .mmt4d import mmt4d_tile
 from .panel_products import PanelProduct
 
@@ -84,12 +86,20 @@ def _aligned(
 ) -> tuple[SSAValue, ...]:
     """Return the operands that a kernel's result may overwrite.
 
-    The kernel must write one result, be pointwise, an element loop or a packed product, and have no
-    checks: after a failed check, a kernel reads its operands again.
+    The kernel must write one tensor, be pointwise, an element loop or a packed product. It must
+    have no checks, unless it returns at once: after a failed check, others read operands again.
     """
-    if kernel is None or len(kernel.writes) != 1 or kernel.failures:
+    if kernel is None or sum(map(_is_stored, kernel.writes)) != 1:
         return ()
-    is_loop = operation.name == "scf.for" or is_pointwise(operation)
-    if not is_loop and mmt4d_tile(operation, plan.fused.__contains__) is None:
-        return ()
+    if operation.name not in LOOPS:
+        is_packed = mmt4d_tile(operation, plan.fused.__contains__) is not None
+        if kernel.failures or not (is_pointwise(operation) or is_packed):
+            return ()
     return tuple(plan.aligned.get(operation, ()))
+
+
+def _is_stored(bound: Bound) -> bool:
+    """Return whether a kernel writes a tensor, and not a register of the host."""
+    return isinstance(bound, Panels) or (
+        isinstance(bound, SSAValue) and isinstance(bound.type, TensorType)
+    )

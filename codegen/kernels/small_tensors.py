@@ -17,6 +17,7 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from .index_ranges import CONTROL_FLOW
 from .static_values import constant_attribute, shape_of
 
 MAX_ELEMENTS = 16
@@ -50,9 +51,13 @@ def updates_small_tensors(
 
 def _is_known(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
     tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
-    if operation.name in ("tensor.extract", "scf.if"):
-        reads = (each for each in operation.walk() if each.name == "tensor.extract")
-        return all(_is_constant(index) for each in reads for index in each.operands[1:])
+    if operation.name in ("tensor.extract", *CONTROL_FLOW):
+        inner = list(operation.walk())
+        reads = (each for each in inner if each.name == "tensor.extract")
+        results = (each for inside in inner for each in inside.results)
+        return not any(isinstance(each.type, TensorType) for each in results) and all(
+            _is_constant(index) for each in reads for index in each.operands[1:]
+        )
     values = (*operation.operands, *operation.results)
     if any(
         isinstance(each.type, TensorType) and min(shape_of(each), default=0) < 0 for each in values

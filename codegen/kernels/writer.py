@@ -6,7 +6,6 @@ becomes the code that computes it. `fusion` decides which tensors are stored.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,15 +20,13 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from ...ir.attribute_access import text
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
-from ...runtime.abi.values import element_type, index_message
-from ..scalar_ops.scalars import is_scalar_operation, write_constant, write_scalar_operation
+from ...runtime.abi.values import element_type
+from ..scalar_ops.scalars import INDEX, is_scalar_operation, write_constant, write_scalar_operation
 from .ast_builder import AstBuilder, Term
-from .failures import search_failure
-from .index_ranges import unproven
+from .checks import Checks
 from .kernel_text import (
     Bound,
     Constant,
@@ -62,7 +59,8 @@ class KernelWriter:
     - `results`: the tensors that the kernel stores;
     - `is_fused`: whether a tensor is fused into the kernel;
     - `write_fused`: writes an element of a fused tensor;
-    - `updated_in_place`: for tensors that are updated in place, the result whose memory they share.
+    - `updated_in_place`: for tensors that are updated in place, the result whose memory they share;
+    - `checks`: what may make the kernel fail.
 
     Methods raise OperationError for element types and constants that kernels do not support.
     """
@@ -75,18 +73,13 @@ class KernelWriter:
     updated_in_place: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _bindings: dict[Bound, int] = field(default_factory=dict[Bound, int])
     _constants: dict[Constant, int] = field(default_factory=dict[Constant, int])
-    _failures: dict[Failure, int] = field(default_factory=dict[Failure, int])
-    _checks: dict[ast.stmt, tuple[int, Term]] = field(
-        default_factory=dict[ast.stmt, tuple[int, Term]]
-    )
-    _unproven: dict[Operation, frozenset[Operation]] = field(
-        default_factory=dict[Operation, frozenset[Operation]]
-    )
+    checks: Checks = field(init=False)
 
     def __post_init__(self) -> None:
         # Results are bound first, so that their binding numbers, which are alias scopes, are known.
         for result in self.results:
             self._bindings[result] = len(self._bindings)
+        self.checks = Checks(self.operation, self.code)
 
     # Sizes and numbers ------------------------------------------------------------------------
 
@@ -119,8 +112,10 @@ class KernelWriter:
         """Return a list in which `DYNAMIC_INDEX` marks the entries that are operands."""
         return mixed_list(static, map(self.number, dynamic))
 
-    def element_of(self, value: SSAValue) -> Element:
-        """Return the element type of a tensor, or the type of a scalar."""
+    def element_of(self, value: Bound) -> Element:
+        """Return the element type of a tensor, or the type of a scalar or word."""
+        if not isinstance(value, SSAValue):
+            return INDEX
         return element_of(element_type(value.type), self.operation)
 
     # Elements ---------------------------------------------------------------------------------
@@ -132,16 +127,23 @@ class KernelWriter:
     def _binding(self, value: Bound) -> int:
         return self._bindings.setdefault(value, len(self._bindings))
 
-    def load(self, value: SSAValue, position: Term) -> Term:
+    def add_results(self, *results: Bound) -> None:
+        """Let the kernel write other buffers; nothing but results may be bound yet."""
+        self.results = (*self.results, *results)
+        for each in results:
+            self._binding(each)
+
+    def load(self, value: Bound, position: Term) -> Term:
         """Return the element of a stored tensor at a row-major position."""
-        value = self.updated_in_place.get(value, value)
+        if isinstance(value, SSAValue):
+            value = self.updated_in_place.get(value, value)
         binding = self._binding(value)
         primitive = f"load_{self.element_of(value).name}_{binding}"
         if value in self.results:
             return self.code.load(primitive, f"b{binding}", position)
         return self.code.call(primitive, f"b{binding}", position)
 
-    def store(self, value: SSAValue, position: Term, element: Term) -> None:
+    def store(self, value: Bound, position: Term, element: Term) -> None:
         """Store an element of a result at a row-major position."""
         binding = self._bindings[value]
         self.code.run(
@@ -256,6 +258,10 @@ class KernelWriter:
         if name == "tensor.insert":
             self._insert(operation)
             return ("",)
+        if name == "scf.if":
+            return self._if(operation, loops)
+        if name == "scf.for":
+            return self._for(operation, loops)
         if any(isinstance(result.type, TensorType) for result in operation.results):
             # The elements of a tensor are computed where they are read.
             return ("",) * len(operation.results)
@@ -268,6 +274,7 @@ class KernelWriter:
             return (loops[linalg_index(operation)],)
         if is_scalar_operation(name):
             operands = [self.scalar(operand) for operand in operation.operands]
+            self.checks.division(operation, operands)
             return write_scalar_operation(self.code, operation, operands, form)
         if name == "tensor.extract":
             return (self._extract(operation),)
@@ -275,10 +282,8 @@ class KernelWriter:
             return self._apply(operation)
         if name == "tensor.dim":
             return (self._dimension(operation),)
-        if name == "scf.if":
-            return self._if(operation, loops)
         if name == "cf.assert":
-            self._assert(operation)
+            self.checks.holds(operation, self.scalar(operation.operands[0]))
             return ()
         raise OperationError(operation, "is an operation that the native backend does not compile")
 
@@ -287,11 +292,13 @@ class KernelWriter:
         code = self.code
         tensor, *operands = operation.operands
         indices = tuple(self.number(operand) for operand in operands)
-        if self._is_proven(operation):
+        if self.checks.is_proven(operation):
             return self.element(tensor, indices)
         shape = self.shape(tensor)
         for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
-            self._check_index(operation, axis, index, size)
+            self.checks.index(operation, axis, index, size)
+        if self.checks.in_order:
+            return self.element(tensor, indices)
         if all(isinstance(size, int) and size > 0 for size in shape):
             # Indices are clamped without a branch, so that loops are vectorised.
             lasts = [code.subtract(size, 1) for size in shape]
@@ -303,18 +310,25 @@ class KernelWriter:
         return code.choose(inside, lambda: self.element(tensor, indices), lambda: self.zero(tensor))
 
     def _insert(self, operation: Operation) -> None:
-        """Store an element, at proven indices, to the result that a tensor shares memory with."""
+        """Store an element to the result that a tensor shares memory with.
+
+        The kernel computes in order, and fails before if an index is out of bounds.
+        """
         element, tensor, *operands = operation.operands
         indices = [self.number(operand) for operand in operands]
-        position = self.code.linear(indices, self.shape(tensor))
+        shape = self.shape(tensor)
+        if not self.checks.is_proven(operation):
+            for axis, (index, size) in enumerate(zip(indices, shape, strict=True)):
+                self.checks.index(operation, axis, index, size)
+        position = self.code.linear(indices, shape)
         self.store(self.updated_in_place[tensor], position, self.scalar(element))
 
     def _dimension(self, operation: Operation) -> Term:
         """Return the size of a tensor along a dimension, which may be a computed index."""
         code = self.code
         shape, index = self.shape(operation.operands[0]), self.scalar(operation.operands[1])
-        if not self._is_proven(operation):
-            self._check_index(operation, 0, index, len(shape))
+        if not self.checks.is_proven(operation):
+            self.checks.index(operation, 0, index, len(shape))
         size: Term = 0
         for position, each in enumerate(shape):
             is_here = code.compare("eq", index, position)
@@ -331,61 +345,40 @@ class KernelWriter:
         operands = tuple(self.scalar(operand) for operand in operation.operands)
         return self.apply_map(attribute.data, operands, operation)
 
-    # Checks -----------------------------------------------------------------------------------
-
-    def _is_proven(self, operation: Operation) -> bool:
-        """Return whether an operation of a body needs no check."""
-        scope = operation.parent_op()
-        while (
-            scope is not None
-            and scope is not self.operation
-            and (scope.name == "scf.if" or scope.parent_op() is self.operation)
-        ):
-            # A nest in the body of the kernel's loop is analysed with that loop, whose index range
-            # it needs.
-            scope = scope.parent_op()
-        if scope is None:
-            return False
-        if scope not in self._unproven:
-            self._unproven[scope] = unproven(scope)
-        return operation not in self._unproven[scope]
-
-    def _check_index(self, operation: Operation, axis: int, index: Term, size: Term) -> None:
-        outside = self.code.call("cmpiuge_i64", index, size)
-        message = index_message("{found}", axis, "{size}")
-        self._fail_if(outside, Failure(operation, message, size), index)
-
-    def _assert(self, operation: Operation) -> None:
-        message = "does not hold: " + text(operation, "msg")
-        escaped = message.replace("{", "{{").replace("}", "}}")
-        code, holds = self.code, self.scalar(operation.operands[0])
-        fails = code.call("xori_i1", holds, code.integer_constant(1, "i1"))
-        self._fail_if(fails, Failure(operation, escaped), 0)
-
-    def _fail_if(self, condition: Term, failure: Failure, found: Term) -> None:
-        """Make the kernel fail at its end if a condition holds; `found` is the wrong number.
-
-        The kernel does not leave its loops, because LLVM does not vectorise a loop with such exits.
-        """
-        number = self._failures.setdefault(failure, len(self._failures))
-        with self.code.when(condition):
-            self._checks[self.code.set(f"failed{number}", 1)] = number, found
+    # Branches and loops -----------------------------------------------------------------------
 
     def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
-        results = tuple(self.code.fresh() for _ in operation.results)
-
-        def branch(block: Block | None) -> None:
-            if block is None:
-                return
-            for name, term in zip(results, self.body(block, (), loops), strict=True):
-                self.code.set(name, term)
-
+        """Write a branch. A tensor that it returns is updated in place, which needs no code."""
+        results = [self.code.fresh() for _ in operation.results]
         blocks = [region.first_block for region in operation.regions]
         with self.code.when(self.scalar(operation.operands[0])):
-            branch(blocks[0])
+            self._set_yielded(results, blocks[0], (), loops)
         with self.code.otherwise():
-            branch(blocks[1])
-        return results
+            self._set_yielded(results, blocks[1], (), loops)
+        return tuple(results)
+
+    def _for(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        """Write a loop in the body of a loop: its scalars are variables."""
+        code, (low, high, step, *initial) = self.code, operation.operands
+        carried = [code.copy(self.scalar(each)) if is_scalar(each) else "" for each in initial]
+        with code.loop(self.number(low), self.number(high), self.number(step)) as turn:
+            self._set_yielded(carried, operation.regions[0].block, (turn, *carried), loops)
+        return tuple(carried)
+
+    def _set_yielded(
+        self, names: Sequence[str], block: Block | None, arguments: Sequence[Term], loops: Indices
+    ) -> None:
+        """Write a block, and assign the scalars that it yields to variables, all at once."""
+        if block is None or block.last_op is None:
+            return
+        self.body(block, arguments, loops, yielded=())
+        found = [
+            (name, self.code.copy(self.scalar(value)))
+            for name, value in zip(names, block.last_op.operands, strict=True)
+            if is_scalar(value)
+        ]
+        for name, value in found:
+            self.code.set(name, value)
 
     # Affine maps ------------------------------------------------------------------------------
 
@@ -417,10 +410,10 @@ class KernelWriter:
             left = self._affine(expression.lhs, operands, dimensions, operation)
             right = self._affine(expression.rhs, operands, dimensions, operation)
             is_division = expression.kind not in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
-            if is_division and operation is not None and not self._is_proven(operation):
+            if is_division and operation is not None and not self.checks.is_proven(operation):
                 message = f"{expression} divides by a number that is not positive"
                 is_wrong = code.call("cmpisle_i64", right, 0)
-                self._fail_if(is_wrong, Failure(operation, message), 0)
+                self.checks.fail_if(is_wrong, Failure(operation, message), 0)
             match expression.kind:
                 case AffineBinaryOpKind.Add:
                     return code.add(left, right)
@@ -439,20 +432,16 @@ class KernelWriter:
 
     def finish(self, tiles: TileCount) -> KernelText:
         """Return the kernel, with code in front that fetches its bindings and constants."""
-        search: list[ast.stmt] = []
-        if self._failures:
+        body = self.code.body
+        if self.checks.failures:
             # The constant comes last, so that the other constants keep their numbers.
             self._constants[FailedValue()] = place = len(self._constants)
-            search = search_failure(self.code.body, self._checks, len(self._failures), place)
+            body = self.checks.finished(body, place)
         fetches = [
             *(fetch(f"b{i}", "bindings", i) for i in self._bindings.values()),
             *(fetch(constant_name(i), "constants", i) for i in self._constants.values()),
-            *(
-                ast.Assign([ast.Name(f"failed{i}", ast.Store())], ast.Constant(0))
-                for i in self._failures.values()
-            ),
         ]
-        function = kernel_function([*fetches, *self.code.body, *search])
+        function = kernel_function([*fetches, *body])
         bound = tuple(self._bindings)
         return KernelText(
             function,
@@ -460,7 +449,7 @@ class KernelWriter:
             self.results,
             tuple(self._constants),
             tiles,
-            tuple(self._failures),
+            self.checks.failures,
             any(name.startswith(FREE_SUMS) for name in self.code.primitives),
         )
 
@@ -476,6 +465,11 @@ class LinearIndices(tuple[Term, ...]):
         indices = LinearIndices((position,) * rank)
         indices.position = position
         return indices
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Return whether a value is no tensor."""
+    return not isinstance(value.type, TensorType)
 
 
 def linalg_index(operation: Operation) -> int:

@@ -59,15 +59,21 @@ def widened(builder: Any, value: Any, element: Element, total: Element) -> Any:
         extend = builder.zext if element.is_unsigned else builder.sext
         return extend(value, wanted) if element.width < total.width else value
     if element.is_narrow_float:
-        floats = ir.VectorType(ir.FloatType(), count)
         if element == BF16:
-            words = ir.VectorType(_I32, count)
-            shift = ir.Constant(words, [16] * count)
-            value = builder.bitcast(builder.shl(builder.zext(value, words), shift), floats)
-        else:
-            value = half_to_float(builder, value)
+            words = builder.zext(value, ir.VectorType(_I32, count))
+            return float_of_words(builder, words, total)
+        value = half_to_float(builder, value)
     is_narrower = element.width < 64 and total.width == 64
     return builder.fpext(value, wanted) if is_narrower else value
+
+
+def float_of_words(builder: Any, words: Any, total: Element) -> Any:
+    """Return floats of the type `total` whose upper halves are the lower halves of words."""
+    count = words.type.count
+    bits = builder.shl(words, ir.Constant(words.type, [16] * count))
+    value = builder.bitcast(bits, ir.VectorType(ir.FloatType(), count))
+    is_double = total.width == 64
+    return builder.fpext(value, ir.VectorType(register_type(total), count)) if is_double else value
 
 
 def splat(builder: Any, value: Any, lanes: int) -> Any:

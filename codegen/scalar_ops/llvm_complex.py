@@ -7,7 +7,7 @@ NumPy.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding
@@ -350,6 +350,88 @@ def logarithm_plus_one(builder: Builder, values: Sequence[Value], *_: Element) -
     return create(builder, [size, libm(builder, "atan2", [y, more])])
 
 
+def _in_doubles(name: str, own: Callable[[Builder, Value, Value], list[Value]]) -> Emit:
+    """Return an emitter of a function of floats that `own` computes of both parts, in doubles.
+
+    For doubles it is the C library's.
+    """
+
+    def emit(builder: Builder, values: Sequence[Value], *elements: Element) -> Value:
+        kind = values[0].type.element
+        if kind == DOUBLE:
+            return library(name)(builder, values, *elements)
+        (x, y), _ = _wide_parts(builder, values[0])
+        return _narrow(builder, kind, own(builder, x, y))
+
+    return emit
+
+
+def _limited(builder: Builder, value: Value, limit: float) -> Value:
+    """Return a number between two limits, or NaN."""
+    size = intrinsic(builder, "llvm.fabs", value)
+    bound = intrinsic(builder, "llvm.copysign", number(limit), value)
+    return builder.select(builder.fcmp_ordered(">", size, number(limit)), bound, value)
+
+
+def _is_zero(builder: Builder, value: Value) -> Value:
+    return builder.fcmp_ordered("==", value, number(0.0))
+
+
+def _sine(builder: Builder, x: Value, y: Value) -> list[Value]:
+    """Emit `sin(x) cosh(y) + cos(x) sinh(y) i`.
+
+    A product with `e^200` is infinite as a float. C's results at infinity are those of G.6.2.5.
+    """
+    height = _limited(builder, y, 200.0)
+    turned = trigonometry.cos(builder, x)
+    one = builder.fmul(trigonometry.sin(builder, x), powers.cosh(builder, height))
+    other = builder.fmul(turned, powers.sinh(builder, height))
+    infinity = number(float("inf"))
+    is_high = builder.fcmp_ordered("==", intrinsic(builder, "llvm.fabs", y), infinity)
+    limit = builder.select(is_high, infinity, builder.select(_is_zero(builder, y), y, other))
+    has_angle = builder.fcmp_ordered("ord", turned, turned)
+    return [
+        builder.select(_is_zero(builder, x), x, one),
+        builder.select(has_angle, other, limit),
+    ]
+
+
+def _hyperbolic_tangent(builder: Builder, x: Value, y: Value) -> list[Value]:
+    """Emit `(b r s + t i) / (1 + b s^2)` with `t = tan(y)`, `b = 1 + t^2` and `s = sinh(x)`.
+
+    `r` is `cosh(x)` (Kahan, "Branch cuts for complex elementary functions", 1987). Beyond 60 the
+    real part is 1, and the other less than the least float.
+    """
+    one = number(1.0)
+    slope = trigonometry.tan(builder, y)
+    bend = builder.fadd(one, builder.fmul(slope, slope))
+    sine = powers.sinh(builder, _limited(builder, x, 60.0))
+    square = builder.fmul(sine, sine)
+    cosine = intrinsic(builder, "llvm.sqrt", builder.fadd(one, square))
+    divisor = builder.fadd(one, builder.fmul(bend, square))
+    own = builder.fdiv(builder.fmul(builder.fmul(bend, cosine), sine), divisor)
+    other = builder.fdiv(slope, divisor)
+    own = builder.select(_is_zero(builder, x), x, own)
+    other = builder.select(_is_zero(builder, y), y, other)
+    # At infinity the angle does not matter.
+    infinite, finite = (
+        builder.fcmp_ordered(how, intrinsic(builder, "llvm.fabs", each), number(float("inf")))
+        for how, each in (("==", x), ("<", y))
+    )
+    is_end = builder.and_(infinite, builder.not_(finite))
+    limits = [intrinsic(builder, "llvm.copysign", number(n), v) for n, v in ((1.0, x), (0.0, y))]
+    return [
+        builder.select(is_end, limit, each)
+        for limit, each in zip(limits, (own, other), strict=True)
+    ]
+
+
+def _tangent(builder: Builder, x: Value, y: Value) -> list[Value]:
+    """Emit `tan(z) = -i tanh(iz)`."""
+    other, own = _hyperbolic_tangent(builder, y, x)
+    return [own, other]
+
+
 FUNCTIONS: dict[str, Emit] = {
     "addc": of_parts("fadd"),
     "subc": of_parts("fsub"),
@@ -363,6 +445,9 @@ FUNCTIONS: dict[str, Emit] = {
     "expc": exponential,
     "logc": logarithm,
     "sqrtc": square_root,
-    **{f"{name}c": library(name) for name in ("sin", "cos", "tan", "tanh")},
+    "cosc": library("cos"),
+    "sinc": _in_doubles("sin", _sine),
+    "tanc": _in_doubles("tan", _tangent),
+    "tanhc": _in_doubles("tanh", _hyperbolic_tangent),
 }
 """Functions from complex numbers to a complex number."""

@@ -12,6 +12,7 @@ from .llvm_values import (
     Compute,
     Emit,
     Value,
+    as_operand,
     float_type,
     from_storage,
     intrinsic,
@@ -28,7 +29,7 @@ def rounded(emit: Callable[..., Value]) -> Emit:
     """Return an emitter that rounds the result of an operation to the element's format."""
 
     def wrapped(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-        return round_to_element(builder, emit(builder, *values), element)
+        return round_to_element(builder, emit(builder, *map(as_operand, values)), element)
 
     return wrapped
 

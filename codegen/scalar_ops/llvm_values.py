@@ -160,6 +160,10 @@ def float_to_half(builder: Builder, value: Value) -> Value:
     return builder.trunc(builder.or_(found, sign), _I16)
 
 
+_LOADED = "loaded_half"
+"""The name of the register of an `f16`."""
+
+
 def _half_from_storage(builder: Builder, stored: Value) -> Value:
     """Convert the bits of an `f16` to `f32`; a NaN keeps its bits.
 
@@ -172,11 +176,13 @@ def _half_from_storage(builder: Builder, stored: Value) -> Value:
     magnitude = builder.and_(bits, constant(_I32, 0x7FFF))
     is_nan = builder.icmp_unsigned(">", magnitude, constant(_I32, 0x7C00))
     number = half_to_float(builder, stored)
-    return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number)
+    return builder.select(is_nan, builder.bitcast(kept, ir.FloatType()), number, name=_LOADED)
 
 
 def _half_to_storage(builder: Builder, register: Value) -> Value:
     """Return the bits of an `f16` that is held as `f32`; a NaN keeps its payload."""
+    if (half := _converted_half(register)) is not None:
+        return builder.bitcast(half, _I16)
     bits = builder.bitcast(register, _I32)
     sign = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 0x8000))
     payload = builder.and_(builder.lshr(bits, constant(_I32, 13)), constant(_I32, 0x3FF))
@@ -184,6 +190,22 @@ def _half_to_storage(builder: Builder, register: Value) -> Value:
     number = float_to_half(builder, register)
     is_nan = builder.fcmp_unordered("uno", register, register)
     return builder.select(is_nan, builder.trunc(kept, _I16), number)
+
+
+def _converted_half(value: Any) -> Value | None:
+    """Return the `f16` that an instruction of the CPU has converted to a value, if it has."""
+    is_conversion = getattr(value, "opname", "") == "fpext"
+    is_half = is_conversion and value.operands[0].type == ir.HalfType()
+    return value.operands[0] if is_half else None
+
+
+def as_operand(value: Any) -> Value:
+    """Return the operand of an operation that makes a NaN quiet.
+
+    It is a loaded `f16` as the CPU converts it (`_half_from_storage`).
+    """
+    is_loaded = getattr(value, "name", "").startswith(_LOADED)
+    return value.operands[2] if is_loaded else value
 
 
 def round_to_element(builder: Builder, value: Value, element: Element) -> Value:

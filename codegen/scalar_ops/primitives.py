@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from llvmlite import ir
 
-from ...runtime.abi.elements import Element, element_by_name
+from ...runtime.abi.elements import BF16, Element, element_by_name
 from ..microkernels.amx import emit_matrix_tile
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
@@ -24,6 +24,7 @@ from ..microkernels.transposes import emit_transpose, emit_unzip, emit_zip
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
+    float_of_words,
     multiply_add,
     repeated_pair,
     splat,
@@ -339,8 +340,13 @@ def _splat_load(names: Sequence[str]) -> Primitive:
     (element, total), (lanes, binding) = _parsed(names, 2)
 
     def convert(builder: Any, stored: Any) -> Any:
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+        # Both halves of a word may be the element, since a `bf16` moves to the upper one.
+        count = 2 * lanes if element == BF16 else lanes
+        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), count), [0] * count)
         repeated = builder.shuffle_vector(stored, stored, everywhere)
+        if element == BF16:
+            words = builder.bitcast(repeated, ir.VectorType(ir.IntType(32), lanes))
+            return float_of_words(builder, words, total)
         return widened(builder, repeated, element, total)
 
     return _load(element, 1, binding, convert)

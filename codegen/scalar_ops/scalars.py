@@ -144,6 +144,9 @@ INTEGER_DIVISIONS = frozenset(
 )
 """Scalar operations that may fail."""
 
+OVERFLOWING_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi", "ceildivsi"))
+"""Divisions of the lowest number by -1 fail."""
+
 
 def is_scalar_operation(name: str) -> bool:
     """Return whether an operation acts on elements one by one."""

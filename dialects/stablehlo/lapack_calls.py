@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 _COMPLEX_NAMES = {"ungqr": "orgqr", "unmqr": "ormqr", "heevd": "syevd", "hetrd": "sytrd"}
 
@@ -26,14 +24,18 @@ class CallOptions:
 
     def __init__(self, op: Operation) -> None:
         found = op.attributes.get("mhlo.backend_config")
-        self.values: dict[str, Any] = dict(found.data) if isinstance(found, DictionaryAttr) else {}
+        options: dict[str, Attribute] = (
+            dict(found.data) if isinstance(found, DictionaryAttr) else {}
+        )
+        self._values: dict[str, int] = {
+            name: each.value.data for name, each in options.items() if isinstance(each, IntegerAttr)
+        }
 
     def letter(self, name: str, default: str) -> str:
         """Return an option that is a letter, such as `L`."""
-        found = self.values.get(name)
-        return chr(found.value.data & 0xFF) if isinstance(found, IntegerAttr) else default
+        found = self._values.get(name)
+        return default if found is None else chr(found & 0xFF)
 
     def truth(self, name: str) -> bool:
         """Return an option that is a boolean."""
-        found = self.values.get(name)
-        return isinstance(found, IntegerAttr) and bool(found.value.data)
+        return bool(self._values.get(name, 0))

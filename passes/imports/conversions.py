@@ -11,6 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.regions import walk
+from ..loops.linalg_detensorize import LinalgDetensorizePass
+from ..loops.scf_uplift_while_to_for import ScfUpliftWhileToForPass
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
 
@@ -23,6 +25,14 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
     if any(map(is_tm_tensor, walk(module))):
         found.append(ConvertTmTensorToLinalgPass())
     return found
+
+
+def lowerings_of_loops() -> list[ModulePass]:
+    """Return the passes that let the loops of a converted program count in numbers.
+
+    `spmd` ends with them. They are for a converted program that goes through no other pass.
+    """
+    return [LinalgDetensorizePass(), ScfUpliftWhileToForPass()]
 
 
 def convert_imported(module: ModuleOp) -> None:

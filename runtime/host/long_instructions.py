@@ -70,7 +70,7 @@ LONG_WORK = 1 << 31
 without a check of the clock: it is shared between workers in several parts.
 """
 
-UNDIVIDED_WORK = 1 << 14
+UNDIVIDED_WORK = 1 << 16
 """Work (bytes moved plus multiplications) below which a kernel runs all its tiles in one call."""
 
 RUN, CHECK_SIZES, EXCHANGE, START_EXCHANGE = (

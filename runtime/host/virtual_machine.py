@@ -402,12 +402,13 @@ class VirtualMachine:
         kernel = self.linked.program.kernels[number]
         if not kernel.failures:
             return CommandFailed(instruction.source, status)
-        # Run all tiles again, since the first check that fails in any tile is the one to report.
         bindings = int(words[machine_state.FRAME]) + self._word(at, 2)
         count = self._word(at, 5)
         constants = bindings + 8 * count
         tiles = self._register(self._word(at, 3)).value
-        status = call_native(int(self.linked.kernels[number]), bindings, constants, tiles)
+        if tiles > 1:
+            # Run all tiles again: the first check that fails in any tile is the one to report.
+            status = call_native(int(self.linked.kernels[number]), bindings, constants, tiles)
         words = view(constants, 8 * self._word(at, 6 + count)).view(np.int64)
         return CommandFailed(instruction.source, status, kernel.failures, words.tolist())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.codegen.kernels import loop_nests
+from mesh_opt.codegen.kernels import loop_forms, loop_nests
 from mesh_opt.passes.sharding.partition import by_rule
 
 
@@ -27,5 +27,6 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(operation.name)
         return write(writer, operation)
 
-    monkeypatch.setitem(loop_nests.KERNELS, "scf.for", record)
+    for name in loop_forms.LOOPS:
+        monkeypatch.setitem(loop_nests.KERNELS, name, record)
     return names

@@ -64,7 +64,7 @@ def test_fill_with_a_complex_number(backend: str) -> None:
       util.return %0 : tensor<2x3xcomplex<f32>>
     }"""
     pipeline = f"iree-abi-wrap-entry-points,{STAGES[-1]}"
-    program = compile(text, pipeline, stages=False, backend=backend)
+    program = compile(text, pipeline, backend=backend)
     (found,) = program["main"].run([np.complex64(1 - 2j)])
     np.testing.assert_array_equal(found, np.full((2, 3), 1 - 2j, np.complex64))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backend_checks import check, function
-from mesh_opt.codegen.kernels import element_loops
+from mesh_opt.codegen.kernels import loop_forms
 
 HEAD = """  %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -111,23 +111,18 @@ def test_loops_with_checks(body: str, written: list[str]) -> None:
     text = text.replace("%a1: tensor<i32>", "%a1: tensor<i32>, %table: tensor<9xi32>", 1)
     given = [np.int32(3), np.int32(2), np.full(9, 4, np.int32)]
     check(text, [np.asarray(each) for each in given])
-    assert not written
+    assert written
 
 
-def test_long_loop(written: list[str]) -> None:
-    """A kernel cannot be interrupted, so the host runs what takes long."""
-    many = element_loops.MAX_STEPS
+def test_long_loop(written: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel cannot be interrupted, so one that takes long is run section by section."""
+    many = loop_forms.MAX_STEPS
     text = numbers(["i64"], "%z = arith.addi %x0, %x0 : i64", ["%z"], (0, many, many // 4))
     check(text)
+    monkeypatch.setattr(loop_forms, "MAX_STEPS", 16)
+    monkeypatch.setattr(loop_forms, "SECTION_STEPS", 16)
+    check(numbers(["i64"], "%z = arith.addi %x0, %x0 : i64", ["%z"], (3, 77, 2)))
     assert written
-    written.clear()
-    element_loops_limit = element_loops.MAX_STEPS
-    try:
-        element_loops.MAX_STEPS = 16
-        check(numbers(["i64"], "%z = arith.addi %x0, %x0 : i64", ["%z"]))
-    finally:
-        element_loops.MAX_STEPS = element_loops_limit
-    assert not written
 
 
 SAME = "affine_map<(i, j) -> (i, j)>"
@@ -217,3 +212,17 @@ def test_exchanged_tensors(written: list[str]) -> None:
     check(text)
     check(text.replace("scf.yield %w", "scf.yield %k"))
     assert written
+
+
+def test_branch_of_tensors(written: list[str]) -> None:
+    """A branch that returns a new tensor is run by the host."""
+    body = """%c = arith.cmpi ugt, %i, %c1 : index
+    %y = arith.addf %x, %x : f32
+    %w = scf.if %c -> (tensor<5xf32>) {
+      %n = arith.addf %v, %a2 : tensor<5xf32>
+      scf.yield %n : tensor<5xf32>
+    } else {
+      scf.yield %v : tensor<5xf32>
+    }"""
+    check(whole("5xf32", body))
+    assert not written

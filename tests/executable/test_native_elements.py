@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
+from mesh_opt import api
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
 INTEGERS = ["i1", "i4", "i8", "i12", "i16", "i32", "i64"]
@@ -163,6 +164,24 @@ def test_every_f16_keeps_its_bits() -> None:
   return %1 : tensor<65536xi16>"""
     every = np.arange(-(1 << 15), 1 << 15).astype(np.int16)
     check(function(["tensor<65536xi16>"], "tensor<65536xi16>", body), [every])
+
+
+def test_every_f16_in_a_chain() -> None:
+    """A NaN that is moved keeps its bits, and one that is computed is quiet."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    kind = "tensor<65536xf16>"
+    body = f"""  %0 = arith.addf %a0, %a1 : {kind}
+  %1 = arith.select %a2, %a0, %0 : tensor<65536xi1>, {kind}
+  %2 = arith.mulf %1, %a1 : {kind}
+  %3 = arith.select %a2, %2, %1 : tensor<65536xi1>, {kind}
+  return %1, %2, %3 : {kind}, {kind}, {kind}"""
+    text = function([kind, kind, "tensor<65536xi1>"], f"{kind}, {kind}, {kind}", body)
+    inputs = [every, np.roll(every, 12345), np.arange(1 << 16) % 3 == 0]
+    main = api.compile(text)["main"]
+    for found, expected in zip(main.run(inputs), main.reference(inputs), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    moved = main.run(inputs)[0].view(np.uint16)
+    np.testing.assert_array_equal(moved[inputs[2]], every.view(np.uint16)[inputs[2]])
 
 
 def test_halfway_cases_are_rounded_once() -> None:

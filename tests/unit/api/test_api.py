@@ -304,3 +304,28 @@ def test_errors_have_places() -> None:
         compile(PROGRAM, pipeline="nope")
     with pytest.raises(ExecutionError, match=r"<string>:14:8: error: 'arith.divsi' op divides by"):
         compile(PROGRAM).divide(1, 0)
+
+
+def test_loops_of_a_converted_program() -> None:
+    """A StableHLO program counts in numbers, whether it goes through `spmd` or no pipeline."""
+    text = """
+func.func @main(%n: tensor<i32>, %x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<f32>
+  cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %twice = stablehlo.add %y, %y : tensor<f32>
+    stablehlo.return %next, %twice : tensor<i32>, tensor<f32>
+  }
+  return %0#1 : tensor<f32>
+}"""
+    for pipeline in ("", "spmd"):
+        program = compile(text, pipeline)
+        loops = [each for each in program.module.walk() if each.name.startswith("scf.")]
+        assert [each.name for each in loops] == ["scf.for", "scf.yield"]
+        assert [str(each.type) for each in loops[0].results] == ["f32"]
+        assert program["main"](np.int32(3), np.float32(1.5)) == 12

@@ -1,0 +1,159 @@
+"""Find the sequential loops that are kernels: they set elements of tensors, and compute scalars.
+
+    %r = scf.for %i = %low to %high step %step iter_args(%t = %initial) -> tensor<256xi32> {
+      %old = tensor.extract %t[%at]                  # and scalar operations
+      %n = tensor.insert %new into %t[%at]
+      scf.yield %n
+    }
+
+Only the loop reads a carried tensor between two iterations, so that it is updated in place: element
+by element (`in_place`), slice by slice or as a whole (`slice_loops`, `small_tensors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...ir.attribute_access import flag
+from .in_place import in_place_versions
+from .index_ranges import is_scalar_code, most_turns, unproven
+from .slice_loops import SLICE_OPERATIONS, updates_slices
+from .small_tensors import updates_small_tensors
+from .static_values import constant_attribute, shape_of
+
+LOOPS = frozenset(("scf.for", "scf.while"))
+
+MAX_STEPS = 1 << 28
+"""The most scalar operations of a kernel between two pauses, in which it can be interrupted."""
+
+SECTION_STEPS = 1 << 16
+"""The scalar operations between two pauses of a loop that may take longer."""
+
+
+def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
+    """Return whether a loop computes scalars, and sets elements or slices.
+
+    `is_pointwise` tells whether elements of an operation's results can be computed alone. The
+    caller must check that kernels support the loop's other operations.
+    """
+    if operation.name not in LOOPS or not _has_known_form(operation):
+        return False
+    tensors = carried_tensors(operation)
+    shapes = [shape_of(result) for _, result in tensors]
+    if any(size < 0 for shape in shapes for size in shape):
+        return False
+    if _steps_of_turn(operation, most_turns(operation)) > MAX_STEPS:
+        return False
+    failing = unproven(operation)
+    if failing and any(0 in shape for shape in shapes):
+        # A kernel without results does not run.
+        return False
+    if in_place_versions(operation) is not None:
+        return True
+    if operation.name != "scf.for" or not all(
+        is_scalar_code(each, operation) and each.name not in SLICE_OPERATIONS for each in failing
+    ):
+        return False
+    block = operation.regions[0].block
+    carried, yielded = [each for each, _ in tensors], [_yielded(block, each) for each, _ in tensors]
+    return updates_slices(block, carried, yielded) or updates_small_tensors(
+        block, carried, yielded, is_pointwise
+    )
+
+
+def initial_values(loop: Operation) -> Sequence[SSAValue]:
+    """Return the initial values of what a loop carries."""
+    return loop.operands[3 if loop.name == "scf.for" else 0 :]
+
+
+def carried_tensors(loop: Operation) -> list[tuple[SSAValue, SSAValue]]:
+    """Return the arguments of a loop's first block that are tensors, with the results."""
+    block = loop.regions[0].block
+    arguments = block.args[len(block.args) - len(loop.results) :]
+    pairs = zip(arguments, loop.results, strict=True)
+    return [each for each in pairs if isinstance(each[0].type, TensorType)]
+
+
+def _yielded(block: Block, argument: SSAValue) -> SSAValue:
+    """Return what the argument of a loop's block is in the next turn."""
+    assert block.last_op is not None
+    operands = block.last_op.operands
+    return operands[block.args.index(argument) - len(block.args) + len(operands)]
+
+
+def turns_of_section(loop: Operation) -> int | None:
+    """Return the turns of a loop between two pauses, `None` if it needs no pause."""
+    turns = most_turns(loop)
+    steps = _steps_of_turn(loop, turns)
+    if loop in turns and turns[loop] * steps <= MAX_STEPS:
+        return None
+    return max(1, SECTION_STEPS // max(1, steps))
+
+
+def _steps_of_turn(loop: Operation, turns: Mapping[Operation, int]) -> int:
+    """Return the most scalar operations of a turn of a loop."""
+    whole = [
+        prod(shape_of(new))
+        for region in loop.regions
+        for block in region.blocks
+        if block.last_op is not None
+        for new in block.last_op.operands
+        if isinstance(new.type, TensorType) and not _is_updated(new)
+    ]
+    return max([1, *whole]) * sum(_steps(block, turns) for r in loop.regions for block in r.blocks)
+
+
+def _steps(block: Block, turns: Mapping[Operation, int]) -> int:
+    count = 0
+    for operation in block.ops:
+        inner = sum(_steps(each, turns) for region in operation.regions for each in region.blocks)
+        count += 1 + inner * turns.get(operation, 1)
+    return count
+
+
+def _is_updated(new: SSAValue) -> bool:
+    """Return whether a tensor costs no more than the operation that returns it, or its slice."""
+    owner = new.owner
+    return not isinstance(owner, Operation) or owner.name in (
+        *("tensor.insert", "tensor.insert_slice", "scf.for", "scf.if"),
+    )
+
+
+def _has_known_form(loop: Operation) -> bool:
+    """Return whether a loop carries values of fixed types, in steps that are known."""
+    if not loop.results or any(len(region.blocks) != 1 for region in loop.regions):
+        return False
+    if any(region.block.last_op is None for region in loop.regions):
+        return False
+    nested = (each for each in loop.walk() if each.name == "scf.for")
+    return all(map(_has_known_steps, nested)) and _keeps_types(loop)
+
+
+def _has_known_steps(loop: Operation) -> bool:
+    """Return whether an `scf.for` has a positive step, and indices or numbers as bounds."""
+    step = constant_attribute(loop.operands[2])
+    return (
+        not flag(loop, "unsignedCmp")
+        and isinstance(step, IntegerAttr)
+        and step.value.data > 0
+        and all(
+            isinstance(each.type, IndexType) or constant_attribute(each) is not None
+            for each in loop.operands[:2]
+        )
+    )
+
+
+def _keeps_types(loop: Operation) -> bool:
+    """Return whether a loop carries as many values as it has results, of the same types."""
+    types = [each.type for each in loop.results]
+    lists = [initial_values(loop)]
+    for region in loop.regions:
+        block, last = region.block, region.block.last_op
+        assert last is not None
+        lists.append(block.args[int(loop.name == "scf.for") :])
+        lists.append(last.operands[int(last.name == "scf.condition") :])
+    return all([each.type for each in values] == types for values in lists)
