@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.directives import verify_type
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.resource_directives import (
     RESOURCE,
     UNTIED,
@@ -189,10 +190,8 @@ class DispatchResources:
             printer.print_attribute(resource.type)
             print_dimensions(printer, [size])
 
-        printer.print_string(" {")
-        items = zip(accesses, *columns, strict=True)
-        printer.print_list(tuple(items), print_one)
-        printer.print_string("}")
+        printer.print_string(" ")
+        print_lines(printer, zip(accesses, *columns, strict=True), print_one)
 
     def verify(self, operation: Operation) -> None:
         verify_columns(
@@ -391,7 +390,7 @@ def tensor_printer(
 
 @dataclass(frozen=True, slots=True)
 class TracedTensors:
-    """`%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...`."""
+    """`[%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...]`."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("resource_encodings",)
 
@@ -407,7 +406,7 @@ class TracedTensors:
                 parser.raise_error("expected the type of the tensor in the resource", position)
             tensors.parse_resource(parser)
 
-        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
         parsed.operands["resources"] = resources
         parsed.types["resources"] = tensors.types
         parsed.operands["resource_sizes"] = tensors.sizes
@@ -424,7 +423,7 @@ class TracedTensors:
 
         resources = values(operation, "resources")
         pairs = zip(resources, encodings(operation, "resource_encodings"), strict=True)
-        printer.print_list(tuple(pairs), print_one)
+        print_lines(printer, pairs, print_one, ("[", "]"))
 
     def verify(self, operation: Operation) -> None:
         verify_tensors(operation, values(operation, "resources"), "resource")

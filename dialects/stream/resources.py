@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -24,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
 from ...ir.syntax.directives import Operand
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.rows import PURE
 from .async_ops import TIMEPOINT, PlacedOperation
 from .rows import INDEX, PLACED, row
@@ -139,8 +141,10 @@ class Slices:
 
         sizes = values(operation, "dynamic_slice_sizes")
         items = zip(numbers[::2], numbers[1::2], sizes, strict=True)
-        with printer.in_braces():
-            printer.print_list(tuple(items), print_one)
+        if sizes:
+            print_lines(printer, items, print_one)
+        else:
+            printer.print_string("{}")
 
 
 @irdl_op_definition
@@ -164,6 +168,10 @@ class ResourcePackOp(PlacedOperation):
         Slices(),
         ") : type($total_length) attr-dict-with-keyword",
     )
+
+    def result_groups(self) -> Sequence[Sequence[OpResult]]:
+        """Return all results: they share a name."""
+        return [self.results]
 
     def verify_(self) -> None:
         super().verify_()

@@ -391,8 +391,4 @@ class TensorTraceOp(TensorOperation):
     resource_encoding_dims = var_operand_def(INDEX)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        " $key = [",
-        TracedTensors(),
-        "] attr-dict-with-keyword",
-    )
+    SYNTAX: ClassVar[Syntax] = (" $key = ", TracedTensors(), " attr-dict-with-keyword")

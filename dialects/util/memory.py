@@ -42,9 +42,13 @@ RANGES = Repeated(
     ("[", Operand("offsets"), " for ", Operand("lengths"), "]"),
     ("offsets", "lengths"),
     delimiter=Parser.Delimiter.NONE,
+    in_lines=False,
 )
 ITEMS = Repeated(
-    (Operand("values_"), " : ", Type("values_")), ("values_",), delimiter=Parser.Delimiter.SQUARE
+    (Operand("values_"), " : ", Type("values_")),
+    ("values_",),
+    delimiter=Parser.Delimiter.SQUARE,
+    in_lines=False,
 )
 
 
