@@ -95,7 +95,7 @@ ROWS = (
     ),
     row(
         "cmd.collective",
-        "channel:channel element_count param:i32? resources:resource* resource_sizes*"
+        "channel:channel element_count param:i32? resources:any_resource* resource_sizes*"
         " resource_offsets* resource_lengths* | op:collective resource_accesses:array",
         (
             "bare($op)[$element_count] channel($channel)( param($param : type($param)))?",

@@ -32,6 +32,7 @@ from ...ir.syntax.resource_directives import (
     verify_ties,
 )
 from ..util.types import UnusedType
+from .types import STAGING
 
 ACCESS = {"ro": 1, "wo": 2, "rw": 3}
 """How a command accesses a resource (read-only, write-only, read-write), and its bits."""
@@ -108,6 +109,8 @@ class DispatchOperands:
 
     def verify(self, operation: Operation) -> None:
         operands = values(operation, "resource_operands")
+        if not self.accesses:
+            verify_not_staging((*operands, *operation.results))
         resources = sum(value.type.name == RESOURCE for value in operands)
         for name in self._ranges.values():
             found = len(values(operation, name))
@@ -124,6 +127,12 @@ class DispatchOperands:
             return []
         array = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop(self.accesses))
         return [access.value.data for access in array]
+
+
+def verify_not_staging(found: Sequence[SSAValue]) -> None:
+    """Raise VerifyException if a value is a resource of `staging` lifetime."""
+    if any(value.type == STAGING for value in found):
+        raise VerifyException(f"works on resources of devices, not on {STAGING}")
 
 
 def verify_accesses(accesses: Sequence[int], resources: int) -> None:
@@ -319,6 +328,7 @@ class EncodedFunctionType:
         print_results(printer, tuple(items), print_result, always=False)
 
     def verify(self, operation: Operation) -> None:
+        verify_not_staging((*values(operation, "mixed_operands"), *operation.results))
         operands, results = values(operation, "mixed_operands"), values(operation, "results_")
         verify_tensors(operation, operands, "operand")
         verify_tensors(operation, results, "result")

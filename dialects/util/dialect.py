@@ -104,6 +104,13 @@ class BufferConstantOp(SyntaxOperation):
         "( $name)?struct($alignment, $mime_type) attr-dict : type($result) = $value"
     )
 
+    def verify_(self) -> None:
+        super().verify_()
+        if not isinstance(self.value, StringAttr) and not isinstance(
+            type_carried_by(self.value), ShapedType
+        ):
+            raise VerifyException(f"expects the bytes of a buffer as its value, found {self.value}")
+
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
