@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
 from math import ceil
 from typing import cast
 
@@ -100,9 +100,16 @@ class FoldRange(RewritePattern):
             return
         if known:
             open_values.append(_index((min if is_least else max)(known), rewriter))
-        combine = MinUIOp if is_least else MaxUIOp
-        result = reduce(lambda a, b: rewriter.insert(combine(a, b)).result, open_values)
-        rewriter.replace(op, (), (result,))
+        rewriter.replace(op, (), (_extreme(open_values, is_least, rewriter),))
+
+
+def _extreme(found: Sequence[SSAValue], is_least: bool, rewriter: PatternRewriter) -> SSAValue:
+    """Return the least or greatest of one number or more."""
+    combine = MinUIOp if is_least else MaxUIOp
+    result = found[0]
+    for value in found[1:]:
+        result = cast(SSAValue, rewriter.insert(combine(result, value)).result)
+    return result
 
 
 class FoldExtents(RewritePattern):
@@ -113,13 +120,12 @@ class FoldExtents(RewritePattern):
         if not 1 <= len(ranges) <= 2:
             return
         one = _index(1, rewriter)
-        ends = [
+        ends: list[SSAValue] = [
             rewriter.insert(SubiOp(_sum(offset, length, rewriter), one)).result
             for offset, length in ranges
         ]
         starts = [offset for offset, _ in ranges]
-        least = reduce(lambda a, b: rewriter.insert(MinUIOp(a, b)).result, starts)
-        greatest = reduce(lambda a, b: rewriter.insert(MaxUIOp(a, b)).result, ends)
+        least, greatest = _extreme(starts, True, rewriter), _extreme(ends, False, rewriter)
         rewriter.replace(op, (), (least, greatest))
 
 
