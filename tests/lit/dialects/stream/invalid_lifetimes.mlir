@@ -49,3 +49,11 @@ util.func private @from(%r: !stream.resource<*>, %n: index) -> !stream.resource<
   %0 = stream.async.transfer %r : !stream.resource<*>{%n} from("here") -> !stream.resource<*>{%n}
   util.return %0 : !stream.resource<*>
 }
+
+// -----
+
+util.func private @root(%r: !stream.resource<*>, %n: index, %c: !stream.channel) -> !stream.resource<*> {
+  // expected-error @+1 {{requires the parameter 'source' for its kind of collective}}
+  %0 = "stream.async.collective"(%r, %n, %n, %n, %n, %r, %n, %n, %n, %n, %n, %c) <{op = #stream.collective<broadcast : f32>}> : (!stream.resource<*>, index, index, index, index, !stream.resource<*>, index, index, index, index, index, !stream.channel) -> !stream.resource<*>
+  util.return %0 : !stream.resource<*>
+}
