@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
@@ -25,7 +25,14 @@ from xdsl.traits import Pure, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.dialect_extension import extended, variant
-from ..ir.symbols import find_symbol, verify_visibility, visible_names
+from ..ir.symbols import (
+    PREFIXED,
+    find_symbol,
+    verify_prefixes,
+    verify_visibility,
+    visible_names,
+    without_prefix,
+)
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.usage_error import did_you_mean
@@ -49,31 +56,17 @@ def _function(operation: Operation) -> None:
                 f"expects {what} attribute array to have the same number of elements as the "
                 f"number of function {what}s, got {len(entries)}, but expected {len(types)}"
             )
-        for index, entry in enumerate(entries or ()):
-            bare = _without_prefix(cast(DictionaryAttr, entry).data)
-            if bare is not None:
-                raise VerifyException(
-                    f"{what}s may only have dialect attributes, as '{_EXAMPLE}': {what} #{index} "
-                    f"has '{bare}'"
-                )
+        verify_prefixes(what, cast(Sequence[DictionaryAttr], entries or ()))
 
 
 @check("builtin.module")
 def _module(operation: Operation) -> None:
-    name = _without_prefix(operation.attributes)
+    name = without_prefix(operation.attributes)
     if name is not None:
         raise VerifyException(
-            f"can only contain attributes with dialect-prefixed names, as '{_EXAMPLE}', found: "
+            f"can only contain attributes with dialect-prefixed names, as '{PREFIXED}', found: "
             f"'{name}'"
         )
-
-
-_EXAMPLE = "dialect.name"
-
-
-def _without_prefix(attributes: Mapping[str, Attribute]) -> str | None:
-    """Return the first attribute name without a dialect prefix; `None` if there is none."""
-    return next((name for name in attributes if "." not in name), None)
 
 
 @irdl_op_definition

@@ -15,6 +15,8 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.util.dialect import CompositeAttr
 from ..ir.attribute_access import attribute, operation_name, required, symbol
 from ..ir.diagnostics import OperationError
+from ..ir.syntax.resource_directives import RESOURCE
+from ..ir.syntax.typed_values import type_carried_by
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of, holds_numbers, static_shape, undefined
 from ..tiling.packed_arrays import Bytes
@@ -105,13 +107,19 @@ def _global(op: Operation, name: str, frame: Frame) -> Operation:
 
 def _initial_value(definition: Operation) -> Value:
     value, value_type = attribute(definition, "initial_value"), required(definition, "type")
+    if value is not None and value_type.name == RESOURCE:
+        raise OperationError(
+            definition,
+            f"a resource that starts as {value} is not supported: expected an initializer "
+            "that stores it",
+        )
     if not holds_numbers(value_type):
         # A device or another opaque value that programs only pass around.
         return value if value is not None else definition
     if value is None:
         return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
     if str(value).startswith("#util.uninitialized"):
-        return undefined(static_shape(value_type) or (), value_type)
+        return undefined(static_shape(type_carried_by(value) or value_type) or (), value_type)
     return constant_array(definition, value)
 
 

@@ -176,7 +176,8 @@ def description(constraint: AnyConstraint) -> str:
             names = (description(each) for each in constraint.attr_constrs)
             return " and ".join(dict.fromkeys(name for name in names if name != _ANY)) or _ANY
         case _:
-            return _ANY
+            types: tuple[Attribute, ...] = getattr(constraint, "types", ())  # Those of `OneOf`.
+            return " or ".join(map(str, types)) or _ANY
 
 
 _ANY = "of another kind"

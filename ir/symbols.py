@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from itertools import count
 from weakref import WeakKeyDictionary, ref
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import VerifyException
@@ -175,6 +175,29 @@ def verify_visibility(operation: Operation) -> None:
         raise VerifyException(
             f"visibility expected to be one of {', '.join(VISIBILITY)}, found '{attribute.data}'"
         )
+
+
+PREFIXED = "dialect.name"
+"""An example of the name of an attribute that belongs to a dialect."""
+
+
+def without_prefix(attributes: Mapping[str, Attribute]) -> str | None:
+    """Return the first attribute name without a dialect prefix; `None` if there is none."""
+    return next((name for name in attributes if "." not in name), None)
+
+
+def verify_prefixes(what: str, entries: Iterable[DictionaryAttr]) -> None:
+    """Check the attributes of a function's arguments or results, which `what` names.
+
+    Raises VerifyException for a name without a dialect prefix.
+    """
+    for index, entry in enumerate(entries):
+        bare = without_prefix(entry.data)
+        if bare is not None:
+            raise VerifyException(
+                f"{what}s may only have dialect attributes, as '{PREFIXED}': {what} #{index} "
+                f"has '{bare}'"
+            )
 
 
 def verify_declaration(operation: Operation, body: Region) -> None:

@@ -19,7 +19,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ..ir.diagnostics import OperationError
+from ..ir.diagnostics import OperationError, remark
 from ..ir.graph_orders import CallGraph
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
 from ..ir.regions import walk
@@ -44,7 +44,21 @@ class InlineCallsPass(ModulePass):
 
     name = "inline-calls"
 
+    default_pipeline: str = "canonicalize"
+    """MLIR's pipeline for functions before they are inlined. It is not run."""
+
+    op_pipelines: tuple[str, ...] = ()
+    """MLIR's pipelines by kinds of functions. They are not run."""
+
+    max_iterations: int = 4
+    """MLIR's limit on calls that appear by inlining. There is none here."""
+
+    inlining_threshold: int = -1
+    """MLIR's limit on the size of a function. There is none here."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self != InlineCallsPass():
+            remark("backend", op, "all calls are inlined: options of the inliner change nothing")
         functions = _functions(op)
         graph = call_graph(functions)
         recursive = graph.recursive()

@@ -149,7 +149,6 @@ FOLLOW_CALLS = frozenset(
         "convert-mesh-to-shard",
         "convert-sdy-to-shard",
         "convert-shard-to-mesh",
-        "inline-calls",
         "shard-annotate",
         "shard-complete",
         "shard-lower-all-slice",
@@ -158,7 +157,6 @@ FOLLOW_CALLS = frozenset(
         "shard-search",
         "shard-simplify",
         "sharding-propagation",
-        "symbol-dce",
     }
 )
 """Passes that `func.func(...)` runs on the whole module instead of on each function.
@@ -166,6 +164,10 @@ FOLLOW_CALLS = frozenset(
 They change callers and callees together, read references to a function, or change symbols that
 functions share, such as the grid that replaces a mesh.
 """
+
+
+NEED_SYMBOLS = frozenset({"inline-calls", "symbol-dce"})
+"""Passes on the symbols of a module; no function has any."""
 
 
 def all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

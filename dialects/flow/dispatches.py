@@ -114,7 +114,9 @@ class WorkgroupBody:
 
     def print(self, printer: Printer, operation: Operation) -> None:
         region = cast(Region, getattr(operation, self.name))
-        printer.print_string(" = (")
+        printer.print_string(" =")
+        with printer.indented(), printer.indented():
+            printer.print_string("\n(")
         printer.print_list(region.blocks[0].args, printer.print_block_argument)
         printer.print_string(") ")
         printer.print_region(region, print_entry_block_args=False)

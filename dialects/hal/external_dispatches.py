@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import WorkgroupCountRegion
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from .executables import (
@@ -80,9 +81,9 @@ class ExternalTargets:
             extern.target_objects,
             strict=True,
         )
-        printer.print_string(" objects({")
-        printer.print_list(tuple(items), print_one)
-        printer.print_string("})")
+        printer.print_string(" objects(")
+        print_lines(printer, items, print_one)
+        printer.print_string(")")
 
     def verify(self, operation: Operation) -> None:
         extern = cast(DispatchExternOp, operation)

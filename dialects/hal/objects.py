@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import IndexType
+from xdsl.ir import OpResult
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.keyword_attributes import KeywordIndex
+from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, OneOf, Rows
 from ..stream.rows import PLACED
@@ -44,6 +48,14 @@ row = Rows(
         "view": BufferViewType(),
     },
 )
+
+
+class _WithNamedResults(SyntaxOperation):
+    """An operation whose variadic results have a name each."""
+
+    def result_groups(self) -> Sequence[Sequence[OpResult]]:
+        """Return the results one by one."""
+        return [(result,) for result in self.results]
 
 
 DEVICES = Repeated(
@@ -213,6 +225,7 @@ ROWS = (
         "-> results_:device/allocator/i64* | affinity:attr?",
         "( on($affinity))? attr-dict : type($results_)",
         traits=(*PURE, *PLACED),
+        base=_WithNamedResults,
     ),
     row(
         "device.memoize",

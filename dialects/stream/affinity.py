@@ -75,21 +75,26 @@ class AffinityAnalysisDialectInterface(DialectInterface, ABC):
 
 @dataclass(frozen=True)
 class AffinityOpInterface(OpTrait):
-    """An op that runs at an affinity, which is the property named here."""
+    """An op that runs at an affinity, which is the property named here.
+
+    `others` are properties that hold further affinities.
+    """
 
     affinity_property: str = "affinity"
+    others: tuple[str, ...] = ()
 
     def get(self, operation: Operation) -> Attribute | None:
         """Return the op's own affinity; `None` if it has none."""
         return operation.properties.get(self.affinity_property)
 
     def verify(self, op: Operation) -> None:
-        affinity = self.get(op)
-        if affinity is not None and not isinstance(affinity, AffinityAttribute):
-            raise VerifyException(
-                f"invalid kind of attribute specified: '{self.affinity_property}' "
-                f"must be an affinity, but got {affinity}"
-            )
+        for name in (self.affinity_property, *self.others):
+            affinity = op.properties.get(name)
+            if affinity is not None and not isinstance(affinity, AffinityAttribute):
+                raise VerifyException(
+                    f"invalid kind of attribute specified: '{name}' "
+                    f"must be an affinity, but got {affinity}"
+                )
 
 
 @dataclass(frozen=True)

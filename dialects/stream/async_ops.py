@@ -6,6 +6,7 @@ The verifiers beyond operand types are those of the directives in `SYNTAX` (`dis
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr
@@ -26,6 +27,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.directives import verify_same_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import EntryPoints
@@ -92,16 +94,6 @@ AsyncCastOp = row(
 )
 
 
-def _verify_slice(operation: Operation) -> None:
-    """Raise VerifyException if a slice has another lifetime than its source."""
-    source, result = operation.operands[0].type, operation.results[0].type
-    if source != result:
-        raise VerifyException(
-            f"failed to verify that all of {{source, result}} have same type, "
-            f"found {source} and {result}"
-        )
-
-
 AsyncSliceOp = row(
     "async.slice",
     "source:resource source_size source_offset source_end result_size -> result:resource"
@@ -109,7 +101,7 @@ AsyncSliceOp = row(
     "( on($affinity))? $source[$source_offset to $source_end] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PLACED,
-    verify=_verify_slice,
+    verify=partial(verify_same_type, names=("source", "result")),
     doc="Copy a range of a resource into a new one.",
 )
 
@@ -152,7 +144,7 @@ AsyncCopyOp = row(
 
 AsyncBarrierOp = row(
     "async.barrier",
-    "source:resource size -> result:resource | affinity:attr?",
+    "source:any_resource size -> result:any_resource | affinity:attr?",
     "( on($affinity))? $source : type($source, $result){$size} attr-dict-with-keyword",
     traits=PLACED,
     doc="Pin a resource to the affinity of the op.",
@@ -170,21 +162,25 @@ class AsyncTransferOp(SyntaxOperation):
     source = operand_def(ResourceType)
     source_size = operand_def(INDEX)
     result_size = operand_def(INDEX)
-    affinity = opt_prop_def(Attribute)
+    execution_affinity = opt_prop_def(Attribute)
     source_affinity = opt_prop_def(Attribute)
     target_affinity = opt_prop_def(Attribute)
     result = result_def(ResourceType)
-    traits = traits_def(AffinityOpInterface("target_affinity"), CANONICALIZATION)
+    traits = traits_def(
+        AffinityOpInterface("target_affinity", ("source_affinity", "execution_affinity")),
+        CANONICALIZATION,
+    )
 
     SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))? $source : type($source){$source_size}( from($source_affinity))?"
+        "( on($execution_affinity))? $source : type($source){$source_size}"
+        "( from($source_affinity))?"
         " -> (to($target_affinity) )?type($result){$result_size} attr-dict-with-keyword"
     )
 
 
 AsyncLoadOp = row(
     "async.load",
-    "source:resource source_size source_offset -> result:number",
+    "source:staging source_size source_offset -> result:number",
     " $source[$source_offset] : type($source){$source_size} -> type($result)"
     " attr-dict-with-keyword",
     doc="Load one element of a resource in staging memory.",
@@ -193,7 +189,7 @@ AsyncLoadOp = row(
 
 AsyncStoreOp = row(
     "async.store",
-    "target:resource target_size target_offset value:number -> result:resource",
+    "target:staging target_size target_offset value:number -> result:staging",
     " $value, $target[$target_offset] : type($value)"
     " -> tied($target) type($target, $result){$target_size} attr-dict-with-keyword",
     doc="Store one element of a resource in staging memory; the result is tied to the target.",

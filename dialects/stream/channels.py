@@ -8,6 +8,7 @@ from typing import cast
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
 from .dispatch_syntax import DispatchResources
@@ -39,6 +40,11 @@ class PeerOperand:
             printer.print_string(f" {self._word(operation)}(")
             printer.print_ssa_value(value)
             printer.print_string(")")
+
+    def verify(self, operation: Operation) -> None:
+        word = self._word(operation)
+        if word is not None and not values(operation, self.operand):
+            raise VerifyException(f"requires the parameter '{word}' for its kind of collective")
 
     def fits(self, operation: Operation) -> bool:
         return (self._word(operation) is not None) == bool(values(operation, self.operand))
@@ -95,7 +101,7 @@ ROWS = (
     ),
     row(
         "cmd.collective",
-        "channel:channel element_count param:i32? resources:resource* resource_sizes*"
+        "channel:channel element_count param:i32? resources:any_resource* resource_sizes*"
         " resource_offsets* resource_lengths* | op:collective resource_accesses:array",
         (
             "bare($op)[$element_count] channel($channel)( param($param : type($param)))?",

@@ -34,7 +34,7 @@ from .types import BindingType, ResourceType, TimepointType
 
 CmdFlushOp = row(
     "cmd.flush",
-    "target:resource target_size target_offset target_length | source_affinity:attr?",
+    "target:any_resource target_size target_offset target_length | source_affinity:attr?",
     "( to($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
     doc="Make writes to a range visible to another device.",
@@ -43,7 +43,7 @@ CmdFlushOp = row(
 
 CmdInvalidateOp = row(
     "cmd.invalidate",
-    "target:resource target_size target_offset target_length | source_affinity:attr?",
+    "target:any_resource target_size target_offset target_length | source_affinity:attr?",
     "( from($source_affinity))? $target[$target_offset for $target_length]"
     " : type($target){$target_size} attr-dict-with-keyword",
     doc="Make writes of another device to a range visible.",
@@ -52,7 +52,7 @@ CmdInvalidateOp = row(
 
 CmdDiscardOp = row(
     "cmd.discard",
-    "target:resource target_size target_offset target_length",
+    "target:any_resource target_size target_offset target_length",
     " $target[$target_offset for $target_length] : type($target){$target_size}"
     " attr-dict-with-keyword",
     doc="Discard the contents of a range.",
@@ -61,7 +61,7 @@ CmdDiscardOp = row(
 
 CmdFillOp = row(
     "cmd.fill",
-    "target:resource target_size target_offset target_length value:i8/i16/i32/i64",
+    "target:any_resource target_size target_offset target_length value:i8/i16/i32/i64",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
     doc="Fill a range with a repeated pattern.",
@@ -70,7 +70,8 @@ CmdFillOp = row(
 
 CmdCopyOp = row(
     "cmd.copy",
-    "source:resource source_size source_offset target:resource target_size target_offset length",
+    "source:any_resource source_size source_offset target:any_resource target_size target_offset"
+    " length",
     " $source[$source_offset], $target[$target_offset], $length"
     " : type($source){$source_size} -> type($target){$target_size} attr-dict-with-keyword",
     doc="Copy a range of a resource to another.",

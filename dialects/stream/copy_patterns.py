@@ -257,7 +257,8 @@ class FoldTransfer(RewritePattern):
         first = op.source.owner
         if (
             isinstance(first, AsyncTransferOp)
-            and (first.target_affinity, first.affinity) == (op.source_affinity, op.affinity)
+            and (first.target_affinity, first.execution_affinity)
+            == (op.source_affinity, op.execution_affinity)
             and only_read(first.source)
         ):
             op.operands = [first.source, first.source_size, op.result_size]

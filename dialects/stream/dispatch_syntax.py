@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
 from ...ir.syntax.directives import verify_type
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.resource_directives import (
     RESOURCE,
     UNTIED,
@@ -31,6 +32,7 @@ from ...ir.syntax.resource_directives import (
     verify_ties,
 )
 from ..util.types import UnusedType
+from .types import STAGING
 
 ACCESS = {"ro": 1, "wo": 2, "rw": 3}
 """How a command accesses a resource (read-only, write-only, read-write), and its bits."""
@@ -107,6 +109,8 @@ class DispatchOperands:
 
     def verify(self, operation: Operation) -> None:
         operands = values(operation, "resource_operands")
+        if not self.accesses:
+            verify_not_staging((*operands, *operation.results))
         resources = sum(value.type.name == RESOURCE for value in operands)
         for name in self._ranges.values():
             found = len(values(operation, name))
@@ -123,6 +127,12 @@ class DispatchOperands:
             return []
         array = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop(self.accesses))
         return [access.value.data for access in array]
+
+
+def verify_not_staging(found: Sequence[SSAValue]) -> None:
+    """Raise VerifyException if a value is a resource of `staging` lifetime."""
+    if any(value.type == STAGING for value in found):
+        raise VerifyException(f"works on resources of devices, not on {STAGING}")
 
 
 def verify_accesses(accesses: Sequence[int], resources: int) -> None:
@@ -189,10 +199,8 @@ class DispatchResources:
             printer.print_attribute(resource.type)
             print_dimensions(printer, [size])
 
-        printer.print_string(" {")
-        items = zip(accesses, *columns, strict=True)
-        printer.print_list(tuple(items), print_one)
-        printer.print_string("}")
+        printer.print_string(" ")
+        print_lines(printer, zip(accesses, *columns, strict=True), print_one)
 
     def verify(self, operation: Operation) -> None:
         verify_columns(
@@ -320,6 +328,7 @@ class EncodedFunctionType:
         print_results(printer, tuple(items), print_result, always=False)
 
     def verify(self, operation: Operation) -> None:
+        verify_not_staging((*values(operation, "mixed_operands"), *operation.results))
         operands, results = values(operation, "mixed_operands"), values(operation, "results_")
         verify_tensors(operation, operands, "operand")
         verify_tensors(operation, results, "result")
@@ -391,7 +400,7 @@ def tensor_printer(
 
 @dataclass(frozen=True, slots=True)
 class TracedTensors:
-    """`%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...`."""
+    """`[%r : tensor<?xf32>{%n} in !stream.resource<staging>{%s}, ...]`."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("resource_encodings",)
 
@@ -407,7 +416,7 @@ class TracedTensors:
                 parser.raise_error("expected the type of the tensor in the resource", position)
             tensors.parse_resource(parser)
 
-        parser.parse_comma_separated_list(parser.Delimiter.NONE, parse_one)
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_one)
         parsed.operands["resources"] = resources
         parsed.types["resources"] = tensors.types
         parsed.operands["resource_sizes"] = tensors.sizes
@@ -424,7 +433,7 @@ class TracedTensors:
 
         resources = values(operation, "resources")
         pairs = zip(resources, encodings(operation, "resource_encodings"), strict=True)
-        printer.print_list(tuple(pairs), print_one)
+        print_lines(printer, pairs, print_one, ("[", "]"))
 
     def verify(self, operation: Operation) -> None:
         verify_tensors(operation, values(operation, "resources"), "resource")

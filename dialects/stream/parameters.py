@@ -118,7 +118,7 @@ ROWS = (
         f"{SOURCE_KEYS} target:resource target_size target_offsets* target_ends* target_lengths*"
         " await_timepoint:timepoint? -> result:resource result_timepoint:timepoint"
         " | affinity:attr?",
-        (f"{AWAIT} ", _gather(ASYNC), f" : type($result){READY}"),
+        (f"{AWAIT} ", _gather(ASYNC), f" : type($target, $result){READY}"),
         traits=PLACED,
     ),
     row(
@@ -126,7 +126,7 @@ ROWS = (
         f"source:resource source_size source_offsets* source_ends* source_lengths* {TARGET_KEYS}"
         " await_timepoint:timepoint? -> result:resource result_timepoint:timepoint"
         " | affinity:attr?",
-        (f"{AWAIT} ", _scatter(ASYNC), f" : type($result){READY}"),
+        (f"{AWAIT} ", _scatter(ASYNC), f" : type($source, $result){READY}"),
         traits=PLACED,
     ),
     # Commands.

@@ -169,6 +169,14 @@ class ResourceRegion(Captures):
     def verify(self, operation: Operation) -> None:
         Captures.verify(self, operation)
         RESULTS.verify(operation)
+        last = only_block(operation).last_op
+        yielded = values(last, "resource_operands") if last is not None else ()
+        wanted = [value.type for value in values(operation, "results_")]
+        if [value.type for value in yielded] != wanted:
+            raise VerifyException(
+                f"expects to yield ({', '.join(map(str, wanted))}), its results, but yields "
+                f"({', '.join(str(value.type) for value in yielded)})"
+            )
 
     def fits(self, operation: Operation) -> bool:
         return Captures.fits(self, operation) and RESULTS.fits(operation)
@@ -271,7 +279,7 @@ class TimepointJoinOp(SyntaxOperation):
 
 TimepointBarrierOp = row(
     "timepoint.barrier",
-    "resource:resource resource_size -> result:resource result_timepoint:timepoint |"
+    "resource:any_resource resource_size -> result:any_resource result_timepoint:timepoint |"
     " affinity:attr?",
     "( on($affinity))? $resource : type($resource, $result){$resource_size}"
     " => type($result_timepoint) attr-dict-with-keyword",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, UnitAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -23,7 +25,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Optional, Parsed, Syntax, values
-from ...ir.syntax.directives import Operand
+from ...ir.syntax.directives import Operand, verify_same_type
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.rows import PURE
 from .async_ops import TIMEPOINT, PlacedOperation
 from .rows import INDEX, PLACED, row
@@ -31,7 +34,7 @@ from .types import ResourceType, TimepointType
 
 ResourceAllocOp = row(
     "resource.alloc",
-    "storage_size -> result:resource | affinity:attr? uninitialized:unit?",
+    "storage_size -> result:any_resource | affinity:attr? uninitialized:unit?",
     "( uninitialized$uninitialized)?( on($affinity))? attr-dict : type($result){$storage_size}",
     traits=PLACED,
     doc="Allocate long-lived storage.",
@@ -77,7 +80,7 @@ class ResourceAllocaOp(PlacedOperation):
 
 ResourceDeallocaOp = row(
     "resource.dealloca",
-    "operand:resource operand_size await_timepoint:timepoint? ->"
+    "operand:any_resource operand_size await_timepoint:timepoint? ->"
     " result_timepoint:timepoint | affinity:attr? prefer_origin:unit?",
     "( origin$prefer_origin)?( on($affinity))?( await($await_timepoint) =>)? $operand"
     " : type($operand){$operand_size} => type($result_timepoint) attr-dict",
@@ -88,7 +91,7 @@ ResourceDeallocaOp = row(
 
 ResourceSizeOp = row(
     "resource.size",
-    "operand:resource -> result | affinity:attr?",
+    "operand:any_resource -> result | affinity:attr?",
     "( on($affinity))? $operand attr-dict : type($operand)",
     traits=(*PLACED, *PURE),
     doc="Return the size of a resource in bytes.",
@@ -97,10 +100,11 @@ ResourceSizeOp = row(
 
 ResourceSubviewOp = row(
     "resource.subview",
-    "source:resource source_size source_offset result_size -> result:resource",
+    "source:any_resource source_size source_offset result_size -> result:any_resource",
     " $source[$source_offset] : type($source){$source_size}"
     " -> type($result){$result_size} attr-dict-with-keyword",
     traits=PURE,
+    verify=partial(verify_same_type, names=("source", "result")),
     doc="Return a range of a resource without a copy.",
 )
 
@@ -115,8 +119,7 @@ class Slices:
         ends: list[Attribute] = []
         sizes: list[UnresolvedOperand] = []
 
-        def parse_one() -> None:
-            parser.parse_punctuation("[")
+        def parse_rest() -> None:
             ends.append(IntegerAttr.from_index_int_value(parser.parse_integer()))
             parser.parse_punctuation(",")
             ends.append(IntegerAttr.from_index_int_value(parser.parse_integer()))
@@ -124,7 +127,12 @@ class Slices:
             parser.parse_punctuation("=")
             sizes.append(parser.parse_unresolved_operand())
 
-        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
+        with parser.in_braces():
+            # A comma may follow the last slice.
+            while parser.parse_optional_punctuation("[") is not None:
+                parse_rest()
+                if parser.parse_optional_punctuation(",") is None:
+                    break
         parsed.attributes["lifetime_intervals"] = ArrayAttr(ends)
         parsed.operands["dynamic_slice_sizes"] = sizes
         parsed.types["packed_offsets"] = [INDEX] * len(sizes)
@@ -139,8 +147,10 @@ class Slices:
 
         sizes = values(operation, "dynamic_slice_sizes")
         items = zip(numbers[::2], numbers[1::2], sizes, strict=True)
-        with printer.in_braces():
-            printer.print_list(tuple(items), print_one)
+        if sizes:
+            print_lines(printer, items, print_one)
+        else:
+            printer.print_string("{}")
 
 
 @irdl_op_definition
@@ -164,6 +174,10 @@ class ResourcePackOp(PlacedOperation):
         Slices(),
         ") : type($total_length) attr-dict-with-keyword",
     )
+
+    def result_groups(self) -> Sequence[Sequence[OpResult]]:
+        """Return all results: they share a name."""
+        return [self.results]
 
     def verify_(self) -> None:
         super().verify_()

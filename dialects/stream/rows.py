@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.dialects.builtin import IndexType
 
 from ...ir.lazy_patterns import LazyPatterns
 from ...ir.syntax.rows import Rows
 from ..util.types import BufferType
 from .affinity import AffinityOpInterface
 from .types import (
+    DEVICE_RESOURCE,
+    STAGING,
     BindingType,
     ChannelType,
     CollectiveAttr,
@@ -16,6 +18,7 @@ from .types import (
     ResourceType,
     TestFenceType,
     TimepointType,
+    resources,
 )
 
 CANONICALIZATION = LazyPatterns(f"{__package__}.canonicalization")
@@ -29,8 +32,10 @@ row = Rows(
         "fence": TestFenceType(),
         "file": FileType(),
         "host": BufferType(),
-        "resource": ResourceType,
-        "staging": ResourceType(StringAttr("staging")),
+        "any_resource": ResourceType,
+        "constant": resources("constant", "variable"),
+        "resource": DEVICE_RESOURCE,
+        "staging": STAGING,
         "timepoint": TimepointType(),
     },
     traits=(CANONICALIZATION,),

@@ -25,7 +25,7 @@ CONSTANTS = Repeated(
 """`T{%size} = dense<...>, ...`."""
 
 OF_RESOURCE = " $operand attr-dict : type($operand){$operand_size}"
-OPERAND = "operand:resource operand_size"
+OPERAND = "operand:any_resource operand_size"
 
 ResourceLoadOp = row(
     "resource.load",
@@ -51,7 +51,7 @@ ROWS = (
     ),
     row(
         "resource.constants",
-        "result_sizes* -> results_:resource* result_timepoint:timepoint"
+        "result_sizes* -> results_:constant* result_timepoint:timepoint"
         " | values:array affinity:attr?",
         ("( on($affinity))? attr-dict : ", CONSTANTS, " => type($result_timepoint)"),
         traits=PLACED,
@@ -61,8 +61,9 @@ ROWS = (
     row("resource.is_terminal", f"{OPERAND} -> is_terminal:i1", OF_RESOURCE),
     row(
         "resource.transients",
-        "resource:resource resource_size storage:resource storage_size await_timepoint:timepoint?"
-        " -> result:resource result_timepoint:timepoint | affinity:attr?",
+        "resource:any_resource resource_size storage:any_resource storage_size"
+        " await_timepoint:timepoint?"
+        " -> result:any_resource result_timepoint:timepoint | affinity:attr?",
         "( on($affinity))?( await($await_timepoint) =>)? $resource"
         " : type($resource, $result){$resource_size} from $storage"
         " : type($storage){$storage_size} => type($result_timepoint) attr-dict-with-keyword",
@@ -70,8 +71,8 @@ ROWS = (
     ),
     row(
         "test.timeline_op",
-        "resource_operands:resource* resource_operand_sizes* result_sizes*"
-        " await_operands:timepoint* -> results_:resource* result_timepoint:timepoint"
+        "resource_operands:any_resource* resource_operand_sizes* result_sizes*"
+        " await_operands:timepoint* -> results_:any_resource* result_timepoint:timepoint"
         " | tied_operands:array? await_limit:int?",
         (
             "( await_limit(int($await_limit)))?( await($await_operands) =>)?"

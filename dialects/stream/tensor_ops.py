@@ -41,9 +41,7 @@ from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
 from .rows import CANONICALIZATION, INDEX
-from .types import ResourceType
-
-STAGING = ResourceType(StringAttr("staging"))
+from .types import DEVICE_RESOURCE, STAGING, ResourceType
 
 SOURCE = "shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
 UPDATE = "shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
@@ -125,7 +123,7 @@ class TensorEmptyOp(PlacedTensorOperation):
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
 
     SYNTAX: ClassVar[Syntax] = f"( on($affinity))? : {RESULT} attr-dict-with-keyword"
 
@@ -138,7 +136,7 @@ class TensorConstantOp(PlacedTensorOperation):
     value = prop_def(Attribute)
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))?"
@@ -156,7 +154,7 @@ class TensorSplatOp(PlacedTensorOperation):
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
 
     SYNTAX: ClassVar[Syntax] = (
         f"( on($affinity))? $value : type($value) -> {RESULT} attr-dict-with-keyword"
@@ -166,14 +164,14 @@ class TensorSplatOp(PlacedTensorOperation):
 class TensorCopy(PlacedTensorOperation):
     """Base of the ops that copy a tensor to another with the same elements."""
 
-    source = operand_def(ResourceType)
+    source = operand_def(DEVICE_RESOURCE)
     source_encoding = prop_def(Attribute)
     source_encoding_dims = var_operand_def(INDEX)
     source_size = operand_def(INDEX)
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -237,7 +235,7 @@ class TensorSliceOp(PlacedTensorOperation):
     """Copy a slice of a tensor, given by start indices and lengths."""
 
     name = "stream.tensor.slice"
-    source = operand_def(ResourceType)
+    source = operand_def(DEVICE_RESOURCE)
     source_encoding = prop_def(Attribute)
     source_encoding_dims = var_operand_def(INDEX)
     source_size = operand_def(INDEX)
@@ -246,7 +244,7 @@ class TensorSliceOp(PlacedTensorOperation):
     result_encoding = prop_def(Attribute)
     result_encoding_dims = var_operand_def(INDEX)
     result_size = operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -265,14 +263,14 @@ class TensorFillOp(PlacedTensorOperation):
     """Fill a slice of a tensor with a value; the result is tied to the target."""
 
     name = "stream.tensor.fill"
-    target = operand_def(ResourceType)
+    target = operand_def(DEVICE_RESOURCE)
     target_encoding = prop_def(Attribute)
     target_encoding_dims = var_operand_def(INDEX)
     target_size = operand_def(INDEX)
     start_indices = var_operand_def(INDEX)
     lengths = var_operand_def(INDEX)
     value = operand_def(SCALAR)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -286,16 +284,16 @@ class TensorUpdateOp(PlacedTensorOperation):
     """Write a tensor into a slice of another; the result is tied to the target."""
 
     name = "stream.tensor.update"
-    target = operand_def(ResourceType)
+    target = operand_def(DEVICE_RESOURCE)
     target_encoding = prop_def(Attribute)
     target_encoding_dims = var_operand_def(INDEX)
     target_size = operand_def(INDEX)
     start_indices = var_operand_def(INDEX)
-    update = operand_def(ResourceType)
+    update = operand_def(DEVICE_RESOURCE)
     update_encoding = prop_def(Attribute)
     update_encoding_dims = var_operand_def(INDEX)
     update_size = operand_def(INDEX)
-    result = result_def(ResourceType)
+    result = result_def(DEVICE_RESOURCE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -322,7 +320,7 @@ class TensorDispatchOp(PlacedTensorOperation):
     result_encodings = prop_def(ArrayAttr[Attribute])
     result_encoding_dims = var_operand_def(INDEX)
     tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
-    results_ = var_result_def(ResourceType)
+    results_ = var_result_def(DEVICE_RESOURCE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -367,7 +365,7 @@ class TensorStoreOp(TensorOperation):
     target_size = operand_def(INDEX)
     indices = var_operand_def(INDEX)
     value = operand_def(NUMBER)
-    result = result_def(ResourceType)
+    result = result_def(STAGING)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     SYNTAX: ClassVar[Syntax] = (
@@ -385,14 +383,10 @@ class TensorTraceOp(TensorOperation):
 
     name = "stream.tensor.trace"
     key = prop_def(StringAttr)
-    resources = var_operand_def(ResourceType)
+    resources = var_operand_def(STAGING)
     resource_sizes = var_operand_def(INDEX)
     resource_encodings = prop_def(ArrayAttr[Attribute])
     resource_encoding_dims = var_operand_def(INDEX)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    SYNTAX: ClassVar[Syntax] = (
-        " $key = [",
-        TracedTensors(),
-        "] attr-dict-with-keyword",
-    )
+    SYNTAX: ClassVar[Syntax] = (" $key = ", TracedTensors(), " attr-dict-with-keyword")

@@ -8,11 +8,12 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import DictionaryAttr, NoneAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.irdl import AttrConstraint, irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
+from ...ir.syntax.rows import OneOf
 from ...sharding.collectives import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -135,6 +136,16 @@ class ResourceType(ParametrizedAttribute, TypeAttribute):
     def print_parameters(self, printer: Printer) -> None:
         printer.print_string(f"<{self.lifetime.data}>")
 
+
+def resources(*lifetimes: str) -> AttrConstraint:
+    """Return the constraint to resources of one of these lifetimes."""
+    return OneOf(tuple(ResourceType(StringAttr(lifetime)) for lifetime in lifetimes))
+
+
+DEVICE_RESOURCE = resources(*(lifetime for lifetime in LIFETIMES if lifetime != "staging"))
+"""A resource that devices work on. Those of `staging` lifetime are only transferred and mapped."""
+
+STAGING = ResourceType(StringAttr("staging"))
 
 TimepointType = plain_type(
     "stream.timepoint", "A point on the timeline of a program that can be awaited."

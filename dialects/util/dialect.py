@@ -104,41 +104,62 @@ class BufferConstantOp(SyntaxOperation):
         "( $name)?struct($alignment, $mime_type) attr-dict : type($result) = $value"
     )
 
+    def verify_(self) -> None:
+        super().verify_()
+        if not isinstance(self.value, StringAttr) and not isinstance(
+            type_carried_by(self.value), ShapedType
+        ):
+            raise VerifyException(f"expects the bytes of a buffer as its value, found {self.value}")
+
 
 @dataclass(frozen=True, slots=True)
 class InitialValue:
-    """` = 1 : i32`, ` = #value : T`, or ` : T`: the initial value, and its type if not implied."""
+    """` : T`, ` = 1 : i32`, or ` : T = #value : U` if the value is of another type."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("initial_value", "type")
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
         type_: Attribute | None = None
-        if parser.parse_optional_punctuation("=") is not None:
-            value = parser.parse_attribute()
-            parsed.attributes["initial_value"] = value
-            type_ = type_carried_by(value)
-        if type_ is None:
-            parser.parse_punctuation(":")
+        if parser.parse_optional_punctuation(":") is not None:
             type_ = parser.parse_type()
+            if parser.parse_optional_punctuation("=") is not None:
+                parsed.attributes["initial_value"] = parser.parse_attribute()
+        else:
+            parser.parse_punctuation("=")
+            value = parsed.attributes["initial_value"] = parser.parse_attribute()
+            type_ = type_carried_by(value)
+            if type_ is None:
+                parser.parse_punctuation(":")
+                type_ = parser.parse_type()
         parsed.attributes["type"] = type_
 
     def print(self, printer: Printer, operation: Operation) -> None:
-        value = operation.properties.get("initial_value")
+        type_, value = operation.properties["type"], operation.properties.get("initial_value")
+        if type_carried_by(value) != type_:
+            printer.print_string(" : ")
+            printer.print_attribute(type_)
         if value is not None:
             printer.print_string(" = ")
             printer.print_attribute(value)
-        if type_carried_by(value) is None:
-            printer.print_string(" : ")
-            printer.print_attribute(operation.properties["type"])
 
     def verify(self, operation: Operation) -> None:
         type_ = operation.properties["type"]
         verify_type("type", type_)
         carried = type_carried_by(operation.properties.get("initial_value"))
-        if carried is not None and carried != type_:
+        if carried is not None and not _initializes(carried, type_):
             raise VerifyException(
                 f"initial value is of type {carried}, but the global is of type {type_}"
             )
+
+
+def _initializes(value: Attribute, type_: Attribute) -> bool:
+    """Return whether a global of `type_` may start as a value of another type.
+
+    The bytes of a tensor may be the contents of a resource, and sizes may be dynamic.
+    """
+    if isinstance(value, ShapedType) and type_.name == RESOURCE:
+        return True
+    return type_ == value or fits_in(value, type_)
 
 
 @irdl_op_definition
@@ -192,17 +213,25 @@ def _element(type_: Attribute) -> Attribute:
     return cast("ContainerType[Attribute]", type_).get_element_type()
 
 
+def fits_in(value: Attribute, type_: Attribute) -> bool:
+    """Return whether shaped types have the same elements, and sizes that are equal or dynamic."""
+    if not (isinstance(value, ShapedType) and isinstance(type_, ShapedType)):
+        return False
+    sizes = zip(type_.get_shape(), value.get_shape(), strict=False)
+    return (
+        type_.get_num_dims() == value.get_num_dims()
+        and all(one == other or DYNAMIC_INDEX in (one, other) for one, other in sizes)
+        and _element(type_) == _element(value)
+    )
+
+
 def verify_global_type(global_type: Attribute, value_type: Attribute, what: str) -> None:
     """Check that a global of a type may hold values of another. Raises VerifyException.
 
     Dynamic sizes and lifetimes of resources are compatible with any.
     """
     if isinstance(global_type, ShapedType) and isinstance(value_type, ShapedType):
-        sizes = tuple(zip(global_type.get_shape(), value_type.get_shape(), strict=False))
-        fits = global_type.get_num_dims() == value_type.get_num_dims() and all(
-            one == other or DYNAMIC_INDEX in (one, other) for one, other in sizes
-        )
-        fits = fits and _element(global_type) == _element(value_type)
+        fits = fits_in(value_type, global_type)
     else:
         fits = global_type == value_type or global_type.name == value_type.name == RESOURCE
     if not fits:
@@ -382,7 +411,17 @@ class AssumedValues:
             with printer.in_square_brackets():
                 printer.print_list(facts, print_fact)
 
-        printer.print_list(range(len(operation.operands)), print_value)
+        count = len(operation.operands)
+        if count == 1:
+            print_value(0)
+            return
+        for index in range(count):
+            with printer.indented(), printer.indented():
+                printer.print_string("," if index else "")
+                printer.print_string("\n")
+                print_value(index)
+        with printer.indented():
+            printer.print_string("\n")
 
 
 @irdl_op_definition

@@ -38,6 +38,7 @@ from ...ir.symbols import (
     find_symbol,
     root_symbol,
     verify_declaration,
+    verify_prefixes,
     verify_visibility,
     visibility,
     visible_names,
@@ -255,6 +256,7 @@ class Function(IRDLOperation):
                     f"expected {len(types)} attribute dictionaries, one for "
                     f"each {what}, found {len(attributes)}"
                 )
+            verify_prefixes(what, attributes or ())
         verify_visibility(self)
         verify_declaration(self, self.body)
         verify_ties(self, len(inputs), len(outputs))

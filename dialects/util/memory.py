@@ -15,7 +15,7 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, directive, values
-from ...ir.syntax.directives import Operand, Type
+from ...ir.syntax.directives import Operand, Type, verify_returned
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
@@ -42,9 +42,13 @@ RANGES = Repeated(
     ("[", Operand("offsets"), " for ", Operand("lengths"), "]"),
     ("offsets", "lengths"),
     delimiter=Parser.Delimiter.NONE,
+    in_lines=False,
 )
 ITEMS = Repeated(
-    (Operand("values_"), " : ", Type("values_")), ("values_",), delimiter=Parser.Delimiter.SQUARE
+    (Operand("values_"), " : ", Type("values_")),
+    ("values_",),
+    delimiter=Parser.Delimiter.SQUARE,
+    in_lines=False,
 )
 
 
@@ -181,6 +185,16 @@ def _verify_items(construct: Operation) -> None:
             )
 
 
+def _verify_conversion(operation: Operation) -> None:
+    message = "expects its region to return values of the types of its results"
+    verify_returned(operation.regions[0], operation.result_types, message)
+
+
+def _verify_operands(operation: Operation) -> None:
+    if not operation.operands:
+        raise VerifyException("expected 1 or more operands, but found 0")
+
+
 def _verify_cast(operation: Operation) -> None:
     (source,), (result,) = operation.operand_types, operation.result_types
     if not (_are_objects(source, result) and _can_be(source, result)):
@@ -313,8 +327,16 @@ ROWS = (
         verify=_verify_set,
     ),
     # Ranges.
-    row("range.min", "operands_* -> result", OPERANDS, traits=PURE),
-    row("range.max", "operands_* -> result", OPERANDS, traits=PURE),
+    *(
+        row(
+            f"range.{which}",
+            "operands_* -> result",
+            OPERANDS,
+            traits=PURE,
+            verify=_verify_operands,
+        )
+        for which in ("min", "max")
+    ),
     row(
         "range.extents",
         "offsets* lengths* -> min max",
@@ -357,6 +379,7 @@ ROWS = (
         "hoistable_conversion",
         "inputs:any* -> results_:any* | tag:str inverseTag:str | body",
         (" $tag inverts($inverseTag) ", Conversion(), " attr-dict"),
+        verify=_verify_conversion,
     ),
     # Strings and assertions.
     row(

@@ -298,7 +298,7 @@ def is_plain(operation: Operation | None) -> bool:
 def values(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     """Return the operands or results of that name in the definition, as a tuple."""
     found = getattr(operation, name, None)
-    if found is None:
+    if found is None or found is operation.name:  # A property may be called `name`, too.
         return ()
     if isinstance(found, SSAValue):
         return (cast(SSAValue, found),)
@@ -370,7 +370,7 @@ class AttributeDictionary:
         rest = unmentioned_attributes(operation, printed_attributes_of(pieces))
         if rest:
             printer.print_string(" attributes " if self.keyword else " ")
-            printer.print_attr_dict(dict(sorted(rest.items())))
+            printer.print_attr_dict(rest)
 
 
 ATTRIBUTES = AttributeDictionary()

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .assembly_format import Parsed, Pieces, parse_pieces, print_pieces, values
+from .lines import print_lines
 from .resource_directives import operand_key, verify_columns
 
 
@@ -38,13 +39,15 @@ class Repeated:
     """Lists of values of equal length, and array properties of that length.
 
     `entry` is the syntax of one entry, as if each list were a single value. Values outside of
-    `columns`, such as the scope before each key, must be the same in every entry.
+    `columns`, such as the scope before each key, must be the same in every entry. With `in_lines`
+    each entry is printed on a line of its own.
     """
 
     entry: Pieces
     columns: tuple[str, ...]
     arrays: tuple[str, ...] = ()
     delimiter: Parser.Delimiter = Parser.Delimiter.BRACES
+    in_lines: bool = True
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
@@ -78,8 +81,12 @@ class Repeated:
             entry = _Entry(operation, self.columns, index)
             print_pieces(printer, cast(Operation, entry), self.entry)
 
-        with printer.delimited(*_BRACKETS[self.delimiter]):
-            printer.print_list(range(self._length(operation)), print_entry)
+        entries, brackets = range(self._length(operation)), _BRACKETS[self.delimiter]
+        if self.in_lines:
+            print_lines(printer, entries, print_entry, brackets)
+            return
+        with printer.delimited(*brackets):
+            printer.print_list(entries, print_entry)
 
     def verify(self, operation: Operation) -> None:
         verify_columns(operation, *self.columns)

@@ -46,19 +46,22 @@ class Symbol(PrintsProperty):
         return not isinstance(attribute, SymbolRefAttr) or not attribute.nested_references
 
 
-def parse_visibility(parser: Parser) -> StringAttr:
-    """Read a symbol's visibility; the default is public."""
-    return StringAttr(parser.parse_optional_keyword_in(VISIBILITY) or "public")
+def parse_visibility(parser: Parser) -> StringAttr | None:
+    """Read a symbol's visibility; without one, the symbol is public."""
+    word = parser.parse_optional_keyword_in(VISIBILITY)
+    return None if word is None else StringAttr(word)
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """` private`, ` public` or ` nested`. The default is public, which is printed explicitly."""
+    """` private`, ` public` or ` nested`. A symbol without one is public, and printed so."""
 
     printed_attributes: ClassVar[tuple[str, ...]] = ("sym_visibility",)
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.attributes["sym_visibility"] = parse_visibility(parser)
+        found = parse_visibility(parser)
+        if found is not None:
+            parsed.attributes["sym_visibility"] = found
 
     def print(self, printer: Printer, operation: Operation) -> None:
         printer.print_string(f" {visibility(operation)}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, TupleType
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ShapedType, StringAttr, TupleType
 from xdsl.ir import Attribute
 
 from ..attribute_replacer import parts_of
@@ -39,6 +40,11 @@ def _device_target(attribute: Attribute) -> str:
     return name
 
 
+def _composite(attribute: Attribute) -> str:
+    shape: ShapedType = getattr(attribute, "type")  # noqa: B009
+    return f"composite_of_{prod(shape.get_shape())}b"
+
+
 def _tuple(attribute: Attribute) -> str | None:
     long = isinstance(attribute, TupleType) and len(attribute.types) > _MAX_INLINE_TUPLE
     return "tuple" if long else None
@@ -64,11 +70,15 @@ _NAMES: dict[str, Callable[[Attribute], str | None]] = {
     "hal.device.target": _device_target,
     "hal.executable.target": _executable_target,
     "hal.pipeline.layout": _always("pipeline_layout"),
+    "iree_codegen.compilation_info": _always("compilation"),
+    "iree_codegen.lowering_config": _always("config"),
+    "iree_codegen.translation_info": _always("translation"),
     "iree_encoding.encoding": _always("encoding"),
     "iree_encoding.layout": _always("encoding"),
     "iree_encoding.testing": _always("encoding"),
     "iree_encoding.unknown": _always("encoding"),
     "tuple": _tuple,
+    "util.composite": _composite,
 }
 """Functions that choose the alias, by attribute or type name."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from math import prod
@@ -32,6 +32,7 @@ from .aliases import LOCATION, AliasDefinitions, alias_name
 from .constant_names import constant_name
 from .dense_literals import to_stored
 from .print_style import PrintStyle, location_name, pretty_location
+from .result_groups import result_groups
 from .value_users import UserComments
 from .xdsl_compat.custom_forms import PRINTERS, WITHOUT_ATTRIBUTES
 
@@ -92,13 +93,14 @@ class ModulePrinter(Printer):
         """Return the name of a value with `%`; results that share a name are `%x#0`, `%x#1`."""
         name = self._ssa_values.get(value)
         if name is None:
-            if isinstance(value, OpResult) and self._is_packed(value.op):
-                pack = self._new_name(value)
-                for index, result in enumerate(value.op.results):
-                    self._ssa_values[result] = f"{pack}#{index}"
+            pack = self._pack_of(value) if isinstance(value, OpResult) else ()
+            name = self._new_name(value)
+            if len(pack) > 1:
+                for index, result in enumerate(pack):
+                    self._ssa_values[result] = f"{name}#{index}"
+                name = self._ssa_values[value]
             else:
-                self._ssa_values[value] = self._new_name(value)
-            name = self._ssa_values[value]
+                self._ssa_values[value] = name
         return f"%{name}"
 
     def _new_name(self, value: SSAValue) -> str:
@@ -113,17 +115,31 @@ class ModulePrinter(Printer):
         named = location_name(value) if self._style.name_locations else None
         return named or constant_name(value) or value.name_hint
 
-    def _is_packed(self, op: Operation) -> bool:
-        """Return whether the results share one name (`%x:2`): they all have the same name hint."""
-        results = op.results
-        return len(results) > 1 and len({self._hint(result) for result in results}) == 1
+    def _pack_of(self, result: OpResult) -> Sequence[OpResult]:
+        """Return the results that share a name with `result` (`%x:2`), itself included."""
+        return next(pack for pack in self._packs(result.op) if result in pack)
+
+    def _packs(self, op: Operation) -> Iterable[Sequence[OpResult]]:
+        """Split the results of an operation by their names.
+
+        Results of one group share a name if they all have the same name hint.
+        """
+        for group in result_groups(op):
+            if len({self._hint(result) for result in group}) == 1:
+                yield group
+            else:
+                yield from ((result,) for result in group)
 
     def _print_results(self, op: Operation) -> None:
-        if self._is_packed(op):
-            name = self.value_text(op.results[0]).removesuffix("#0")
-            self.print_string(f"{name}:{len(op.results)} = ")
-        else:
+        results = op.results
+        if len(results) < 2:
             super()._print_results(op)
+            return
+        names: list[str] = []
+        for pack in self._packs(op):
+            name = self.value_text(pack[0])
+            names.append(name if len(pack) == 1 else f"{name.removesuffix('#0')}:{len(pack)}")
+        self.print_string(f"{', '.join(names)} = ")
 
     def exit_scope(self) -> None:
         """Forget the names of an isolated operation, unless names are unique in the whole text."""
@@ -134,6 +150,10 @@ class ModulePrinter(Printer):
             self._next_valid_name_id[-1] = numbers
 
     # Operations
+
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        """Print attributes by name, which is the order of a dictionary in MLIR."""
+        super().print_attr_dict(dict(sorted(attr_dict.items())))
 
     def print_region(self, region: Region, *arguments: bool, **named: bool) -> None:
         """Print a region, or `{...}` if regions are omitted."""

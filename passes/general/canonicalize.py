@@ -21,6 +21,12 @@ from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import RemoveUnusedOperations, region_dce
 from xdsl.utils.exceptions import PassFailedException
 
+from ...dialects.arith import integer_folds
+from ...dialects.util import canonicalization
+
+_BY_NAME = {**integer_folds.PATTERNS, **canonicalization.PATTERNS}
+"""Patterns of operations that have none as a trait, by name."""
+
 
 @dataclass(frozen=True)
 class CanonicalizePass(ModulePass):
@@ -31,8 +37,10 @@ class CanonicalizePass(ModulePass):
     top_down: bool = True
     """Whether a walk visits operations from the first to the last, or in reverse."""
 
-    region_simplify: Literal["disabled", "normal"] = "normal"
-    """Whether dead code is also removed across blocks and regions."""
+    region_simplify: Literal["disabled", "normal", "aggressive"] = "normal"
+    """Whether dead code is also removed across blocks and regions. Blocks are never merged, which
+    `aggressive` allows.
+    """
 
     max_iterations: int = -1
     """The maximum number of walks over the program; -1 for no limit."""
@@ -61,7 +69,7 @@ class CanonicalizePass(ModulePass):
         patterns: list[RewritePattern] = [
             _Patterns(frozenset(self.enable_patterns), frozenset(self.disable_patterns))
         ]
-        simplifies = self.region_simplify == "normal"
+        simplifies = self.region_simplify != "disabled"
         if not simplifies:
             patterns.append(RemoveUnusedOperations())
         applier = GreedyRewritePatternApplier(patterns, ctx=ctx, folding_enabled=True)
@@ -94,10 +102,14 @@ class _Patterns(RewritePattern):
             pattern.match_and_rewrite(op, rewriter)
 
     def _patterns_of(self, op: Operation) -> RewritePattern | None:
-        wanted = [
+        found = [
             pattern
             for trait in op.get_traits_of_type(HasCanonicalizationPatternsTrait)
             for pattern in trait.get_patterns(type(op))
+        ]
+        wanted = [
+            pattern
+            for pattern in (*found, *_BY_NAME.get(op.name, ()))
             if type(pattern).__name__ not in self.disabled
             and (not self.enabled or type(pattern).__name__ in self.enabled)
         ]

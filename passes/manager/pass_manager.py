@@ -19,7 +19,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import exception_text, foreign_origin, is_foreign, name_of
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
-from ..registry import FOLLOW_CALLS
+from ..registry import FOLLOW_CALLS, NEED_SYMBOLS
 from .named_pipeline import NamedPipeline
 from .nested_pipeline import SymbolsAround, alone_in_module, anchored_operations
 from .pass_options import PassTable, build_pass, describe_pass
@@ -188,6 +188,12 @@ def _run_on_each(
         if isinstance(operation, ModuleOp):
             run_steps(context, operation, steps, observers)
             continue
+        for step in steps:
+            if isinstance(step, ModulePass) and step.name in NEED_SYMBOLS:
+                raise OperationError(
+                    operation,
+                    f"was scheduled to run under {step.name}, but does not define a symbol table",
+                )
         with alone_in_module(operation, around) as module:
             _run_inside(context, module, operation, steps, observers)
 

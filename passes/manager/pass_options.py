@@ -59,9 +59,10 @@ def _parse_options(pass_type: type[ModulePass], entry: PassEntry) -> dict[str, P
             options = {field.replace("_", "-"): None for field in fields}
             listing = f"; its options are {', '.join(options)}" if options else "; it has none"
             raise ValueError(f"no option '{key}'{did_you_mean(key, options) or listing}")
-        if name in parameters:
-            raise ValueError(f"option '{key}' is given twice")
-        parameters[name] = _convert(key, value, types[name])
+        converted = _convert(key, value, types[name])
+        # As in MLIR, a list that is given again continues; of other options the last one counts.
+        is_list = get_origin(types[name]) is tuple
+        parameters[name] = (*parameters.get(name, ()), *converted) if is_list else converted
     return parameters
 
 

@@ -100,10 +100,11 @@ class _PipelineParser:
         elements: list[Element] = []
         if depth > 64:
             self._fail("pipelines nested deeper than 64 levels")
-        while not self._at_end(end):
+        if self._at_end(end):
+            return ()
+        elements.append(self._element(depth))
+        while self._take(","):
             elements.append(self._element(depth))
-            if not self._take(","):
-                break
         return tuple(elements)
 
     def _element(self, depth: int) -> Element:

@@ -32,11 +32,14 @@ class PlaceTransferExecutionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in host_operations(op):
-            if not isinstance(operation, AsyncTransferOp) or "affinity" in operation.properties:
+            if (
+                not isinstance(operation, AsyncTransferOp)
+                or "execution_affinity" in operation.properties
+            ):
                 continue
             source, target = operation.source_affinity, operation.target_affinity
             if target is not None and source != target and _is_exported(operation.result):
-                operation.properties["affinity"] = target
+                operation.properties["execution_affinity"] = target
 
 
 def _is_exported(transferred: SSAValue) -> bool:

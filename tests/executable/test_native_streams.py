@@ -285,7 +285,8 @@ util.func public @f() -> (!hal.buffer_view, !hal.buffer_view, i12) {
   %1 = stream.async.constant : !stream.resource<*>{%c4} = dense<[255, 2, 1, 0]> : tensor<4xi8>
   %2 = stream.tensor.export %0 : tensor<2xi12> in !stream.resource<*>{%c4} -> !hal.buffer_view
   %3 = stream.tensor.export %1 : tensor<4xi1> in !stream.resource<*>{%c4} -> !hal.buffer_view
-  %4 = stream.async.load %0[%c0] : !stream.resource<*>{%c4} -> i12
+  %staged = stream.async.transfer %0 : !stream.resource<*>{%c4} -> !stream.resource<staging>{%c4}
+  %4 = stream.async.load %staged[%c0] : !stream.resource<staging>{%c4} -> i12
   util.return %2, %3, %4 : !hal.buffer_view, !hal.buffer_view, i12
 }"""
     module = api.compile(text).module

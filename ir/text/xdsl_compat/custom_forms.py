@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .func_syntax import is_attributed_declaration, parse_function, print_function
+from .func_syntax import is_declaration, parse_function, print_function
 
 
 def _scf(name: str) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ class CustomPrinter:
 
 
 PRINTERS: dict[str, CustomPrinter] = {
-    "func.func": CustomPrinter(print_function, is_attributed_declaration),
+    "func.func": CustomPrinter(print_function, is_declaration),
     "scf.execute_region": CustomPrinter(_scf("print_execute_region")),
     "scf.parallel": CustomPrinter(_scf("print_parallel")),
     "scf.reduce": CustomPrinter(_scf("print_reduce")),

@@ -1,14 +1,15 @@
 """The custom form of `func.func`.
 
 xDSL 0.74 drops the argument attributes of function declarations, both when it parses and when it
-prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`.
+prints `func.func private @f(tensor<4xf32> {x.a = 1 : i32})`, and adds `-> ()` to a declaration
+without results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -83,11 +84,9 @@ def _attributes_of_values(
     return ArrayAttr(DictionaryAttr(one) for one in attributes)
 
 
-def is_attributed_declaration(operation: Operation) -> bool:
-    """Return whether an op is a declaration with argument or result attributes."""
-    properties = operation.properties
-    has_body = any(region.blocks for region in operation.regions)
-    return not has_body and ("arg_attrs" in properties or "res_attrs" in properties)
+def is_declaration(operation: Operation) -> bool:
+    """Return whether a function has no body."""
+    return not any(region.blocks for region in operation.regions)
 
 
 def print_function(printer: Printer, operation: Operation) -> None:
@@ -104,7 +103,10 @@ def print_function(printer: Printer, operation: Operation) -> None:
     outputs = operation.function_type.outputs.data
     if outputs:
         printer.print_string(" -> ")
-        _print_types(printer, outputs, results)
+        if results is None and len(outputs) == 1 and not isinstance(outputs[0], FunctionType):
+            printer.print_attribute(outputs[0])
+        else:
+            _print_types(printer, outputs, results)
     printer.print_op_attributes(operation.attributes, print_keyword=True)
 
 

@@ -64,7 +64,7 @@ func.func @choices(%f: f32, %i: i32, %b: i1, %tf: tensor<4xf32>, %ti: tensor<4xi
 // CHECK-NEXT: %3 = math.isinf %t : tensor<4xf32>
 // CHECK-NEXT: %4 = math.isnan %f {fastmath = #arith.fastmath<ninf>} : f32
 // CHECK-NEXT: %5 = math.isnormal %f : f32
-// CHECK-NEXT: %6:2 = math.sincos %t : tensor<4xf32>
+// CHECK-NEXT: %6, %7 = math.sincos %t : tensor<4xf32>
 // CHECK-NEXT: {{(func\.)?}}return
 // CHECK-NEXT: }
 func.func @functions(%f: f32, %t: tensor<4xf32>) {

@@ -22,7 +22,8 @@
 // CHECK: %s = flow.tensor.reshape %t : tensor<?x4xf32>{%n} -> tensor<?xf32>{%n}
 // CHECK: %d:2 = flow.dispatch @e::@f[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> (%t{%n}, index)
 // CHECK: %e = flow.dispatch {@e::@f, @e::@g}[%n](%t, %n) {stream.affinity = #hal.device.affinity<@d>} : (tensor<?x4xf32>{%n}, index) -> %t as tensor<4x?xf32>{%n}
-// CHECK: %w = flow.dispatch.workgroups[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> tensor<?x4xf32>{%n} = (%a: !flow.dispatch.tensor<readonly:tensor<?x4xf32>>, %i: index, %o: !flow.dispatch.tensor<writeonly:tensor<?x4xf32>>) {
+// CHECK: %w = flow.dispatch.workgroups[%n](%t, %n) : (tensor<?x4xf32>{%n}, index) -> tensor<?x4xf32>{%n} =
+// CHECK-NEXT: (%a: !flow.dispatch.tensor<readonly:tensor<?x4xf32>>, %i: index, %o: !flow.dispatch.tensor<writeonly:tensor<?x4xf32>>) {
 // CHECK: flow.return
 // CHECK: } count(%i_1: index) -> (index, index, index) {
 // CHECK: flow.return %i_1, %i_1, %i_1 : index, index, index

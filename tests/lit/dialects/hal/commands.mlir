@@ -34,11 +34,18 @@ util.func private @f(%device: !hal.device, %allocator: !hal.allocator, %buffer: 
   hal.command_buffer.update_buffer<%cmd : !hal.command_buffer> source(%host : !util.buffer{%n})[%n] target(%buffer : !hal.buffer)[%m] length(%k) flags("None")
   // CHECK: hal.command_buffer.collective<%cmd : !hal.command_buffer> channel(%channel : !hal.channel) op(<send : f32>) param(%i32 : i32) send(%n : index)[%n, %m] count(%k)
   hal.command_buffer.collective<%cmd : !hal.command_buffer> channel(%channel : !hal.channel) op(<send : f32>) param(%i32 : i32) send(%n : index)[%n, %m] count(%k)
-  // CHECK: hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) bindings([(%buffer : !hal.buffer)[%n, %m], (%k : index)[%n, %m]]) flags("None")
+  // CHECK: hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) bindings([
+  // CHECK-NEXT:   (%buffer : !hal.buffer)[%n, %m],
+  // CHECK-NEXT:   (%k : index)[%n, %m]
+  // CHECK-NEXT: ]) flags("None")
   hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) bindings([(%buffer : !hal.buffer)[%n, %m], (%k : index)[%n, %m]]) flags("None")
-  // CHECK: hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) constants([%i32, %j32]) bindings([(%buffer : !hal.buffer)[%n, %m]]) flags("None")
+  // CHECK: hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) constants([%i32, %j32]) bindings([
+  // CHECK-NEXT:   (%buffer : !hal.buffer)[%n, %m]
+  // CHECK-NEXT: ]) flags("None")
   hal.command_buffer.dispatch<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups([%n, %m, %k]) constants([%i32, %j32]) bindings([(%buffer : !hal.buffer)[%n, %m]]) flags("None")
-  // CHECK: hal.command_buffer.dispatch.indirect<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups(%buffer : !hal.buffer)[%n] constants([%i32]) bindings([(%buffer : !hal.buffer)[%n, %m]]) flags("None")
+  // CHECK: hal.command_buffer.dispatch.indirect<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups(%buffer : !hal.buffer)[%n] constants([%i32]) bindings([
+  // CHECK-NEXT:   (%buffer : !hal.buffer)[%n, %m]
+  // CHECK-NEXT: ]) flags("None")
   hal.command_buffer.dispatch.indirect<%cmd : !hal.command_buffer> target(%exe : !hal.executable)[%i64] workgroups(%buffer : !hal.buffer)[%n] constants([%i32]) bindings([(%buffer : !hal.buffer)[%n, %m]]) flags("None")
   // CHECK: hal.device.queue.alloca<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) pool(%i64) type(%i32) usage(%j32) flags("None") : !hal.buffer{%n}
   %v18 = hal.device.queue.alloca<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) pool(%i64) type(%i32) usage(%j32) flags("None") : !hal.buffer{%n}
@@ -52,7 +59,10 @@ util.func private @f(%device: !hal.device, %allocator: !hal.allocator, %buffer: 
   hal.device.queue.dealloca<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) buffer(%buffer : !hal.buffer) flags(PreferOrigin)
   // CHECK: hal.device.queue.execute<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) commands(%cmd) flags("None")
   hal.device.queue.execute<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) commands(%cmd) flags("None")
-  // CHECK: hal.device.queue.execute.indirect<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) commands(%cmd) bindings([(%buffer : !hal.buffer)[%n, %m], (%b2 : !hal.buffer)[%n, %m]]) flags("None")
+  // CHECK: hal.device.queue.execute.indirect<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) commands(%cmd) bindings([
+  // CHECK-NEXT:   (%buffer : !hal.buffer)[%n, %m],
+  // CHECK-NEXT:   (%b2 : !hal.buffer)[%n, %m]
+  // CHECK-NEXT: ]) flags("None")
   hal.device.queue.execute.indirect<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) commands(%cmd) bindings([(%buffer : !hal.buffer)[%n, %m], (%b2 : !hal.buffer)[%n, %m]]) flags("None")
   // CHECK: hal.device.queue.fill<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) target(%buffer : !hal.buffer)[%n] length(%m) pattern(%i32 : i32) flags("None")
   hal.device.queue.fill<%device : !hal.device> affinity(%i64) wait(%fence) signal(%f2) target(%buffer : !hal.buffer)[%n] length(%m) pattern(%i32 : i32) flags("None")

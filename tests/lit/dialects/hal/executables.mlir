@@ -54,14 +54,16 @@ util.func private @outside(%x: tensor<4x?xf32>, %w: index) -> tensor<?x4xf32> {
     count(%device: !hal.device, %n: index) -> (index, index, index) {
       hal.return %n, %n, %n : index, index, index
     }
-    // CHECK: } layout(#pipeline_layout) objects({#{{.*}} ordinal(0) = [#hal.executable.object<{path = "a.o"}>],
+    // CHECK: } layout(#pipeline_layout) objects({
+    // CHECK-NEXT: #{{.*}} ordinal(0) = [#hal.executable.object<{path = "a.o"}>],
     layout(#layout)
     objects({
       #hal.executable.target<"llvm-cpu", "a"> ordinal(0) = [#hal.executable.object<{path = "a.o"}>],
       #hal.executable.target<"llvm-cpu", "b"> if(%device: !hal.device) -> i1 {
         %ok = arith.constant true
         hal.return %ok : i1
-      // CHECK: } ordinal(1) = [#hal.executable.object<{path = "b.o"}>]})
+      // CHECK: } ordinal(1) = [#hal.executable.object<{path = "b.o"}>]
+      // CHECK-NEXT: })
       } ordinal(1) = [#hal.executable.object<{path = "b.o"}>]
     })
   util.return %y : tensor<?x4xf32>

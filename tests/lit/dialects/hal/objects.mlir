@@ -54,7 +54,10 @@ util.func private @f(%device: !hal.device, %allocator: !hal.allocator, %buffer: 
   %v23_0, %v23_1 = hal.channel.rank_and_count<%channel : !hal.channel> : i32, i32
   // CHECK: hal.channel.split<%channel : !hal.channel> color(%i32) key(%j32) flags("None") : !hal.channel
   %v24 = hal.channel.split<%channel : !hal.channel> color(%i32) key(%j32) flags("None") : !hal.channel
-  // CHECK: hal.allocator.select from([(%device, %i64 : !hal.device, i64), (%device, %i64 : !hal.device, i64)]) type(%i32) usage(%j32) : !hal.device, i64
+  // CHECK: hal.allocator.select from([
+  // CHECK-NEXT:   (%device, %i64 : !hal.device, i64),
+  // CHECK-NEXT:   (%device, %i64 : !hal.device, i64)
+  // CHECK-NEXT: ]) type(%i32) usage(%j32) : !hal.device, i64
   %v25_0, %v25_1 = hal.allocator.select from([(%device, %i64 : !hal.device, i64), (%device, %i64 : !hal.device, i64)]) type(%i32) usage(%j32) : !hal.device, i64
   // CHECK: hal.allocator.resolve_memory_properties lifetime(constant) : i32, i32
   %v26_0, %v26_1 = hal.allocator.resolve_memory_properties lifetime(constant) : i32, i32

@@ -6,9 +6,11 @@
 #translation = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [16, 8, 1] subgroup_size = 64, {a = 1 : i64}>
 #compilation = #iree_codegen.compilation_info<lowering_config = #config, translation_info = #translation>
 
-// CHECK: a = #iree_codegen.lowering_config<tile_sizes = {{\[}}[64, 64, 0], {{\[}}[32], 4, 0]]>
+// CHECK: #compilation = #iree_codegen.compilation_info<lowering_config = #iree_codegen.lowering_config<tile_sizes = {{.*}}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [16, 8, 1] subgroup_size = 64, {a = 1 : i64}>>
+// CHECK: #config = #iree_codegen.lowering_config<tile_sizes = {{\[}}[64, 64, 0], {{\[}}[32], 4, 0]]>
+// CHECK: a = #config
 func.func private @codegen() attributes {a = #config}
-// CHECK: b = #iree_codegen.compilation_info<lowering_config = #iree_codegen.lowering_config<tile_sizes = {{.*}}>, translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<TileAndFuse> workgroup_size = [16, 8, 1] subgroup_size = 64, {a = 1 : i64}>>
+// CHECK: b = #compilation
 func.func private @compilation() attributes {b = #compilation}
 // CHECK: d = #iree_codegen.export_config<workgroup_size = [4, 1, 1]>
 func.func private @threads() attributes {d = #iree_codegen.export_config<workgroup_size = [4, 1, 1]>}

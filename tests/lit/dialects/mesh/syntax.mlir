@@ -5,7 +5,7 @@
 // Forms that the examples do not have: attributes in full, the generic form, sharding values.
 
 // CHECK: shard.grid @m(shape = 2x4)
-// MESH: "mesh.mesh"() <{sym_name = "m", shape = array<i64: 2, 4>}> : () -> ()
+// MESH: "mesh.mesh"() <{shape = array<i64: 2, 4>, sym_name = "m"}> : () -> ()
 mesh.mesh @m(shape = 2x4)
 
 // CHECK: func.func @forms(%s: !shard.sharding, %t: tensor<8x16xf32>) -> !shard.sharding attributes {axes = #shard<axisarray{{\[\[}}0, 1], []]>, kind = #shard<partial max>, nested = [{deep = !shard.sharding}]} {

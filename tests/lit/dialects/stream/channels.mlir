@@ -32,9 +32,14 @@ util.func private @f(%r: !stream.resource<*>, %t: !stream.resource<transient>, %
   %v11 = stream.context.resolve : !hal.allocator
   // CHECK: stream.context.resolve on(#hal.device.affinity<@d>) : !hal.device, i64
   %v12_0, %v12_1 = stream.context.resolve on(#hal.device.affinity<@d>) : !hal.device, i64
-  // CHECK: stream.resource.constants on(#hal.device.affinity<@d>) : !stream.resource<constant>{%n} = dense<1> : tensor<4xi8>, !stream.resource<constant>{%m} = dense<2> : tensor<8xi8> => !stream.timepoint
+  // CHECK: stream.resource.constants on(#hal.device.affinity<@d>) :
+  // CHECK-NEXT: !stream.resource<constant>{%n} = dense<1> : tensor<4xi8>,
+  // CHECK-NEXT: !stream.resource<constant>{%m} = dense<2> : tensor<8xi8>
+  // CHECK-NEXT: => !stream.timepoint
   %v13_0, %v13_1, %v13_2 = stream.resource.constants on(#hal.device.affinity<@d>) : !stream.resource<constant>{%n} = dense<1> : tensor<4xi8>, !stream.resource<constant>{%m} = dense<2> : tensor<8xi8> => !stream.timepoint
-  // CHECK: stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<4xi8> => !stream.timepoint
+  // CHECK: stream.resource.constants :
+  // CHECK-NEXT: !stream.resource<constant>{%n} = dense<1> : tensor<4xi8>
+  // CHECK-NEXT: => !stream.timepoint
   %v14_0, %v14_1 = stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<4xi8> => !stream.timepoint
   // CHECK: stream.resource.is_terminal %t : !stream.resource<transient>{%n}
   %v15 = stream.resource.is_terminal %t : !stream.resource<transient>{%n}

@@ -11,8 +11,13 @@
 // CHECK: stream.cmd.fill %v, %a[%c0 for %s] : i32 -> !stream.resource<transient>{%s}
 // CHECK: stream.cmd.copy %a[%c0], %b[%c0], %s : !stream.resource<transient>{%s} -> !stream.resource<transient>{%s}
 // CHECK: stream.cmd.discard %b[%c0 for %s] : !stream.resource<transient>{%s}
-// CHECK: stream.cmd.dispatch {@ex::@f, @ex::@g}[%n](%v, %n : i32, index) {ro %a[%c0 for %s] : !stream.resource<transient>{%s}, rw %b[%c0 for %s] : !stream.resource<transient>{%s}}
-// CHECK: stream.cmd.dispatch @ex::@g {wo %b[%c0 for %s] : !stream.resource<transient>{%s}}
+// CHECK: stream.cmd.dispatch {@ex::@f, @ex::@g}[%n](%v, %n : i32, index) {
+// CHECK-NEXT:   ro %a[%c0 for %s] : !stream.resource<transient>{%s},
+// CHECK-NEXT:   rw %b[%c0 for %s] : !stream.resource<transient>{%s}
+// CHECK-NEXT: }
+// CHECK: stream.cmd.dispatch @ex::@g {
+// CHECK-NEXT:   wo %b[%c0 for %s] : !stream.resource<transient>{%s}
+// CHECK-NEXT: }
 // CHECK: stream.cmd.flush to(#hal.device.affinity<@d>) %b[%c0 for %s] : !stream.resource<transient>{%s}
 // CHECK: } => !stream.timepoint
 

@@ -15,7 +15,7 @@
 // CHECK: %ct = stream.dispatch.workgroup.count[1] : index
 // CHECK: %sz = stream.dispatch.workgroup.size[2] : index
 // CHECK: stream.executable private @empty attributes {x = 1 : i32} {
-// CHECK: func.func private @types(!stream.resource<*>, !stream.resource<external>, !stream.resource<staging>, !stream.resource<transient>, !stream.resource<variable>, !stream.resource<constant>, !stream.channel, !stream.file) -> ()
+// CHECK: func.func private @types(!stream.resource<*>, !stream.resource<external>, !stream.resource<staging>, !stream.resource<transient>, !stream.resource<variable>, !stream.resource<constant>, !stream.channel, !stream.file)
 
 stream.executable private @ex {
   stream.executable.export public @f workgroups(%a: index) -> (index, index, index) {

@@ -123,7 +123,7 @@ util.func private @f(%r: !stream.resource<*>, %n: index) {
 // -----
 
 util.func private @f(%x: f32, %n: index) {
-  // expected-error @+1 {{expected i8 or i16 or i32 or i64, found f32}}
+  // expected-error @+1 {{operand #0 must be i8 or i16 or i32 or i64, but got 'f32'}}
   %0 = stream.async.splat %x : f32 -> !stream.resource<*>{%n}
   util.return
 }

@@ -17,7 +17,9 @@
 // CHECK: %10:2 = stream.tensor.dispatch on(#hal.device.affinity<@d>) @ex::@f[%n](%r, %n, %v) : (tensor<?xf32>{%n} in !stream.resource<*>{%s}, index, i32) -> (tensor<?xf32>{%n} in %r{%s}, tensor<4xf32> in !stream.resource<*>{%s})
 // CHECK: %11 = stream.tensor.import on(#hal.device.affinity<@d>) consume %bv : !hal.buffer_view -> tensor<?xf32>{%n} in !stream.resource<external>{%s}
 // CHECK: %12 = stream.tensor.export on(#hal.device.affinity<@d>) %11 : tensor<?xf32>{%n} in !stream.resource<external>{%s} -> !hal.buffer_view
-// CHECK: stream.tensor.trace "k" = [%st : tensor<?xf32>{%n} in !stream.resource<staging>{%s}]
+// CHECK: stream.tensor.trace "k" = [
+// CHECK-NEXT:   %st : tensor<?xf32>{%n} in !stream.resource<staging>{%s}
+// CHECK-NEXT: ]
 
 util.func private @f(%r: !stream.resource<*>, %s: index, %st: !stream.resource<staging>, %n: index, %fence: !hal.fence, %v: i32, %f: f32, %bv: !hal.buffer_view, %c0: index, %tp: !stream.timepoint) {
   %14 = stream.tensor.empty on(#hal.device.affinity<@d>) : tensor<?x4xf32>{%n} in !stream.resource<*>{%s}

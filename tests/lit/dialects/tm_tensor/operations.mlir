@@ -22,7 +22,7 @@ func.func @scan(%x: tensor<3x?xf32>, %y: tensor<3x?xf32>, %a: tensor<3xf32>) -> 
 func.func @scatter(%u: tensor<4x7xf32>, %i: tensor<4x1xi64>, %x: tensor<5x7xf32>) -> tensor<5x7xf32> {
   // CHECK: tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<4x7xf32>, tensor<4x1xi64>) outs(%x : tensor<5x7xf32>) {
   // CHECK: } -> tensor<5x7xf32>
-  // GENERIC: "tm_tensor.scatter"(%u, %i, %x) <{dimension_map = array<i64: 0>, unique_indices = true, operandSegmentSizes = array<i32: 2, 1>}> ({
+  // GENERIC: "tm_tensor.scatter"(%u, %i, %x) <{dimension_map = array<i64: 0>, operandSegmentSizes = array<i32: 2, 1>, unique_indices = true}> ({
   %0 = tm_tensor.scatter {dimension_map = array<i64: 0>} unique_indices(true) ins(%u, %i : tensor<4x7xf32>, tensor<4x1xi64>) outs(%x : tensor<5x7xf32>) {
   ^bb0(%new: f32, %old: f32):
     tm_tensor.yield %new : f32

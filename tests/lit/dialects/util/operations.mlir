@@ -3,6 +3,11 @@
 
 // Globals, initializers, functions with results tied to arguments, and facts about numbers.
 
+// CHECK: #composite_of_64b = #util.composite<64xi8, [
+// CHECK-NEXT: dense<1> : tensor<2x2xi8>,
+// CHECK-NEXT: dense<0> : vector<60xi8>,
+// CHECK-NEXT: ]>
+
 // CHECK-DAG: #device_target_local = #hal.device.target<"local"> : !hal.device
 // CHECK: util.global private mutable @counter {note = 1 : i32, stream.affinity = #hal.device.affinity<@d>} : index
 // CHECK: util.global public @d = #device_target_local
@@ -25,16 +30,16 @@
 // CHECK: util.global.store.indirect %n, %p : index -> !util.ptr<index>
 // CHECK: %call:3 = util.call @callee(%t, %n) : (tensor<?xf32>, index) -> (%t as tensor<4xf32>, index, %t)
 // CHECK: %b:2 = util.optimization_barrier %n, %t : index, tensor<?xf32>
-// CHECK: %g:2 = util.assume.int %n<umin = 0, umax = 9, udiv = 4>, %n<udiv = 64> : index, index
+// CHECK: %g:2 = util.assume.int
+// CHECK-NEXT: %n<umin = 0, umax = 9, udiv = 4>,
+// CHECK-NEXT: %n<udiv = 64>
+// CHECK-NEXT: : index, index
 // CHECK: %h = util.assume.int %n[<umin = 0>, <udiv = 64>] : index
 // CHECK: %al = util.align %n, %n : index
 // CHECK: %sw = util.switch index from [%n, %h] at %n else %al {note} : index
 // CHECK: %none = util.switch i32 from [] at %n else %load : i32
 // CHECK: %bytes = util.buffer.constant : !util.buffer = "x"
-// CHECK: %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #util.composite<64xi8, [
-// CHECK-NEXT: dense<1> : tensor<2x2xi8>,
-// CHECK-NEXT: dense<0> : vector<60xi8>,
-// CHECK-NEXT: ]>
+// CHECK: %parts = util.buffer.constant "name" <alignment = 64, mime_type = "text/plain"> {note} : !util.buffer = #composite_of_64b
 // CHECK: util.return %n : index
 
 util.global private mutable @counter {note = 1 : i32, stream.affinity = #hal.device.affinity<@d>} : index

@@ -5,10 +5,10 @@
 // RUN: mesh-opt %s --canonicalize='disable-patterns=SelectConstPattern' | filecheck %s --check-prefix=WITHOUT
 // RUN: mesh-opt %s --canonicalize='enable-patterns=SelectConstPattern' | filecheck %s
 // RUN: not mesh-opt %s --canonicalize='max-iterations=0 test-convergence' 2>&1 | filecheck %s --check-prefix=ERROR
-// RUN: not mesh-opt %s --canonicalize='region-simplify=aggressive' 2>&1 | filecheck %s --check-prefix=CHOICE
+// RUN: not mesh-opt %s --canonicalize='region-simplify=thorough' 2>&1 | filecheck %s --check-prefix=CHOICE
 
 // ERROR: error: pass 'canonicalize' failed: did not converge within its limits
-// CHOICE: option 'region-simplify' cannot be 'aggressive'; expected 'disabled' or 'normal'
+// CHOICE: option 'region-simplify' cannot be 'thorough'; expected 'disabled' or 'normal' or 'aggressive'
 
 func.func @f(%a: i32, %b: i32) -> i32 {
 // CHECK:      func.func @f

@@ -4,21 +4,24 @@
 
 // CHECK-LABEL: util.func public @allocates
 // CHECK-SAME: (%n: index, %t: !hal.fence) -> (!hal.buffer, !hal.buffer, !hal.fence)
-// CHECK: %[[P:.*]]:2 = hal.allocator.resolve_memory_properties lifetime(constant) : i32, i32
+// CHECK: %[[P:.*]], %[[P_1:.*]] = hal.allocator.resolve_memory_properties lifetime(constant) : i32, i32
 // CHECK: %[[Z:.*]] = arith.constant 0 : index
 // CHECK: %[[D:.*]] = hal.devices.get %[[Z]] : !hal.device
 // CHECK: %[[Q:.*]] = arith.constant -1 : i64
 // CHECK: %[[A:.*]] = hal.device.allocator<%[[D]] : !hal.device> : !hal.allocator
-// CHECK: hal.allocator.allocate<%[[A]] : !hal.allocator> affinity(%[[Q]]) type(%[[P]]#0) usage(%[[P]]#1) : !hal.buffer{%n}
-// CHECK: %[[R:.*]]:2 = hal.allocator.resolve_memory_properties for(#hal.device.optimal<[#hal.device.affinity<@a>, #hal.device.affinity<@b, [0, 1]>]>) lifetime(transient) : i32, i32
+// CHECK: hal.allocator.allocate<%[[A]] : !hal.allocator> affinity(%[[Q]]) type(%[[P]]) usage(%[[P_1]]) : !hal.buffer{%n}
+// CHECK: %[[R:.*]], %[[R_1:.*]] = hal.allocator.resolve_memory_properties for(#hal.device.optimal<[#hal.device.affinity<@a>, #hal.device.affinity<@b, [0, 1]>]>) lifetime(transient) : i32, i32
 // CHECK: %[[X:.*]] = util.global.load immutable @a : !hal.device
 // CHECK: %[[XQ:.*]] = arith.constant -1 : i64
 // CHECK: %[[Y:.*]] = util.global.load immutable @b : !hal.device
 // CHECK: %[[YQ:.*]] = arith.constant 3 : i64
-// CHECK: %[[S:.*]]:2 = hal.allocator.select from([(%[[X]], %[[XQ]] : !hal.device, i64), (%[[Y]], %[[YQ]] : !hal.device, i64)]) type(%[[R]]#0) usage(%[[R]]#1) : !hal.device, i64
-// CHECK: %[[F:.*]] = hal.fence.create device(%[[S]]#0 : !hal.device) flags("None") : !hal.fence
+// CHECK: %[[S:.*]], %[[S_1:.*]] = hal.allocator.select from([
+// CHECK-NEXT:   (%[[X]], %[[XQ]] : !hal.device, i64),
+// CHECK-NEXT:   (%[[Y]], %[[YQ]] : !hal.device, i64)
+// CHECK-NEXT: ]) type(%[[R]]) usage(%[[R_1]]) : !hal.device, i64
+// CHECK: %[[F:.*]] = hal.fence.create device(%[[S]] : !hal.device) flags("None") : !hal.fence
 // CHECK: %[[O:.*]] = arith.constant 0 : i64
-// CHECK: %[[B:.*]] = hal.device.queue.alloca<%[[S]]#0 : !hal.device> affinity(%[[S]]#1) wait(%t) signal(%[[F]]) pool(%[[O]]) type(%[[R]]#0) usage(%[[R]]#1) flags("None") : !hal.buffer{%n}
+// CHECK: %[[B:.*]] = hal.device.queue.alloca<%[[S]] : !hal.device> affinity(%[[S_1]]) wait(%t) signal(%[[F]]) pool(%[[O]]) type(%[[R]]) usage(%[[R_1]]) flags("None") : !hal.buffer{%n}
 // CHECK: util.global.load immutable @a
 // CHECK: %[[G:.*]] = hal.fence.create
 // CHECK: hal.device.queue.dealloca<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[F]]) signal(%[[G]]) buffer(%[[B]] : !hal.buffer) flags("None")
@@ -92,19 +95,21 @@ stream.cmd.func private @outside(%arg0[%arg1 for %arg2]: !stream.resource<*>, %a
 // CHECK-NOT: count(
 // CHECK-LABEL: util.func public @dispatches
 // CHECK: %[[D:.*]] = hal.command_buffer.device<%[[C:.*]] : !hal.command_buffer> : !hal.device
-// CHECK: %[[A:.*]]:2 = hal.device.query<%[[D]] : !hal.device> key("hal.executable.format" :: "embedded-elf-aarch64") : i1, i1 = false
+// CHECK: %[[A:.*]], %[[A_1:.*]] = hal.device.query<%[[D]] : !hal.device> key("hal.executable.format" :: "embedded-elf-aarch64") : i1, i1 = false
 // CHECK: %[[M:.*]] = scf.execute_region -> (i1) {
 // CHECK:   hal.device.query<%[[D]] : !hal.device> key("some" :: "feature") : i1, i1
-// CHECK: %[[AM:.*]] = arith.andi %[[A]]#1, %[[M]] : i1
-// CHECK: %[[B:.*]]:2 = hal.device.query<%[[D]] : !hal.device> key("hal.executable.format" :: "embedded-elf-x86_64") : i1, i1 = false
-// CHECK: %[[S:.*]] = arith.select %[[B]]#1, %{{.*}}, %{{.*}} : index
+// CHECK: %[[AM:.*]] = arith.andi %[[A_1]], %[[M]] : i1
+// CHECK: %[[B:.*]], %[[B_1:.*]] = hal.device.query<%[[D]] : !hal.device> key("hal.executable.format" :: "embedded-elf-x86_64") : i1, i1 = false
+// CHECK: %[[S:.*]] = arith.select %[[B_1]], %{{.*}}, %{{.*}} : index
 // CHECK: %[[T:.*]] = arith.select %[[AM]], %{{.*}}, %[[S]] : index
 // CHECK: scf.index_switch %[[T]]
 // CHECK: case 0 {
 // CHECK:   %[[E:.*]] = hal.executable.lookup device(%[[D]] : !hal.device) executable(@ex) : !hal.executable
 // CHECK:   %[[F:.*]] = hal.executable.lookup.function target(%[[E]] : !hal.executable) function(@ex::@aarch64::@f) : i64
 // CHECK:   %[[W:.*]] = arith.ceildivui %x, %{{.*}} : index
-// CHECK:   hal.command_buffer.dispatch<%[[C]] : !hal.command_buffer> target(%[[E]] : !hal.executable)[%[[F]]] workgroups([%[[W]], %[[I:.*]], %[[I]]]) constants([%i]) bindings([(%r : !hal.buffer)[%o, %l]]) flags("None")
+// CHECK:   hal.command_buffer.dispatch<%[[C]] : !hal.command_buffer> target(%[[E]] : !hal.executable)[%[[F]]] workgroups([%[[W]], %[[I:.*]], %[[I]]]) constants([%i]) bindings([
+// CHECK-NEXT:   (%r : !hal.buffer)[%o, %l]
+// CHECK-NEXT: ]) flags("None")
 // CHECK: case 1 {
 // CHECK:   workgroups([%x, %x, %x])
 #layout = #hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer>]>
@@ -178,8 +183,8 @@ util.func public @timepoints(%fence: !hal.fence, %u: !stream.timepoint, %r: !str
 // CHECK: %[[M:.*]] = arith.constant -1 : i32
 // CHECK: %[[C:.*]] = hal.channel.create device(%{{.*}} : !hal.device) affinity(%{{.*}}) flags("None") id(%[[N]]) group(%[[G]]) rank(%[[R]]) count(%[[M]]) : !hal.channel
 // CHECK: %[[S:.*]] = hal.channel.split<%[[C]] : !hal.channel> color(%{{.*}}) key(%{{.*}}) flags("None") : !hal.channel
-// CHECK: %[[K:.*]]:2 = hal.channel.rank_and_count<%[[S]] : !hal.channel> : i32, i32
-// CHECK: arith.index_cast %[[K]]#1 : i32 to index
+// CHECK: %[[K:.*]], %[[K_1:.*]] = hal.channel.rank_and_count<%[[S]] : !hal.channel> : i32, i32
+// CHECK: arith.index_cast %[[K_1]] : i32 to index
 util.global private @a : !hal.device
 util.func public @channels(%rank: index) -> index {
   %0 = stream.channel.create on(#hal.device.affinity<@a>) group("g") rank(%rank) : !stream.channel
@@ -247,11 +252,19 @@ util.func public @falls_back(%r: !stream.resource<transient>, %n: index, %x: ind
 // -----
 
 // CHECK-LABEL: util.func public @parameters
-// CHECK: %[[P:.*]]:2 = hal.allocator.resolve_memory_properties for(#hal.device.affinity<@a>) lifetime(constant) : i32, i32
+// CHECK: %[[P:.*]], %[[P_1:.*]] = hal.allocator.resolve_memory_properties for(#hal.device.affinity<@a>) lifetime(constant) : i32, i32
 // CHECK: %[[F:.*]] = hal.fence.create
-// CHECK: %[[L:.*]]:2 = io_parameters.load<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%t) signal(%[[F]]) type(%[[P]]#0) usage(%[[P]]#1) {%scope::%key[%at] : !hal.buffer{%n}, %scope::%key[%at] : !hal.buffer{%n}}
-// CHECK: io_parameters.gather<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[F]]) signal(%[[G:.*]]) {%key[%at] -> %[[L]]#0[%o for %l] : !hal.buffer}
-// CHECK: io_parameters.scatter<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[G]]) signal(%{{.*}}) {%[[L]]#1[%o for %l] : !hal.buffer -> %scope::%key[%at], %[[L]]#1[%n for %l] : !hal.buffer -> %scope::%key[%at]}
+// CHECK: %[[L:.*]]:2 = io_parameters.load<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%t) signal(%[[F]]) type(%[[P]]) usage(%[[P_1]]) {
+// CHECK-NEXT:   %scope::%key[%at] : !hal.buffer{%n},
+// CHECK-NEXT:   %scope::%key[%at] : !hal.buffer{%n}
+// CHECK-NEXT: }
+// CHECK: io_parameters.gather<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[F]]) signal(%[[G:.*]]) {
+// CHECK-NEXT:   %key[%at] -> %[[L]]#0[%o for %l] : !hal.buffer
+// CHECK-NEXT: }
+// CHECK: io_parameters.scatter<%{{.*}} : !hal.device> affinity(%{{.*}}) wait(%[[G]]) signal(%{{.*}}) {
+// CHECK-NEXT:   %[[L]]#1[%o for %l] : !hal.buffer -> %scope::%key[%at],
+// CHECK-NEXT:   %[[L]]#1[%n for %l] : !hal.buffer -> %scope::%key[%at]
+// CHECK-NEXT: }
 util.global private @a : !hal.device
 util.func public @parameters(%scope: !util.buffer, %key: !util.buffer, %n: index, %o: index, %l: index, %at: i64, %t: !stream.timepoint) -> !stream.timepoint {
   %0, %1, %2 = stream.cmd.parameter.load on(#hal.device.affinity<@a>) await(%t) => {

@@ -3,7 +3,10 @@
 // What is known of the numbers of a kernel, with a place for each dispatch.
 
 // CHECK: func.func @f(
-// CHECK-NEXT: util.assume.int %n[<umin = 64, umax = 64, udiv = 64>, <umin = 96, umax = 96, udiv = 96>], %m[<>, <udiv = 64>] : index, index
+// CHECK-NEXT: util.assume.int
+// CHECK-NEXT: %n[<umin = 64, umax = 64, udiv = 64>, <umin = 96, umax = 96, udiv = 96>],
+// CHECK-NEXT: %m[<>, <udiv = 64>]
+// CHECK-NEXT: : index, index
 stream.executable private @ex {
   stream.executable.export public @f
   builtin.module {

@@ -56,11 +56,11 @@ util.func public @alias(%x: tensor<?xf32>, %n: index, %b: !hal.buffer, %fence: !
 
 // CHECK-LABEL: util.func public @transients
 // CHECK-SAME: (%x: !stream.resource<*>, %[[S:[0-9]+]]: index, %b: !hal.buffer)
-// CHECK: %[[R:.*]]:2 = stream.timepoint.barrier %x : !stream.resource<*>{%[[S]]} => !stream.timepoint
+// CHECK: %[[R:.*]], %[[R_T:.*]] = stream.timepoint.barrier %x : !stream.resource<*>{%[[S]]} => !stream.timepoint
 // CHECK: %[[L:.*]] = hal.buffer.length<%b : !hal.buffer> : index
 // CHECK: %[[I:.*]] = stream.tensor.import %b : !hal.buffer -> tensor<?xi8>{%[[L]]} in !stream.resource<transient>{%[[L]]}
-// CHECK: %[[T:.*]]:2 = stream.resource.transients await(%[[R]]#1) => %[[R]]#0 : !stream.resource<*>{%[[S]]} from %[[I]] : !stream.resource<transient>{%[[L]]} => !stream.timepoint
-// CHECK: stream.timepoint.await %[[T]]#1 => %[[T]]#0 : !stream.resource<*>{%[[S]]}
+// CHECK: %[[T:.*]], %[[T_T:.*]] = stream.resource.transients await(%[[R_T]]) => %[[R]] : !stream.resource<*>{%[[S]]} from %[[I]] : !stream.resource<transient>{%[[L]]} => !stream.timepoint
+// CHECK: stream.timepoint.await %[[T_T]] => %[[T]] : !stream.resource<*>{%[[S]]}
 util.func public @transients(%x: tensor<4xf32>, %b: !hal.buffer) -> tensor<4xf32> {
   %0 = hal.tensor.transients %x : tensor<4xf32> from %b : !hal.buffer
   util.return %0 : tensor<4xf32>
@@ -70,11 +70,11 @@ util.func public @transients(%x: tensor<4xf32>, %b: !hal.buffer) -> tensor<4xf32
 
 // CHECK-LABEL: util.func public @barrier
 // CHECK-SAME: (%x: !stream.resource<*>, %[[X:[0-9]+]]: index, %y: !stream.resource<*>, %[[Y:[0-9]+]]: index, %fence: !hal.fence)
-// CHECK: %[[A:.*]]:2 = stream.timepoint.barrier %x : !stream.resource<*>{%[[X]]} => !stream.timepoint
-// CHECK: %[[B:.*]]:2 = stream.timepoint.barrier %y : !stream.resource<*>{%[[Y]]} => !stream.timepoint
-// CHECK: %[[J:.*]] = stream.timepoint.join max(%[[A]]#1, %[[B]]#1) => !stream.timepoint
+// CHECK: %[[A:.*]], %[[A_T:.*]] = stream.timepoint.barrier %x : !stream.resource<*>{%[[X]]} => !stream.timepoint
+// CHECK: %[[B:.*]], %[[B_T:.*]] = stream.timepoint.barrier %y : !stream.resource<*>{%[[Y]]} => !stream.timepoint
+// CHECK: %[[J:.*]] = stream.timepoint.join max(%[[A_T]], %[[B_T]]) => !stream.timepoint
 // CHECK: stream.timepoint.chain_external %[[J]] => (%fence : !hal.fence)
-// CHECK: util.return %[[A]]#0, %[[X]], %[[B]]#0, %[[Y]]
+// CHECK: util.return %[[A]], %[[X]], %[[B]], %[[Y]]
 util.func public @barrier(%x: tensor<3xf32>, %y: tensor<4xf32>, %fence: !hal.fence) -> (tensor<3xf32>, tensor<4xf32>) {
   %0:2 = hal.tensor.barrier join(%x, %y : tensor<3xf32>, tensor<4xf32>) => %fence : !hal.fence
   util.return %0#0, %0#1 : tensor<3xf32>, tensor<4xf32>

@@ -6,7 +6,10 @@
 // CHECK: stream.binding.subspan %x[%[[X]]]
 // CHECK-NEXT: %[[SUM:.*]] = arith.addi %c4, %[[Y]]
 // CHECK-NEXT: stream.binding.subspan %x[%[[SUM]]]
-// CHECK: stream.cmd.dispatch @ex::@f(%c0, %c64, %c0, %c64, %s, %f : {{.*}}) {ro %a[%{{.*}} for %c256] : !stream.resource<transient>{%c256}, wo %b[%{{.*}} for %o] : !stream.resource<transient>{%o}}
+// CHECK: stream.cmd.dispatch @ex::@f(%c0, %c64, %c0, %c64, %s, %f : {{.*}}) {
+// CHECK-NEXT:   ro %a[%{{.*}} for %c256] : !stream.resource<transient>{%c256},
+// CHECK-NEXT:   wo %b[%{{.*}} for %o] : !stream.resource<transient>{%o}
+// CHECK-NEXT: }
 // CHECK: stream.cmd.dispatch @ex::@f(%c64, %c96, %c64, %c96, %u, %g :
 stream.executable private @ex {
   stream.executable.export public @f

@@ -2,16 +2,17 @@
 
 // Constants are parts of one buffer of the host, which the device reads, or which is copied there.
 
-// CHECK-LABEL: util.func public @constants
-// CHECK: %[[H:.*]] = util.buffer.constant {{ *}}<alignment = 64> : !util.buffer = #util.composite<128xi8, [
+// CHECK: #composite_of_128b = #util.composite<128xi8, [
 // CHECK-NEXT: dense<1> : tensor<4xi32>,
 // CHECK-NEXT: dense<0> : vector<48xi8>,
 // CHECK-NEXT: dense<2> : tensor<3xi8>,
 // CHECK-NEXT: dense<0> : vector<61xi8>,
+// CHECK-LABEL: util.func public @constants
+// CHECK: %[[H:.*]] = util.buffer.constant <alignment = 64> : !util.buffer = #composite_of_128b
 // CHECK: %[[I:.*]] = stream.timepoint.immediate => !stream.timepoint
-// CHECK: %[[M:.*]]:2 = stream.resource.try_map on(#hal.device.affinity<@a>) %[[H]][%{{.*}}] : !util.buffer -> i1, !stream.resource<constant>{%[[N:.*]]}
-// CHECK: %[[R:.*]]:2 = scf.if %[[M]]#0 -> (!stream.timepoint, !stream.resource<constant>) {
-// CHECK:   scf.yield %[[I]], %[[M]]#1
+// CHECK: %[[M:.*]], %[[M_T:.*]] = stream.resource.try_map on(#hal.device.affinity<@a>) %[[H]][%{{.*}}] : !util.buffer -> i1, !stream.resource<constant>{%[[N:.*]]}
+// CHECK: %[[R:.*]]:2 = scf.if %[[M]] -> (!stream.timepoint, !stream.resource<constant>) {
+// CHECK:   scf.yield %[[I]], %[[M_T]]
 // CHECK: } else {
 // CHECK:   %[[A:.*]] = stream.resource.alloc uninitialized on(#hal.device.affinity<@a>) : !stream.resource<constant>{%[[N]]}
 // CHECK:   %[[F:.*]] = stream.file.constant on(#hal.device.affinity<@a>) %[[H]]
@@ -43,14 +44,16 @@ util.func public @too_small() -> !stream.resource<constant> {
 
 #limits = #stream.resource_config<{max_allocation_size = 32, min_buffer_offset_alignment = 16, max_buffer_range = 1024, min_buffer_range_alignment = 16, index_bits = 32}>
 
+// CHECK: #composite_of_16b = #util.composite<16xi8, [
+// CHECK: #composite_of_32b = #util.composite<32xi8, [
 // CHECK-LABEL: util.func public @variables
 // CHECK-NOT: try_map
-// CHECK: util.buffer.constant {{ *}}<alignment = 16> : !util.buffer = #util.composite<32xi8, [
+// CHECK: util.buffer.constant <alignment = 16> : !util.buffer = #composite_of_32b
 // CHECK: stream.resource.alloc uninitialized : !stream.resource<variable>
 // CHECK: %[[A:.*]] = stream.file.read
 // CHECK: stream.resource.subview
 // CHECK: stream.resource.subview
-// CHECK: util.buffer.constant {{ *}}<alignment = 16> : !util.buffer = #util.composite<16xi8, [
+// CHECK: util.buffer.constant <alignment = 16> : !util.buffer = #composite_of_16b
 // CHECK: %[[B:.*]] = stream.file.read
 // CHECK: stream.resource.subview
 // CHECK: %[[J:.*]] = stream.timepoint.join max(%[[A]], %[[B]])
@@ -71,8 +74,11 @@ util.func public @variables() -> (!stream.resource<variable>, !stream.timepoint)
 // CHECK: %[[B:.*]] = util.buffer.constant {{ *}}: !util.buffer = "b"
 // CHECK: %[[Z:.*]] = arith.constant 0 : i64
 // CHECK: %[[E:.*]] = arith.constant 8 : i64
-// CHECK: %[[L:.*]]:3 = stream.cmd.parameter.load {%[[S]]::%[[A]][%[[Z]]] : !stream.resource<constant>{%c4}, %[[S]]::%[[B]][%[[E]]] : !stream.resource<constant>{%c4}} => !stream.timepoint
-// CHECK: util.return %[[L]]#0, %[[L]]#1, %[[L]]#2
+// CHECK: %[[L:.*]]:2, %[[L_T:.*]] = stream.cmd.parameter.load {
+// CHECK-NEXT:   %[[S]]::%[[A]][%[[Z]]] : !stream.resource<constant>{%c4},
+// CHECK-NEXT:   %[[S]]::%[[B]][%[[E]]] : !stream.resource<constant>{%c4}
+// CHECK-NEXT: } => !stream.timepoint
+// CHECK: util.return %[[L]]#0, %[[L]]#1, %[[L_T]]
 util.func public @parameters() -> (!stream.resource<constant>, !stream.resource<constant>, !stream.timepoint) {
   %c4 = arith.constant 4 : index
   %0:3 = stream.resource.constants : !stream.resource<constant>{%c4} = #stream.parameter.named<"s"::"a"> : vector<4xi8>, !stream.resource<constant>{%c4} = #stream.parameter.named<"s"::"b", {offset = 8 : i64}> : vector<4xi8> => !stream.timepoint
@@ -81,7 +87,9 @@ util.func public @parameters() -> (!stream.resource<constant>, !stream.resource<
 
 // CHECK-LABEL: util.func public @variable_parameter
 // CHECK: %[[R:.*]] = stream.resource.alloc uninitialized : !stream.resource<variable>
-// CHECK: stream.cmd.parameter.gather {%{{.*}}[%{{.*}}] -> %[[R]][%{{.*}} for %c4] : !stream.resource<variable>{%{{.*}}}} => !stream.timepoint
+// CHECK: stream.cmd.parameter.gather {
+// CHECK-NEXT:   %{{.*}}[%{{.*}}] -> %[[R]][%{{.*}} for %c4] : !stream.resource<variable>{%{{.*}}}
+// CHECK-NEXT: } => !stream.timepoint
 // CHECK: stream.resource.subview %[[R]]
 util.func public @variable_parameter() -> (!stream.resource<variable>, !stream.timepoint) {
   %c4 = arith.constant 4 : index

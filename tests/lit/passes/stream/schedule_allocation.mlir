@@ -4,23 +4,33 @@
 
 // CHECK-LABEL: util.func public @main
 // CHECK: %[[Z:.*]] = arith.constant 0 : index
-// CHECK-NEXT: %[[K:.*]]:2 = stream.resource.constants on(#hal.device.affinity<@a>) : !stream.resource<constant>{%n} = dense<1> : tensor<4xi32> => !stream.timepoint
-// CHECK-NEXT: %[[R:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<external>{%n} => !stream.timepoint
-// CHECK-NEXT: %[[P:.*]]:3 = stream.resource.pack on(#hal.device.affinity<@a>) slices({[1, 2] = %n, [2, 3] = %n}) : index
-// CHECK-NEXT: %[[T:.*]]:2 = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
+// CHECK-NEXT: %[[K:.*]], %[[K_T:.*]] = stream.resource.constants on(#hal.device.affinity<@a>) :
+// CHECK-NEXT: !stream.resource<constant>{%n} = dense<1> : tensor<4xi32>
+// CHECK-NEXT: => !stream.timepoint
+// CHECK-NEXT: %[[R:.*]], %[[R_T:.*]] = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<external>{%n} => !stream.timepoint
+// CHECK-NEXT: %[[P:.*]]:3 = stream.resource.pack on(#hal.device.affinity<@a>) slices({
+// CHECK-NEXT:   [1, 2] = %n,
+// CHECK-NEXT:   [2, 3] = %n
+// CHECK-NEXT: }) : index
+// CHECK-NEXT: %[[T:.*]], %[[T_T:.*]] = stream.resource.alloca uninitialized on(#hal.device.affinity<@a>) await(%t) => !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
 // CHECK-NEXT: %[[O:.*]] = arith.addi %[[P]]#1, %o : index
-// CHECK-NEXT: %[[W:.*]] = stream.timepoint.join max(%t, %[[K]]#1, %[[R]]#1, %[[T]]#1) => !stream.timepoint
-// CHECK-NEXT: %[[E:.*]] = stream.cmd.execute on(#hal.device.affinity<@a>) await(%[[W]]) => with(%r as %[[A:.*]]: !stream.resource<external>{%n}, %[[K]]#0 as %[[C:.*]]: !stream.resource<constant>{%n}, %[[R]]#0 as %[[B:.*]]: !stream.resource<external>{%n}, %[[T]]#0 as %[[S:.*]]: !stream.resource<transient>{%[[P]]#0}) {
-// CHECK-NEXT:   stream.cmd.dispatch @ex::@f[%n](%o : index) {ro %[[A]][%o for %n] : {{.*}}, wo %[[S]][%[[P]]#1 for %n] : {{.*}}}
+// CHECK-NEXT: %[[W:.*]] = stream.timepoint.join max(%t, %[[K_T]], %[[R_T]], %[[T_T]]) => !stream.timepoint
+// CHECK-NEXT: %[[E:.*]] = stream.cmd.execute on(#hal.device.affinity<@a>) await(%[[W]]) => with(%r as %[[A:.*]]: !stream.resource<external>{%n}, %[[K]] as %[[C:.*]]: !stream.resource<constant>{%n}, %[[R]] as %[[B:.*]]: !stream.resource<external>{%n}, %[[T]] as %[[S:.*]]: !stream.resource<transient>{%[[P]]#0}) {
+// CHECK-NEXT:   stream.cmd.dispatch @ex::@f[%n](%o : index) {
+// CHECK-NEXT:   ro %[[A]][%o for %n] : {{.*}},
+// CHECK-NEXT:   wo %[[S]][%[[P]]#1 for %n] : {{.*}}
+// CHECK-NEXT: }
 // CHECK-NEXT:   stream.cmd.concurrent {
-// CHECK-NEXT:     stream.cmd.dispatch @ex::@g(%o : index) {rw %[[S]][%[[O]] for %n] : {{.*}}}
+// CHECK-NEXT:     stream.cmd.dispatch @ex::@g(%o : index) {
+// CHECK-NEXT:   rw %[[S]][%[[O]] for %n] : {{.*}}
+// CHECK-NEXT: }
 // CHECK-NEXT:     stream.cmd.fill %v, %[[S]][%[[P]]#2 for %n] : i32 -> !stream.resource<transient>{%[[P]]#0}
 // CHECK-NEXT:   }
 // CHECK-NEXT:   stream.cmd.copy %[[S]][%[[P]]#2], %[[B]][%[[Z]]], %n
 // CHECK-NEXT: } => !stream.timepoint
-// CHECK-NEXT: %[[D:.*]] = stream.resource.dealloca on(#hal.device.affinity<@a>) await(%[[E]]) => %[[T]]#0 : !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
+// CHECK-NEXT: %[[D:.*]] = stream.resource.dealloca on(#hal.device.affinity<@a>) await(%[[E]]) => %[[T]] : !stream.resource<transient>{%[[P]]#0} => !stream.timepoint
 // CHECK-NEXT: %[[J:.*]] = stream.timepoint.join max(%[[D]], %[[E]]) => !stream.timepoint
-// CHECK-NEXT: stream.timepoint.await %[[J]] => %[[R]]#0, %[[K]]#0, %r
+// CHECK-NEXT: stream.timepoint.await %[[J]] => %[[R]], %[[K]], %r
 util.global private @a : !hal.device
 util.func public @main(%r: !stream.resource<external>, %n: index, %o: index, %v: i32, %t: !stream.timepoint) -> (!stream.resource<external>, !stream.resource<constant>, !stream.resource<external>) {
   %0:4 = stream.async.execute on(#hal.device.affinity<@a>) await(%t) => with(%r as %a: !stream.resource<external>{%n}) -> (!stream.resource<external>{%n}, !stream.resource<constant>{%n}, %r{%n}) {
@@ -115,9 +125,11 @@ stream.async.func private @tied(%arg0: !stream.resource<*>) -> %arg0
 // Parameters are read, written and loaded by operations of their own; memory of the host is awaited.
 
 // CHECK-LABEL: util.func private @outside
-// CHECK: %[[L:.*]], %[[T:.*]] = stream.cmd.parameter.load {%k[%o] : !stream.resource<constant>{%n}} => !stream.timepoint
-// CHECK: %[[A:.*]]:2 = stream.resource.alloca
-// CHECK: %[[W:.*]] = stream.timepoint.await %[[A]]#1 => %[[A]]#0
+// CHECK: %[[L:.*]], %[[T:.*]] = stream.cmd.parameter.load {
+// CHECK-NEXT:   %k[%o] : !stream.resource<constant>{%n}
+// CHECK-NEXT: } => !stream.timepoint
+// CHECK: %[[A:.*]], %[[A_T:.*]] = stream.resource.alloca
+// CHECK: %[[W:.*]] = stream.timepoint.await %[[A_T]] => %[[A]]
 // CHECK: %[[G:.*]] = stream.cmd.parameter.read await(%[[T]]) => %k[%o] -> %[[W]][%{{.*}} for %n] : !stream.resource<transient>{%n} => !stream.timepoint
 // CHECK: %[[P:.*]] = stream.cmd.parameter.write await(%[[G]]) => %[[W]][%{{.*}} for %n] : !stream.resource<transient>{%n} -> %k[%o] => !stream.timepoint
 // CHECK: util.return %[[L]], %[[P]]

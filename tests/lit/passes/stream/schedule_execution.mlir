@@ -4,18 +4,18 @@
 
 // CHECK-LABEL: util.func public @groups
 // CHECK-NEXT: %[[H:.*]] = arith.addi %n, %n : index
-// CHECK-NEXT: %[[A:.*]]:2 = stream.async.execute on(#hal.device.affinity<@a>) with(%r as %[[R:.*]]: !stream.resource<external>{%n}) -> !stream.resource<transient>{%n} {
+// CHECK-NEXT: %[[A:.*]], %[[A_T:.*]] = stream.async.execute on(#hal.device.affinity<@a>) with(%r as %[[R:.*]]: !stream.resource<external>{%n}) -> !stream.resource<transient>{%n} {
 // CHECK-NEXT:   %[[C:.*]] = stream.async.clone %[[R]]
 // CHECK-NEXT:   %[[S:.*]] = stream.async.splat %v : i32 -> !stream.resource<transient>{%[[H]]}
 // CHECK-NEXT:   %[[U:.*]] = stream.async.copy %[[S]][%n to %[[H]]], %[[C]][%o to %n], %n {{.*}} -> %[[C]] as
 // CHECK-NEXT:   stream.yield %[[U]] : !stream.resource<transient>{%n}
 // CHECK-NEXT: } => !stream.timepoint
-// CHECK-NEXT: %[[W:.*]] = stream.timepoint.await %[[A]]#1 => %[[A]]#0 : !stream.resource<transient>{%n}
-// CHECK-NEXT: %[[B:.*]]:2 = stream.async.execute on(#hal.device.affinity<@b>) with(%[[W]] as %[[X:.*]]: {{.*}} {
+// CHECK-NEXT: %[[W:.*]] = stream.timepoint.await %[[A_T]] => %[[A]] : !stream.resource<transient>{%n}
+// CHECK-NEXT: %[[B:.*]], %[[B_T:.*]] = stream.async.execute on(#hal.device.affinity<@b>) with(%[[W]] as %[[X:.*]]: {{.*}} {
 // CHECK-NEXT:   %[[T:.*]] = stream.async.transfer %[[X]] : {{.*}} from(#hal.device.affinity<@a>) -> to(#hal.device.affinity<@b>)
 // CHECK-NEXT:   %[[F:.*]] = stream.async.fill %v, %[[T]]
 // CHECK-NEXT:   stream.yield %[[F]]
-// CHECK: %[[V:.*]] = stream.timepoint.await %[[B]]#1 => %[[B]]#0
+// CHECK: %[[V:.*]] = stream.timepoint.await %[[B_T]] => %[[B]]
 // CHECK-NEXT: util.return %[[V]]
 util.global private @a : !hal.device
 util.global private @b : !hal.device

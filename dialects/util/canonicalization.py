@@ -1,0 +1,270 @@
+"""Canonicalization of `util` ops, by name: numbers, buffers, casts and accesses of globals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import cast
+
+from xdsl.dialects.arith import AddiOp, ConstantOp, MaxUIOp, MinUIOp, SubiOp
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ShapedType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...ir.attribute_access import constant_integer, element_type, symbol
+from ...ir.syntax.assembly_format import values
+from .dialect import GlobalLoadOp, GlobalStoreOp
+
+INDEX = IndexType()
+
+
+def _index(value: int, rewriter: PatternRewriter) -> SSAValue:
+    return rewriter.insert(ConstantOp(IntegerAttr(value, INDEX))).result
+
+
+def _sum(left: SSAValue, right: SSAValue, rewriter: PatternRewriter) -> SSAValue:
+    return rewriter.insert(AddiOp(left, right)).result
+
+
+def _producer(value: SSAValue, name: str) -> Operation | None:
+    owner = value.owner
+    return owner if isinstance(owner, Operation) and owner.name == name else None
+
+
+class FoldAlign(RewritePattern):
+    """Compute an aligned constant; an alignment of 1 changes nothing."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        value, alignment = op.operands
+        number, multiple = constant_integer(value), constant_integer(alignment)
+        if multiple == 1:
+            rewriter.replace(op, (), (value,))
+        elif number is not None and multiple is not None and multiple > 0 and number >= 0:
+            aligned = IntegerAttr(ceil(number / multiple) * multiple, cast(IndexType, value.type))
+            rewriter.replace(op, ConstantOp(aligned))
+
+
+class FoldSizeOf(RewritePattern):
+    """Compute the size of a number, unless it depends on the target."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        kind = op.properties["sizedType"]
+        if isinstance(kind, IntegerType | AnyFloat):
+            rewriter.replace(op, (), (_index(-(-kind.bitwidth // 8), rewriter),))
+
+
+class FoldComparison(RewritePattern):
+    """Compare a value with itself, or null with null."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        left, right = op.operands
+        if left is right or (_producer(left, "util.null") and _producer(right, "util.null")):
+            equal = IntegerAttr.from_bool(op.name == "util.cmp.eq")
+            rewriter.replace(op, ConstantOp(equal))
+
+
+class FoldCast(RewritePattern):
+    """Join casts; drop a cast that changes nothing; cast null by its type."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        (value,), (result,) = op.operands, op.results
+        if value.type == result.type:
+            rewriter.replace(op, (), (value,))
+        elif (null := _producer(value, "util.null")) is not None:
+            rewriter.replace(op, type(null).create(result_types=[result.type]))
+        elif (inner := _producer(value, "util.cast")) is not None:
+            source = inner.operands[0]
+            if source.type == result.type:
+                rewriter.replace(op, (), (source,))
+            else:
+                op.operands = [source]
+                rewriter.notify_op_modified(op)
+
+
+class FoldRange(RewritePattern):
+    """Compute the least or greatest number of a few."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        distinct = list(dict.fromkeys(op.operands))
+        known = [number for value in distinct if (number := constant_integer(value)) is not None]
+        open_values = [value for value in distinct if constant_integer(value) is None]
+        is_least = op.name == "util.range.min"
+        if len(open_values) + bool(known) > 2:
+            return
+        if known:
+            open_values.append(_index((min if is_least else max)(known), rewriter))
+        rewriter.replace(op, (), (_extreme(open_values, is_least, rewriter),))
+
+
+def _extreme(found: Sequence[SSAValue], is_least: bool, rewriter: PatternRewriter) -> SSAValue:
+    """Return the least or greatest of one number or more."""
+    combine = MinUIOp if is_least else MaxUIOp
+    result = found[0]
+    for value in found[1:]:
+        result = cast(SSAValue, rewriter.insert(combine(result, value)).result)
+    return result
+
+
+class FoldExtents(RewritePattern):
+    """Compute the first and the last number of one or two ranges."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        ranges = list(dict.fromkeys(zip(values(op, "offsets"), values(op, "lengths"), strict=True)))
+        if not 1 <= len(ranges) <= 2:
+            return
+        one = _index(1, rewriter)
+        ends: list[SSAValue] = [
+            rewriter.insert(SubiOp(_sum(offset, length, rewriter), one)).result
+            for offset, length in ranges
+        ]
+        starts = [offset for offset, _ in ranges]
+        least, greatest = _extreme(starts, True, rewriter), _extreme(ends, False, rewriter)
+        rewriter.replace(op, (), (least, greatest))
+
+
+class FoldSwitch(RewritePattern):
+    """Choose by a constant, or among equal values."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        index, default, *choices = op.operands
+        at = constant_integer(index)
+        if at is not None:
+            chosen = choices[at] if 0 <= at < len(choices) else default
+        elif all(choice is default for choice in choices):
+            chosen = default
+        else:
+            return
+        rewriter.replace(op, (), (chosen,))
+
+
+class FoldBufferSize(RewritePattern):
+    """Return the size with which a buffer was allocated, or the size of a constant."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        producer = op.operands[0].owner
+        if not isinstance(producer, Operation):
+            return
+        size = values(producer, "storage_size") or values(producer, "result_size")
+        if producer.name in ("util.buffer.alloc", "util.buffer.slice", "util.buffer.subspan"):
+            rewriter.replace(op, (), size)
+        elif producer.name == "util.buffer.constant":
+            bytes_ = _constant_bytes(producer.properties["value"])
+            if bytes_ is not None:
+                rewriter.replace(op, (), (_index(bytes_, rewriter),))
+
+
+def _constant_bytes(value: Attribute) -> int | None:
+    """Return the length of a constant in bytes; `None` if it is unknown."""
+    if isinstance(value, StringAttr):
+        return len(value.data.encode())
+    type_: Attribute | None = getattr(value, "type", None)
+    if not isinstance(type_, ShapedType) or not type_.has_static_shape():
+        return None
+    element = element_type(cast(Attribute, type_))
+    if not isinstance(element, IntegerType | AnyFloat) or element.bitwidth % 8:
+        return None
+    return type_.element_count() * element.bitwidth // 8
+
+
+class FoldSubspan(RewritePattern):
+    """Drop a subspan of a whole buffer; take a subspan of a subspan from the buffer."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        source, source_size, offset, size = op.operands
+        if constant_integer(offset) == 0 and source_size is size:
+            rewriter.replace(op, (), (source,))
+            return
+        inner = _producer(source, "util.buffer.subspan")
+        if inner is not None:
+            buffer, buffer_size, start, _ = inner.operands
+            op.operands = [buffer, buffer_size, _sum(start, offset, rewriter), size]
+            rewriter.notify_op_modified(op)
+
+
+class AccessBufferOfSubspan(RewritePattern):
+    """Let an access to a range of a subspan go to the buffer of the subspan."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        for name in ("source", "target", "lhs", "rhs"):
+            accessed = (
+                *values(op, name),
+                *values(op, f"{name}_size"),
+                *values(op, f"{name}_offset"),
+            )
+            inner = _producer(accessed[0], "util.buffer.subspan") if len(accessed) == 3 else None
+            if inner is None:
+                continue
+            buffer, size, start, _ = inner.operands
+            offset = _sum(start, accessed[2], rewriter)
+            at = list(op.operands).index(accessed[0])
+            op.operands[at], op.operands[at + 1], op.operands[at + 2] = buffer, size, offset
+            rewriter.notify_op_modified(op)
+
+
+class AccessGlobal(RewritePattern):
+    """Access a global by its name, where it is accessed by its address."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        address = _producer(op.operands[-1], "util.global.address")
+        if address is None:
+            return
+        name = symbol(address, "global")
+        if op.name == "util.global.load.indirect":
+            load = GlobalLoadOp(name, op.results[0].type)
+            load.properties |= op.properties
+            rewriter.replace(op, load)
+        else:
+            store = {"global": address.properties["global"]}
+            rewriter.replace(op, GlobalStoreOp.create(operands=[op.operands[0]], properties=store))
+
+
+class DropStoreOfLoaded(RewritePattern):
+    """Drop a store of what the operation before it has loaded from the same global."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        load = _producer(op.operands[0], "util.global.load")
+        if (
+            load is not None
+            and load is op.prev_op
+            and symbol(load, "global") == symbol(op, "global")
+        ):
+            rewriter.erase(op)
+
+
+class DropEmptyInitializer(RewritePattern):
+    """Drop an initializer that does nothing."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        blocks = op.regions[0].blocks
+        if len(blocks) == 1 and blocks[0].first_op is blocks[0].last_op:
+            rewriter.erase(op)
+
+
+_BUFFER_ACCESSES = ("copy", "compare", "fill", "hash", "load", "store")
+
+PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
+    **{f"util.buffer.{name}": (AccessBufferOfSubspan(),) for name in _BUFFER_ACCESSES},
+    "util.align": (FoldAlign(),),
+    "util.buffer.size": (FoldBufferSize(),),
+    "util.buffer.subspan": (FoldSubspan(),),
+    "util.cast": (FoldCast(),),
+    "util.cmp.eq": (FoldComparison(),),
+    "util.cmp.ne": (FoldComparison(),),
+    "util.global.load.indirect": (AccessGlobal(),),
+    "util.global.store": (DropStoreOfLoaded(),),
+    "util.global.store.indirect": (AccessGlobal(),),
+    "util.initializer": (DropEmptyInitializer(),),
+    "util.range.extents": (FoldExtents(),),
+    "util.range.max": (FoldRange(),),
+    "util.range.min": (FoldRange(),),
+    "util.sizeof": (FoldSizeOf(),),
+    "util.switch": (FoldSwitch(),),
+}
+"""Patterns by the name of the operation that they apply to."""
