@@ -147,7 +147,7 @@ _MODULES = {
     "bufferization": ("bufferization", "memref", "pass_through"),
     "cf": ("cf",),
     "check": ("check",),
-    "complex": ("complex_numbers",),
+    "complex": ("arith", "complex_numbers"),
     "flow": ("arith", "flow_tensors", "kernels", "pass_through", "tensor"),
     "func": ("func",),
     "hal": (
@@ -163,6 +163,7 @@ _MODULES = {
     "iree_encoding": ("pass_through",),
     "iree_tensor_ext": ("flow_tensors", "kernels", "pass_through"),
     "linalg": ("linalg",),
+    "llvm": ("pass_through",),
     "math": ("math_functions",),
     "memref": ("memref", "pass_through", "tensor"),
     "scf": ("pass_through", "scf"),

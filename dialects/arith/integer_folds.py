@@ -113,9 +113,9 @@ def evaluate(op: Operation, operands: list[int], width: int) -> int | None:
             return _COMPARISONS[predicate - 4](*bits)
         return _COMPARISONS[predicate](*numbers)
     if op.name in _SIGNED:
-        return _SIGNED[op.name](*numbers, width)
+        return _SIGNED[op.name](numbers[0], numbers[1], width)
     if op.name in _UNSIGNED:
-        return _UNSIGNED[op.name](*bits, width)
+        return _UNSIGNED[op.name](bits[0], bits[1], width)
     if op.name in ("arith.extsi", "arith.index_cast", "arith.trunci"):
         return numbers[0]
     return bits[0] if op.name in ("arith.extui", "arith.index_castui") else None

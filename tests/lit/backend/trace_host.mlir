@@ -15,6 +15,11 @@
 
 // BACKEND: --trace-host needs --backend=native
 
+func.func private @add(%x: i64, %y: i64) -> i64 {
+  %z = arith.addi %x, %y : i64
+  return %z : i64
+}
+
 func.func @sum(%n: i64) -> i64 {
   %none = arith.constant 0 : i64
   %zero = arith.constant 0 : index
@@ -24,7 +29,7 @@ func.func @sum(%n: i64) -> i64 {
   %end = arith.index_cast %n : i64 to index
   %sum = scf.for %i = %zero to %end step %one iter_args(%s = %none) -> (i64) {
     %k = arith.index_cast %i : index to i64
-    %t = arith.addi %s, %k : i64
+    %t = func.call @add(%s, %k) : (i64, i64) -> i64
     scf.yield %t : i64
   }
   return %sum : i64

@@ -1,14 +1,14 @@
 // RUN: mesh-opt %s --emit=host-code | filecheck %s
 
 // A loop: no block is allocated in a loop that has warmed up, and the sum takes its operand's place.
-func.func @double(%a: tensor<8xf32>, %n: index) -> tensor<8xf32> {
+func.func @double(%a: tensor<8192xf32>, %n: index) -> tensor<8192xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a) -> (tensor<8xf32>) {
-    %s = arith.addf %t, %t : tensor<8xf32>
-    scf.yield %s : tensor<8xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %a) -> (tensor<8192xf32>) {
+    %s = arith.addf %t, %t : tensor<8192xf32>
+    scf.yield %s : tensor<8192xf32>
   }
-  return %r : tensor<8xf32>
+  return %r : tensor<8192xf32>
 }
 // CHECK-LABEL: func @double(%arg0, %arg1, %arg2) -> (%result0, %result1) {
 // CHECK-NEXT:   [[I:%.+]] = move 0
@@ -17,8 +17,8 @@ func.func @double(%a: tensor<8xf32>, %n: index) -> tensor<8xf32> {
 // CHECK-NEXT:   [[C:%.+]] = cmpislt_i64 [[I]], %arg2
 // CHECK-NEXT:   jump_unless [[C]], ^1
 // CHECK-NEXT: ^0:
-// CHECK-NEXT:   [[S:%.+]] = reuse [[B]], [[T]], 32
-// CHECK-NEXT:   run @arith.addf_0, tiles 1, work 64, bindings([[S]], [[T]]), constants()
+// CHECK-NEXT:   [[S:%.+]] = reuse [[B]], [[T]], 32768
+// CHECK-NEXT:   run @arith.addf_0, tiles 2, work 65536, bindings([[S]], [[T]]), constants()
 // CHECK-NEXT:   release [[B]]
 // CHECK:        loop [[I]], %arg2, 1, ^0
 // CHECK-NEXT: ^1:

@@ -157,13 +157,17 @@ def test_hostile_headers_are_refused_or_harmless(part: int, program: Path, tmp_p
 
 
 LOOP = """
+func.func private @add(%x: f32, %y: f32) -> f32 {
+  %z = arith.addf %x, %y : f32
+  return %z : f32
+}
 func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %z = arith.constant 0.0 : f32
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %z) -> (f32) {
     %x = tensor.extract %a[%i] : tensor<4xf32>
-    %y = arith.addf %s, %x : f32
+    %y = func.call @add(%s, %x) : (f32, f32) -> f32
     scf.yield %y : f32
   }
   return %r : f32

@@ -177,7 +177,7 @@ util.func private @f(%r: !stream.resource<transient>, %n: index) {
 // -----
 
 util.func private @f(%r: !stream.resource<external>, %n: index) {
-  // expected-error @+1 {{failed to verify that all of {source, result} have same type, found !stream.resource<external> and !stream.resource<transient>}}
+  // expected-error @+1 {{op expected source, result to have the same type, found !stream.resource<external> and !stream.resource<transient>}}
   %0 = stream.async.slice %r[%n to %n] : !stream.resource<external>{%n} -> !stream.resource<transient>{%n}
   util.return
 }
