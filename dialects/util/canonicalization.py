@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import cast
 
 from xdsl.dialects.arith import AddiOp, ConstantOp, MaxUIOp, MinUIOp, SubiOp
@@ -19,6 +18,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...ir.attribute_access import constant_integer, element_type, symbol
+from ...ir.locations import made_by
+from ...ir.slice_packing import aligned
 from ...ir.syntax.assembly_format import values
 from .dialect import GlobalLoadOp, GlobalStoreOp
 
@@ -33,11 +34,6 @@ def _sum(left: SSAValue, right: SSAValue, rewriter: PatternRewriter) -> SSAValue
     return rewriter.insert(AddiOp(left, right)).result
 
 
-def _producer(value: SSAValue, name: str) -> Operation | None:
-    owner = value.owner
-    return owner if isinstance(owner, Operation) and owner.name == name else None
-
-
 class FoldAlign(RewritePattern):
     """Compute an aligned constant; an alignment of 1 changes nothing."""
 
@@ -47,8 +43,8 @@ class FoldAlign(RewritePattern):
         if multiple == 1:
             rewriter.replace(op, (), (value,))
         elif number is not None and multiple is not None and multiple > 0 and number >= 0:
-            aligned = IntegerAttr(ceil(number / multiple) * multiple, cast(IndexType, value.type))
-            rewriter.replace(op, ConstantOp(aligned))
+            result = IntegerAttr(aligned(number, multiple), cast(IndexType, value.type))
+            rewriter.replace(op, ConstantOp(result))
 
 
 class FoldSizeOf(RewritePattern):
@@ -65,7 +61,7 @@ class FoldComparison(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         left, right = op.operands
-        if left is right or (_producer(left, "util.null") and _producer(right, "util.null")):
+        if left is right or (made_by(left, "util.null") and made_by(right, "util.null")):
             equal = IntegerAttr.from_bool(op.name == "util.cmp.eq")
             rewriter.replace(op, ConstantOp(equal))
 
@@ -77,9 +73,9 @@ class FoldCast(RewritePattern):
         (value,), (result,) = op.operands, op.results
         if value.type == result.type:
             rewriter.replace(op, (), (value,))
-        elif (null := _producer(value, "util.null")) is not None:
+        elif (null := made_by(value, "util.null")) is not None:
             rewriter.replace(op, type(null).create(result_types=[result.type]))
-        elif (inner := _producer(value, "util.cast")) is not None:
+        elif (inner := made_by(value, "util.cast")) is not None:
             source = inner.operands[0]
             if source.type == result.type:
                 rewriter.replace(op, (), (source,))
@@ -181,7 +177,7 @@ class FoldSubspan(RewritePattern):
         if constant_integer(offset) == 0 and source_size is size:
             rewriter.replace(op, (), (source,))
             return
-        inner = _producer(source, "util.buffer.subspan")
+        inner = made_by(source, "util.buffer.subspan")
         if inner is not None:
             buffer, buffer_size, start, _ = inner.operands
             op.operands = [buffer, buffer_size, _sum(start, offset, rewriter), size]
@@ -198,7 +194,7 @@ class AccessBufferOfSubspan(RewritePattern):
                 *values(op, f"{name}_size"),
                 *values(op, f"{name}_offset"),
             )
-            inner = _producer(accessed[0], "util.buffer.subspan") if len(accessed) == 3 else None
+            inner = made_by(accessed[0], "util.buffer.subspan") if len(accessed) == 3 else None
             if inner is None:
                 continue
             buffer, size, start, _ = inner.operands
@@ -212,7 +208,7 @@ class AccessGlobal(RewritePattern):
     """Access a global by its name, where it is accessed by its address."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        address = _producer(op.operands[-1], "util.global.address")
+        address = made_by(op.operands[-1], "util.global.address")
         if address is None:
             return
         name = symbol(address, "global")
@@ -229,7 +225,7 @@ class DropStoreOfLoaded(RewritePattern):
     """Drop a store of what the operation before it has loaded from the same global."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        load = _producer(op.operands[0], "util.global.load")
+        load = made_by(op.operands[0], "util.global.load")
         if (
             load is not None
             and load is op.prev_op

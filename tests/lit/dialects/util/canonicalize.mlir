@@ -17,6 +17,17 @@ util.func public @numbers(%n: index, %m: index) -> (index, index, index, index, 
   util.return %0, %1, %2, %3, %4 : index, index, index, index, index
 }
 
+// Numbers that no float of 64 bits holds.
+// CHECK-LABEL: util.func public @large
+// CHECK: %[[LARGE:.*]] = arith.constant 9007199254740994 : index
+// CHECK: util.return %[[LARGE]]
+util.func public @large() -> index {
+  %c2 = arith.constant 2 : index
+  %large = arith.constant 9007199254740993 : index
+  %0 = util.align %large, %c2 : index
+  util.return %0 : index
+}
+
 // The last number of a range is the one before its end.
 
 // CHECK-LABEL: util.func public @extents
