@@ -23,7 +23,8 @@ from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
-from ..kernels.loop_forms import LOOPS, initial_values
+from ..kernels.in_place import initial_values
+from ..kernels.loop_forms import LOOPS
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from .ast_builder import Term
-from .in_place import in_place_versions
+from .in_place import in_place_versions, initial_values, passed_values
 from .kernel_text import RESUMES, RUNNING, TURN, TileCount
-from .loop_forms import carried_tensors, initial_values, turns_of_section
+from .loop_forms import carried_tensors, turns_of_section
 from .slice_loops import updates_slices, write_slices
 from .static_values import constant_attribute, shape_of
 from .writer import KernelWriter
@@ -154,9 +154,7 @@ class _Loop:
             is_tensor = isinstance(carried.type, TensorType)
             code.remember((carried, each.indices) if is_tensor else carried, name)
         writer.body(block, arguments, yielded=())
-        last = block.last_op
-        assert last is not None
-        passed = last.operands[int(last.name == "scf.condition") :]
+        passed = passed_values(block)
         return [code.copy(writer.element(passed[i.index], i.indices)) for i in self.variables]
 
     def write_turn(self, turn: Term) -> None:

@@ -18,6 +18,24 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+
+def initial_values(loop: Operation) -> Sequence[SSAValue]:
+    """Return the initial values of what a loop carries."""
+    return loop.operands[3 if loop.name == "scf.for" else 0 :]
+
+
+def carried_arguments(loop: Operation) -> Sequence[SSAValue]:
+    """Return the arguments of a loop's first block that hold what it carries."""
+    return loop.regions[0].block.args[int(loop.name == "scf.for") :]
+
+
+def passed_values(block: Block) -> Sequence[SSAValue]:
+    """Return what a block of a loop passes on, without the condition of an `scf.while`."""
+    last = block.last_op
+    assert last is not None
+    return last.operands[int(last.name == "scf.condition") :]
+
+
 Numbers = Sequence[int | None]
 """For each of some values the number of the tensor that it is a version of; `None` for scalars."""
 
@@ -28,8 +46,7 @@ def in_place_versions(loop: Operation) -> dict[SSAValue, int] | None:
     Returns `None` if versions cannot share memory, or other tensors are computed. The values that
     an `scf.while` carries must be its results, in their order.
     """
-    first = 3 if loop.name == "scf.for" else 0
-    carried = loop.operands[first:]
+    carried = initial_values(loop)
     numbers = [i if isinstance(each.type, TensorType) else None for i, each in enumerate(carried)]
     found = _Versions()
     return found.versions if found.enter_loop(loop, numbers) else None
@@ -45,12 +62,9 @@ class _Versions:
     def enter_loop(self, loop: Operation, numbers: Numbers) -> bool:
         """Follow the tensors through a loop; return whether all are updated in place."""
         blocks = [region.block for region in loop.regions]
-        self._define(blocks[0].args[int(loop.name == "scf.for") :], numbers)
+        self._define(carried_arguments(loop), numbers)
         for block, following in zip(blocks, (*blocks[1:], None), strict=True):
-            last = block.last_op
-            assert last is not None
-            passed = last.operands[int(last.name == "scf.condition") :]
-            if not self._follow(block) or not self._are_latest(passed, numbers):
+            if not self._follow(block) or not self._are_latest(passed_values(block), numbers):
                 return False
             if following is not None:
                 self._define(following.args, numbers)
@@ -97,7 +111,7 @@ class _Versions:
 
     def _nested_loop(self, loop: Operation) -> bool:
         """Follow the tensors through a loop, which may only update those that it carries."""
-        numbers = self._numbers(loop.operands[3:])
+        numbers = self._numbers(initial_values(loop))
         before = dict(self._latest)
         return (
             numbers is not None

@@ -12,14 +12,14 @@ by element (`in_place`), slice by slice or as a whole (`slice_loops`, `small_ten
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
-from .in_place import in_place_versions
+from .in_place import carried_arguments, in_place_versions, initial_values, passed_values
 from .index_ranges import is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, updates_slices
 from .small_tensors import updates_small_tensors
@@ -65,16 +65,9 @@ def is_element_loop(operation: Operation, is_pointwise: Callable[[Operation], bo
     )
 
 
-def initial_values(loop: Operation) -> Sequence[SSAValue]:
-    """Return the initial values of what a loop carries."""
-    return loop.operands[3 if loop.name == "scf.for" else 0 :]
-
-
 def carried_tensors(loop: Operation) -> list[tuple[SSAValue, SSAValue]]:
     """Return the arguments of a loop's first block that are tensors, with the results."""
-    block = loop.regions[0].block
-    arguments = block.args[len(block.args) - len(loop.results) :]
-    pairs = zip(arguments, loop.results, strict=True)
+    pairs = zip(carried_arguments(loop), loop.results, strict=True)
     return [each for each in pairs if isinstance(each[0].type, TensorType)]
 
 
@@ -150,10 +143,7 @@ def _has_known_steps(loop: Operation) -> bool:
 def _keeps_types(loop: Operation) -> bool:
     """Return whether a loop carries as many values as it has results, of the same types."""
     types = [each.type for each in loop.results]
-    lists = [initial_values(loop)]
-    for region in loop.regions:
-        block, last = region.block, region.block.last_op
-        assert last is not None
-        lists.append(block.args[int(loop.name == "scf.for") :])
-        lists.append(last.operands[int(last.name == "scf.condition") :])
+    blocks = [region.block for region in loop.regions]
+    lists = [initial_values(loop), carried_arguments(loop), *(block.args for block in blocks[1:])]
+    lists += map(passed_values, blocks)
     return all([each.type for each in values] == types for values in lists)
