@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 
 
 class Structures:
-    """Computes hashable keys of blocks; blocks with equal keys are structurally identical."""
+    """Computes hashable keys of code; code with equal keys is structurally identical."""
 
     def __init__(self) -> None:
         self._numbers = AttributeNumbers()
@@ -19,30 +19,46 @@ class Structures:
         """Return the key of a block that uses no values from outside."""
         return self._block(block, {})
 
-    def _block(self, block: Block, values: dict[SSAValue, int]) -> Hashable:
+    def of_operation(self, operation: Operation) -> Hashable | None:
+        """Return the key of an operation in which only the types of its operands matter.
+
+        Return `None` if it uses values or blocks from outside otherwise.
+        """
+        types = tuple([self._numbers.number(operand.type) for operand in operation.operands])
+        try:
+            return types, self._contents(operation, {})
+        except KeyError:
+            return None
+
+    def _block(self, block: Block, values: dict[SSAValue | Block, int]) -> Hashable:
         for argument in block.args:
             values[argument] = len(values)
         types = tuple(self._numbers.number(argument.type) for argument in block.args)
         return types, tuple(self._operation(operation, values) for operation in block.ops)
 
-    def _operation(self, operation: Operation, values: dict[SSAValue, int]) -> Hashable:
-        operands = tuple(values[operand] for operand in operation.operands)
+    def _operation(self, operation: Operation, values: dict[SSAValue | Block, int]) -> Hashable:
+        operands = tuple([values[operand] for operand in operation.operands])
         for result in operation.results:
             values[result] = len(values)
+        return operands, self._contents(operation, values)
+
+    def _contents(self, operation: Operation, values: dict[SSAValue | Block, int]) -> Hashable:
         return (
-            operation.name,
-            operands,
-            tuple(self._numbers.number(result.type) for result in operation.results),
+            type(operation),
+            tuple([values[block] for block in operation.successors]),
+            tuple([self._numbers.number(result.type) for result in operation.results]),
             self._dictionary(operation.properties),
             self._dictionary(operation.attributes),
-            tuple(self._region(region, values) for region in operation.regions),
+            tuple([self._region(region, values) for region in operation.regions]),
         )
 
-    def _region(self, region: Region, values: dict[SSAValue, int]) -> Hashable:
-        return tuple(self._block(block, values) for block in region.blocks)
+    def _region(self, region: Region, values: dict[SSAValue | Block, int]) -> Hashable:
+        for block in region.blocks:
+            values[block] = len(values)
+        return tuple([self._block(block, values) for block in region.blocks])
 
     def _dictionary(self, entries: dict[str, Attribute]) -> Hashable:
-        return tuple(sorted((key, self._numbers.number(value)) for key, value in entries.items()))
+        return tuple(sorted([(key, self._numbers.number(value)) for key, value in entries.items()]))
 
 
 class AttributeNumbers:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from functools import lru_cache
 
 from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
-from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
+from xdsl.traits import ConstantLike, IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from .attribute_access import symbol_name
@@ -16,6 +17,7 @@ from .dominance import Dominance
 from .foreign_code import exception_text, foreign_origin
 from .nesting_limits import deep_recursion
 from .rules import Rules
+from .structural_hash import Structures
 from .symbols import SymbolTables, remembered_symbols
 
 Check = Callable[[Operation], None]
@@ -38,6 +40,12 @@ VERIFIER_CRASHES = (ValueError, IndexError, KeyError, NotImplementedError)
 
 GRAPH_REGION_OPERATIONS = frozenset({"builtin.module"})
 """Operations with graph regions, in which a value may be used before its definition."""
+
+SELF_CONTAINED_DIALECTS = frozenset({"arith", "linalg", "math", "stablehlo", "tensor"})
+"""Dialects whose operations are verified without a look at producers and users of values."""
+
+NEED_PARENT = frozenset({"linalg.index", "tensor.parallel_insert_slice"})
+"""Operations of these dialects that are only valid in some others, like all terminators."""
 
 
 def verify(root: Operation) -> None:
@@ -76,6 +84,9 @@ class _TreeVerifier:
         self.isolated: list[Operation] = []
         self._computed: set[Operation] = set()
         self._dominance: dict[Region, Dominance] = {}
+        self._structures = Structures()
+        self._valid: set[Hashable] = set()
+        """The keys of verified operations."""
 
     def verify_tree(self, operation: Operation) -> None:
         """Verify an op: position, properties, regions, then its own verifier (xDSL's order).
@@ -102,8 +113,21 @@ class _TreeVerifier:
                 if operation.has_trait(IsolatedFromAbove, value_if_unregistered=False):
                     self.isolated.append(operation)
                 else:
-                    self.verify_tree(operation)
+                    self._verify_once(operation)
                 self._computed.add(operation)
+
+    def _verify_once(self, operation: Operation) -> None:
+        """Verify an operation in a block, but only its position if an equal one was verified."""
+        key = None
+        if _is_self_contained(type(operation), operation.name):
+            key = self._structures.of_operation(operation)
+        if key is None:
+            self.verify_tree(operation)
+        elif key in self._valid:
+            _verify_place(operation)
+        else:
+            self.verify_tree(operation)
+            self._valid.add(key)
 
     def _verify_operands(self, operation: Operation, block: Block) -> None:
         for index, operand in enumerate(operation.operands):
@@ -144,6 +168,17 @@ class _TreeVerifier:
         if dominance is None:
             dominance = self._dominance[region] = Dominance(region)
         return dominance
+
+
+@lru_cache(maxsize=1024)
+def _is_self_contained(kind: type[Operation], name: str) -> bool:
+    """Return whether operations that look the same are equally valid, and are cheap to compare."""
+    return (
+        name.partition(".")[0] in SELF_CONTAINED_DIALECTS
+        and name not in NEED_PARENT
+        and not kind.has_trait(IsTerminator)
+        and not kind.has_trait(ConstantLike)
+    )
 
 
 def _in_graph_region(block: Block) -> bool:

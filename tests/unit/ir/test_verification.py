@@ -61,6 +61,37 @@ def test_dominance_does_not_hold(body: str) -> None:
     assert raised.value.notes[0].operation is not None
 
 
+GENERATED = """
+%{0} = tensor.generate %n {{
+^bb0(%i: index):
+  tensor.yield %{1} : i32
+}} : tensor<?xi32>"""
+
+
+def test_equal_operations_may_read_other_values() -> None:
+    later = "\n%x = arith.addi %a, %a : i32\nreturn %a : i32"
+    size = "%n = arith.constant 4 : index"
+    verify(function(size + GENERATED.format("p", "a") + GENERATED.format("q", "a") + later))
+    with pytest.raises(OperationError, match="does not dominate this use"):
+        verify(function(size + GENERATED.format("p", "a") + GENERATED.format("q", "x") + later))
+
+
+@pytest.mark.parametrize("operation", ["linalg.index 0", "linalg.index 1"])
+def test_operations_that_need_their_parent(operation: str) -> None:
+    inside = """
+    %p = tensor.empty() : tensor<2xindex>
+    %q = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+        outs(%p : tensor<2xindex>) {{
+    ^bb0(%o: index):
+      %i = linalg.index 0 : index
+      linalg.yield %i : index
+    }} -> tensor<2xindex>
+    %r = {} : index
+    return %a : i32"""
+    with pytest.raises(OperationError, match="expected parent op with LinalgOp interface"):
+        verify(function(inside.format(operation)))
+
+
 def test_module_is_a_graph_region() -> None:
     verify(parse('"t.u"(%x) : (i32) -> ()\n%x = "t.d"() : () -> i32'))
 
