@@ -76,7 +76,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
     @cached_property
     def stages(self) -> Sequence[Stage]:
         """The program text before the passes and after each; the passes run again to print it."""
-        module = self._compiled.read.clone()
+        module = self._compiled.read()
         keeper = StageKeeper(module)
         with self.located():
             self._compiled.run_again(module, [keeper])
@@ -105,7 +105,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
         """
         from .tools.html_report.page import recorded_pipeline, render_page
 
-        module = self._compiled.read.clone()
+        module = self._compiled.read()
         with self.located(), recorded_pipeline(module) as recorder:
             self._compiled.run_again(module, [recorder])
         name = self._texts[0].name if self._texts else ", ".join(self.functions)

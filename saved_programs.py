@@ -236,7 +236,8 @@ class LoadedProgram(FunctionsByName[LoadedFunction]):
             kinds = None if devices.is_null else tuple(each.text() for each in devices.items())
             source = self._module(Source(self.saved.text("source"), f"{self.path}:source"))
             module = self._module(Source(self.saved.text("ir"), f"{self.path}:ir"))
-            program = Program(Compiled(source, source, module, texts), self._backend, grid)
+            compiled = Compiled(source.clone, lambda: source, module, texts)
+            program = Program(compiled, self._backend, grid)
             program.devices = kinds
             self._compare_functions(program)
         except DamagedFile as problem:

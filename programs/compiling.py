@@ -66,15 +66,17 @@ class Stage:
 class Compiled:
     """The result of a pass pipeline.
 
-    - `read`: the program as it was read;
-    - `source`: the program in operations that the interpreter runs, before the pipeline;
+    - `read`: returns the program as it was read, a new copy each time;
+    - `source`: returns the program before the pipeline, in operations that the interpreter runs;
     - `module`: the program after all passes;
     - `texts`: the source texts, which error messages quote;
-    - `run_again`: runs all passes on another copy of `read`; those of a loaded program are unknown.
+    - `run_again`: runs all passes on a copy from `read`; those of a loaded program are unknown.
+
+    Most programs are only run: what `read` and `source` return is made when it is asked for.
     """
 
-    read: ModuleOp
-    source: ModuleOp
+    read: Callable[[], ModuleOp]
+    source: Callable[[], ModuleOp]
     module: ModuleOp
     texts: Sequence[Source]
     run_again: Callable[[ModuleOp, Sequence[Observer]], None] = lambda copy, observers: None
@@ -104,29 +106,36 @@ def run_pipeline(
     """
     steps = _steps(pipeline)
     is_lowered = bool(steps)
-    module, texts = _read(source, context)
+    read, texts = _reader(source, context)
+    module = read()
     _verify(module, texts)
-    read = module.clone()
     with _located(texts):
         conversions = conversions_of(module)
         if conversions and not is_lowered:
             steps = lowerings_of_loops()
         run_steps(context, module, conversions, observers)
         is_manual = any(operation.name == MANUAL_COMPUTATION for operation in walk(module))
-        original = module.clone() if conversions or is_manual else read
-        if is_manual:
-            # `sdy.manual_computation` cannot run on one device, so the reference is the program
-            # after its import.
-            import_annotations(original)
-            if not is_lowered:
-                module = original.clone()
+        if is_manual and not is_lowered:
+            import_annotations(module)
         run_steps(context, module, steps, observers)
     if steps or conversions:
         _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:
         with _located(texts):
             provide_parameters(module, parameters)
-            provide_parameters(original, parameters)
+
+    @without_garbage_collection()
+    def original() -> ModuleOp:
+        found = read()
+        with _located(texts):
+            run_steps(context, found, conversions)
+            if is_manual:
+                # `sdy.manual_computation` cannot run on one device, so the reference is the program
+                # after its import.
+                import_annotations(found)
+            if parameters is not None:
+                provide_parameters(found, parameters)
+        return found
 
     def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
         run_steps(context, copy, [*conversions, *steps], observers)
@@ -154,11 +163,12 @@ _FILES = (".mlir", ".mlirbc", ".meshprog")
 """
 
 
-def _read(
+def _reader(
     source: str | os.PathLike[str] | ModuleOp | Source, context: Context
-) -> tuple[ModuleOp, list[Source]]:
+) -> tuple[Callable[[], ModuleOp], list[Source]]:
+    """Return a function that returns a new copy of a program each time, and its source texts."""
     if isinstance(source, ModuleOp):
-        return source.clone(), []
+        return source.clone().clone, []
     if isinstance(source, os.PathLike) or (
         isinstance(source, str) and source.endswith(_FILES) and "\n" not in source
     ):
@@ -167,11 +177,14 @@ def _read(
             source = decoded_source(path.read_bytes(), str(path))
         except UsageError as problem:
             raise CompilationError(str(problem)) from problem
-    elif isinstance(source, str):
-        source = Source(source, "<string>")
+    text = Source(source, "<string>") if isinstance(source, str) else source
+    return lambda: _read(text, context), [text]
+
+
+def _read(source: Source, context: Context) -> ModuleOp:
     try:
         with activity(f"reading {source.name}"):
-            return parse_module(context, source), [source]
+            return parse_module(context, source)
     except ParseError as failure:
         raise _compilation_error(from_parse_error(failure), [source]) from failure
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,15 +35,17 @@ class RunnableModule:
 
     def __init__(
         self,
-        source: ModuleOp,
+        source: Callable[[], ModuleOp],
         module: ModuleOp,
         texts: Sequence[Source],
         backend: str,
         grid: Grid | None,
     ) -> None:
-        """Keep the modules; errors quote `texts`. Raises ValueError for an unknown backend."""
-        self.source = source
-        """The program before all passes."""
+        """Keep the module, and how to get its source; errors quote `texts`.
+
+        Raises ValueError for an unknown backend.
+        """
+        self._get_source = source
         self.module = module
         """The program after all passes."""
         self.grid = grid
@@ -71,6 +74,11 @@ class RunnableModule:
         self._backend = backend_name(backend)
         self._native: dict[object, CompiledProgram] = {}
         self.backend()
+
+    @cached_property
+    def source(self) -> ModuleOp:
+        """The program before all passes."""
+        return self._get_source()
 
     def backend(self, name: str | None = None) -> Backend:
         """Return a backend by name, by default the program's. Raises ValueError if unknown."""
