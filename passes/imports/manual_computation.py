@@ -9,7 +9,8 @@ manual axes, so propagation must not split them along these:
 - if all axes are manual, the tensors are annotated as replicated;
 - if some are free, the tensors have no annotation, and propagation splits them along the free axes.
   No manual axis reaches them, since slices and gathers at the border do not pass it on, and
-  operands and results that it does not split are replicated along it.
+  operands and results that it does not split are replicated along it. A dimension that a manual
+  axis splits is reshaped to parts and their elements, so that free axes may split the elements.
 
 `shard-simplify` removes the gathers before a slice, and the slices after a gather, which
 partitioning introduces.
@@ -35,6 +36,7 @@ from ...dialects.sdy.attributes import (
 from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
+from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
 from ...ir.regions import inner_blocks, walk
@@ -154,20 +156,11 @@ class _Inlining:
         return _closed(sharding) if self._outer_manual_axes else sharding
 
     def _replicated_along_manual_axes(self, sharding: TensorSharding) -> TensorSharding:
-        """Return a sharding that propagation extends along free axes only.
-
-        It does not extend dimensions that manual axes split: these are not split further inside.
-        """
+        """Return a sharding that propagation extends along free axes only."""
         stated = {axis.name for each in sharding.dimensions for axis in each.axes}
         stated |= {axis.name for axis in sharding.replicated}
         added = tuple(AxisRef(name) for name in sorted(self._manual - stated))
-        dimensions = tuple(
-            replace(each, is_open=False)
-            if any(axis.name in self._manual for axis in each.axes)
-            else each
-            for each in sharding.dimensions
-        )
-        return replace(sharding, dimensions=dimensions, replicated=(*sharding.replicated, *added))
+        return replace(sharding, replicated=(*sharding.replicated, *added))
 
     def _parts(self, sharding: TensorSharding) -> list[tuple[int, Axes]]:
         """Return the dimensions that manual axes split, each with these axes of the grid."""
@@ -200,10 +193,19 @@ class _Inlining:
         grid = self._imported(sharding).grid
         value = self._annotate(value, sharding, self._block, self._operation, True).result
         for dimension, axes in parts:
-            shape = list(whole.get_shape())
-            shape[dimension] = self._divided(shape[dimension], grid.size(axes) or 1)
-            whole = TensorType(whole.element_type, shape, whole.encoding)
-            value = self._insert(AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension))
+            count = grid.size(axes) or 1
+            sizes = list(whole.get_shape())
+            sizes[dimension] = self._divided(sizes[dimension], count)
+            whole = TensorType(whole.element_type, sizes, whole.encoding)
+            if not self._has_free_axes:
+                value = self._insert(
+                    AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension)
+                )
+                continue
+            value = self._in_parts(value, dimension, count)
+            part = _in_parts_type(whole, dimension, 1)
+            value = self._insert(AllSliceOp(value, grid.name, axes, part, slice_axis=dimension))
+            value = self._insert(collapse_shape(value, _groups(sizes, dimension), whole))
         return value if self._has_free_axes else self._as_replicated(value)
 
     def _divided(self, size: int, parts: int) -> int:
@@ -221,15 +223,40 @@ class _Inlining:
         grid = self._imported(sharding).grid
         # In reverse order of slicing, so that a gather and a slice cancel.
         for dimension, axes in reversed(self._parts(sharding)):
-            shape = list(whole.get_shape())
-            shape[dimension] *= grid.size(axes) or 1
-            whole = TensorType(whole.element_type, shape, whole.encoding)
-            value = self._insert(AllGatherOp(value, grid.name, axes, whole, gather_axis=dimension))
+            count = grid.size(axes) or 1
+            part = whole
+            sizes = list(whole.get_shape())
+            sizes[dimension] *= count
+            whole = TensorType(whole.element_type, sizes, whole.encoding)
+            if not self._has_free_axes:
+                value = self._insert(
+                    AllGatherOp(value, grid.name, axes, whole, gather_axis=dimension)
+                )
+                continue
+            value = self._in_parts(value, dimension, 1)
+            parts = _in_parts_type(part, dimension, count)
+            value = self._insert(AllGatherOp(value, grid.name, axes, parts, gather_axis=dimension))
+            value = self._insert(collapse_shape(value, _groups(sizes, dimension), whole))
         return self._annotate(value, sharding, self._block, self._operation, False).result
+
+    def _in_parts(self, value: SSAValue, dimension: int, count: int) -> SSAValue:
+        """Emit a reshape that divides a dimension into `count` parts and their elements.
+
+        Free axes split the elements, so they cross the border where manual axes split the parts.
+        """
+        whole = ranked(value)
+        assert whole is not None
+        sizes = list(whole.get_shape())
+        sizes[dimension] //= count
+        part = TensorType(whole.element_type, sizes, whole.encoding)
+        made = _in_parts_type(part, dimension, count)
+        groups = _groups(sizes, dimension)
+        return self._insert(ExpandShapeOp(value, made.get_shape(), groups, made))
 
     def _insert(self, made: Operation) -> SSAValue:
         made.location = self._operation.location
-        self._mark(made)
+        if made.name in COLLECTIVES:
+            self._mark(made)
         self._block.insert_op_before(made, self._operation)
         return made.results[0]
 
@@ -290,6 +317,19 @@ class _Inlining:
             return
         sharding = self._replicated_along_manual_axes(found.data)
         operation.properties["sharding"] = ShardingAttr(sharding)
+
+
+def _in_parts_type(part: TensorType, dimension: int, count: int) -> TensorType:
+    """Return the type of `count` parts along a dimension, which is in front of the part's."""
+    sizes = list(part.get_shape())
+    sizes.insert(dimension, count)
+    return TensorType(part.element_type, sizes, part.encoding)
+
+
+def _groups(sizes: Sequence[int], divided: int) -> list[range]:
+    """Return for each dimension those after it is divided in two: [0], [1, 2], [3] for 1 of 3."""
+    first = [each + (each > divided) for each in range(len(sizes))]
+    return [range(each, each + 1 + (i == divided)) for i, each in enumerate(first)]
 
 
 def _check_free(operation: Operation, sharding: TensorSharding, manual: frozenset[str]) -> None:

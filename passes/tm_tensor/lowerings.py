@@ -158,9 +158,7 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
         equal = inner.select(is_worse, inner.constant(0, is_worse.type), is_first)
         return inner.either(better(inner, one[:1], other[:1]), equal)
 
-    ordered = in_sorted_order(e, joined, dimension, before)
-    rank, sizes = len(shape(best)), e.sizes(best)
-    return [e.extract_slice(each, [0] * rank, sizes, [1] * rank) for each in ordered]
+    return in_sorted_order(e, joined, dimension, before, e.sizes(best)[dimension])
 
 
 def _joined(e: Emitter, one: SSAValue, other: SSAValue, dimension: int) -> SSAValue:

@@ -43,7 +43,12 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     op_sharding = None if view is None else choose(partitioner, operation, grid)
     if op_sharding is not None and lookup is not None:
         lookup = lookup.along(op_sharding)
-    if op_sharding is None or not _sums_rows(op_sharding, lookup):
+    if (
+        lookup is None
+        or op_sharding is None
+        or not _sums_rows(op_sharding, lookup)
+        or _is_gathered(partitioner, lookup)
+    ):
         lookup = None
     if view is None or op_sharding is None or not (op_sharding.is_split or lookup):
         run_replicated(partitioner, operation)
@@ -87,15 +92,14 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
         _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
 
 
-def _sums_rows(op_sharding: OpSharding, lookup: TableLookup | None) -> bool:
+def _sums_rows(op_sharding: OpSharding, lookup: TableLookup) -> bool:
     """Return whether a table is looked up where it is held.
 
     This requires that no loop is split along the table's axes, and that it sends less than a
     gather.
     """
     if (
-        lookup is None
-        or not lookup.axes
+        not lookup.axes
         or op_sharding.grid != lookup.sharding.grid
         or op_sharding.reduced_axes
         or op_sharding.inherited_partials
@@ -104,6 +108,12 @@ def _sums_rows(op_sharding: OpSharding, lookup: TableLookup | None) -> bool:
     return op_sharding.used_axes.isdisjoint(lookup.axes) and is_cheaper_than_gather(
         lookup, op_sharding.operation.results[0], op_sharding.result_shardings[0]
     )
+
+
+def _is_gathered(partitioner: Partitioner, lookup: TableLookup) -> bool:
+    """Return whether an earlier operation reads the gathered table."""
+    known = partitioner.is_known(lookup.held, lookup.gathered)
+    return known and any(partitioner.demand(lookup.held, lookup.gathered).uses)
 
 
 def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs: int) -> None:

@@ -60,6 +60,15 @@ class TableLookup:
         """Return whether each process needs only the part of a dimension that its loops read."""
         return bool(self.loops) and self.loops[dimension] is not None
 
+    @property
+    def gathered(self) -> Sharding:
+        """The sharding of the table after a gather along `axes`."""
+        held = enumerate(self.sharding.dimension_axes)
+        return Sharding(
+            self.sharding.grid,
+            tuple(axes if self.follows(dimension) else () for dimension, axes in held),
+        )
+
     def along(self, op_sharding: OpSharding) -> TableLookup:
         """Return the lookup with dimensions split like the loops along which they are read."""
         found = reads_along_loops(op_sharding.operation, op_sharding.rule).get(self.table)

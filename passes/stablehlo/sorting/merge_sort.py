@@ -97,8 +97,9 @@ def _sorted_runs(e: Emitter, items: Items, run: int) -> SSAValue:
     cut = [*sizes[:dimension], count // run, run, *sizes[dimension + 1 :]]
     values = e.reshape(items.values, cut)
     keys = [e.reshape(key, cut) for key in items.keys]
-    found = ranks(e, keys or [values], dimension + 1, items.less, are_unequal=not keys)
-    return e.reshape(placed(e, values, found, dimension + 1), sizes)
+    whole = (dimension,)
+    found = ranks(e, keys or [values], dimension + 1, items.less, are_unequal=not keys, whole=whole)
+    return e.reshape(placed(e, values, found, dimension + 1, whole), sizes)
 
 
 def in_order(e: Emitter, value: SSAValue, order: SSAValue, dimension: int) -> SSAValue:
@@ -152,7 +153,7 @@ class _Runs:
 
 def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SSAValue:
     """Return each pair of runs of a length merged; bisections take `turns` iterations."""
-    sizes = e.sizes(items.values)
+    sizes, whole = e.sizes(items.values), (items.dimension,)
 
     def limits(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         runs = _Runs(inner, items, length)
@@ -189,11 +190,11 @@ def _merged(e: Emitter, items: Items, length: SSAValue, turns: IndexOrInt) -> SS
         return [runs.at(inner.select(takes_right, right, left))]
 
     outputs = [e.empty(sizes, i64) for _ in range(3)]
-    low, high, inside = e.loops([], [], outputs, None, limits)
+    low, high, inside = e.loops([], [], outputs, None, limits, whole=whole)
 
     def bisect(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
         outputs = [inner.empty(sizes, i64) for _ in range(2)]
-        return inner.loops([*args[1:], inside], None, outputs, None, halved)
+        return inner.loops([*args[1:], inside], None, outputs, None, halved, whole=whole)
 
     low = e.sequential_loop(turns, [low, high], bisect)[0]
-    return e.loops([low, inside], None, [e.empty(sizes, i64)], None, chosen)[0]
+    return e.loops([low, inside], None, [e.empty(sizes, i64)], None, chosen, whole=whole)[0]

@@ -22,10 +22,12 @@ def ranks(
     less: Less,
     *,
     are_unequal: bool = False,
+    whole: Sequence[int] = (),
 ) -> SSAValue:
     """Return how many elements come before each one along a dimension: less, or equal and in front.
 
-    With `are_unequal` there are no equal elements, which saves a comparison.
+    With `are_unequal` there are no equal elements, which saves a comparison. Neither the dimension
+    nor those of `whole` are split over devices.
     """
     rank = len(shape(keys[0]))
     sizes = e.sizes(keys[0])
@@ -53,14 +55,17 @@ def ranks(
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
-        whole=(dimension, rank),
+        whole=(*whole, dimension, rank),
     )[0]
 
 
-def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAValue:
+def placed(
+    e: Emitter, value: SSAValue, found: SSAValue, dimension: int, whole: Sequence[int] = ()
+) -> SSAValue:
     """Return a tensor with each element moved to its rank.
 
-    Each element of the result is a reduction over all candidates, of which one matches.
+    Each element of the result is a reduction over all candidates, of which one matches. Neither the
+    dimension nor those of `whole` are split over devices.
     """
     rank = len(shape(value))
     here = dims(*range(rank), loops=rank + 1)
@@ -86,5 +91,5 @@ def placed(e: Emitter, value: SSAValue, found: SSAValue, dimension: int) -> SSAV
         [here],
         body,
         [*[PARALLEL] * rank, REDUCTION],
-        whole=(dimension, rank),
+        whole=(*whole, dimension, rank),
     )[0]

@@ -65,14 +65,14 @@ class Keys:
         return e.pointwise([self.values], i64, pack, whole=(dimension,))
 
 
-def places_of(e: Emitter, packed: SSAValue) -> SSAValue:
-    """Return the positions in packed numbers."""
+def places_of(e: Emitter, packed: SSAValue, dimension: int) -> SSAValue:
+    """Return the positions in packed numbers, whose `dimension` is not split over devices."""
 
     def place(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         counted = scalar.op("arith.andi", args[0], scalar.constant((1 << LOW_BITS) - 1, i64))
         return [scalar.op("arith.subi", counted, scalar.constant(1, i64))]
 
-    return e.pointwise([packed], i64, place)
+    return e.pointwise([packed], i64, place, whole=(dimension,))
 
 
 def keys_of(

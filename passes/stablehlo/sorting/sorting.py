@@ -73,11 +73,8 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     count = len(op.results)
     along = dimension.value.data % len(shape(operands[0]))
     order = _comparator(lowering, comparator.body, operands[:count], along)
-    ordered = in_sorted_order(lowering.emit, operands[:count], along, order)
-    e, rank = lowering.emit, len(shape(operands[0]))
-    sizes = list(e.sizes(ordered[0]))
-    sizes[along] = shape(op.results[0])[along]
-    return [e.extract_slice(value, [0] * rank, sizes, [1] * rank) for value in ordered]
+    kept = shape(op.results[0])[along]
+    return in_sorted_order(lowering.emit, operands[:count], along, order, kept)
 
 
 def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension: int) -> Order:
@@ -93,24 +90,41 @@ def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
     return [value for pair in zip(one, other, strict=True) for value in pair]
 
 
-def in_sorted_order(e: Emitter, operands: Tensors, dimension: int, order: Order) -> Tensors:
-    """Return tensors sorted along a dimension by `order`. The sort is stable."""
+def in_sorted_order(
+    e: Emitter,
+    operands: Tensors,
+    dimension: int,
+    order: Order,
+    kept: IndexOrInt | None = None,
+) -> Tensors:
+    """Return tensors sorted along a dimension by `order`: all elements, or the first `kept`.
+
+    The sort is stable.
+    """
+
+    def first(value: SSAValue) -> SSAValue:
+        if kept is None:
+            return value
+        sizes, rank = list(e.sizes(value)), len(shape(value))
+        sizes[dimension] = kept
+        return e.extract_slice(value, [0] * rank, sizes, [1] * rank)
+
     if shape(operands[0])[dimension] in (0, 1):
-        return operands
+        return [first(value) for value in operands]
     keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
     if isinstance(order, Keys) and order.can_be_packed(dimension):
         packed = order.packed(e, dimension)
         count = shape(order.values)[dimension]
         if count >= MIN_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
-            places = places_of(e, sorted_by_digits(e, order, packed))
+            places = places_of(e, sorted_by_digits(e, order, packed), dimension)
         else:
-            places = places_of(e, sorted_numbers(e, packed, dimension))
+            places = places_of(e, sorted_numbers(e, packed, dimension), dimension)
     elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
         places = sorted_order(e, keys, dimension, less)
     else:
         found = ranks(e, keys, dimension, less)
-        return [placed(e, value, found, dimension) for value in operands]
-    return [in_order(e, value, places, dimension) for value in operands]
+        return [first(placed(e, value, found, dimension)) for value in operands]
+    return [in_order(e, value, first(places), dimension) for value in operands]
 
 
 @tensor_rule("chlo.top_k")
@@ -131,7 +145,10 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     keys = source
     if element.name == "float":
         keys = e.pointwise(
-            [source], IntegerType(element.width), lambda inner, args: [total_order(inner, args[0])]
+            [source],
+            IntegerType(element.width),
+            lambda inner, args: [total_order(inner, args[0])],
+            whole=(rank - 1,),
         )
     order = Keys(keys, element.width, element.name in ("unsigned", "bool"), descends=True)
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
@@ -140,11 +157,7 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
         largest = _select_top_k_packed if order.can_be_packed(rank - 1) else _select_top_k
         first = largest(e, order, count)
         return [in_order(e, value, first, rank - 1) for value in both]
-    sizes, offsets, strides = [*e.sizes(source)[:-1], count], [0] * rank, [1] * rank
-    return [
-        e.extract_slice(value, offsets, sizes, strides)
-        for value in in_sorted_order(e, both, rank - 1, order)
-    ]
+    return list(in_sorted_order(e, both, rank - 1, order, count))
 
 
 def _precedes(
@@ -191,7 +204,7 @@ def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
         )
         return [remaining, filled]
 
-    return places_of(e, e.sequential_loop(count, [least, found], next_best)[1])
+    return places_of(e, e.sequential_loop(count, [least, found], next_best)[1], rank - 1)
 
 
 PACKED_BOUNDS = ((1 << 63) - 1, -(1 << 63))

@@ -43,7 +43,8 @@ func.func @product(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> tensor<8x4xf32
 // Axes that are not manual are left to propagation and to constraints, which keep manual ones off.
 
 // CHECK-LABEL: func.func @some
-// CHECK: shard.all_slice {{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<8x16xf32> -> tensor<4x16xf32>
+// CHECK: shard.all_slice {{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<2x4x16xf32> -> tensor<1x4x16xf32>
+// CHECK-NEXT: tensor.collapse_shape
 // CHECK-NEXT: shard.sharding @mesh split_axes = {{\[\[\], \[1\]\]}}
 // CHECK-NEXT: shard.shard {{.*}} annotate_for_users {shard.open_dimensions = array<i64: 0, 1>, shard.replicated_axes = array<i64: 0>} : tensor<4x16xf32>
 // SPMD-LABEL: func.func @some(%a: tensor<4x4xf32>
@@ -61,10 +62,26 @@ func.func @some(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
 
 // -----
 
+// A free axis may split a dimension further that a manual axis splits.
+
+// SPMD-LABEL: func.func @further(%a: tensor<1x16xf32>
+// SPMD-NOT: shard.all_
+// SPMD: return
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @further(%a: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y"}, {}]>}) -> tensor<8x16xf32> {
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%b: tensor<4x16xf32>) {
+    %1 = arith.addf %b, %b : tensor<4x16xf32>
+    sdy.return %1 : tensor<4x16xf32>
+  } : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// -----
+
 // A free axis splits the body, its collectives and what enters whole along the manual axis.
 
 // CHECK-LABEL: func.func @free
-// CHECK: shard.all_slice %{{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<8x8xf32> -> tensor<4x8xf32>
+// CHECK: shard.all_slice %{{.*}} on @mesh grid_axes = [0] slice_axis = 0 {shard.manual = array<i64: 0>} : tensor<2x4x8xf32> -> tensor<1x4x8xf32>
 // CHECK: shard.shard %{{.*}} annotate_for_users {shard.open_dimensions = array<i64: 0, 1>, shard.replicated_axes = array<i64: 0>} : tensor<8x8xf32>
 // CHECK-NOT: shard.shard
 // CHECK: shard.all_reduce {{.*}} {shard.manual = array<i64: 0>}

@@ -94,8 +94,8 @@ func.func @along(%x: tensor<16xf32> {mhlo.sharding = "{devices=[4,2]<=[2,4]T(1,0
 // CHECK: %[[P:.*]] = sdy.sharding_constraint {{.*}} <@mesh, [{}, {"axis_1"}]>
 // CHECK: sdy.manual_computation(%[[P]]) in_shardings=[<@mesh, [{}, {"axis_1"}]>] out_shardings=[<@mesh, [{}, {"axis_1"}]>] manual_axes={"axis_1"}
 // SPMD: func.func @nested(%x: tensor<4x16xf32> {{.*}}) -> (tensor<4x16xf32>
-// SPMD: shard.all_slice {{.*}} grid_axes = [1] slice_axis = 1
-// SPMD: shard.all_gather {{.*}} grid_axes = [1] gather_axis = 1
+// SPMD: shard.all_slice {{.*}} grid_axes = [1] slice_axis = 2 : tensor<1x4x16xf32> -> tensor<1x4x4xf32>
+// SPMD: shard.all_gather {{.*}} grid_axes = [1] gather_axis = 2 : tensor<1x4x4xf32> -> tensor<1x4x16xf32>
 func.func @nested(%x: tensor<8x16xf32> {mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"}) -> tensor<8x16xf32> {
   %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) {mhlo.sharding = "{devices=[1,1,2,4]<=[8] last_tile_dims={manual, replicated}}"} : (tensor<8x16xf32>) -> tensor<4x16xf32>
   %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dims={manual}}"} : (tensor<4x16xf32>) -> tensor<4x16xf32>

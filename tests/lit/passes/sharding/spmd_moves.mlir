@@ -90,3 +90,49 @@ func.func @rotate_by(%a: tensor<64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"
   %1 = stablehlo.dynamic_slice %0, %by, sizes = [64] : (tensor<128xf32>, tensor<i32>) -> tensor<64xf32>
   return %1 : tensor<64xf32>
 }
+
+// -----
+
+// The largest elements of a row are searched for in one copy of it, and read from that copy.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @top_k(
+// CHECK: shard.all_gather %{{.*}} on @mesh grid_axes = [1] gather_axis = 1 : tensor<3x64xf32> -> tensor<3x256xf32>
+// CHECK-NOT: shard.all_
+// CHECK: func.return
+func.func @top_k(%rows: tensor<3x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> (tensor<3x4xf32>, tensor<3x4xi32>) {
+  %0:2 = chlo.top_k(%rows, k = 4) : tensor<3x256xf32> -> (tensor<3x4xf32>, tensor<3x4xi32>)
+  return %0#0, %0#1 : tensor<3x4xf32>, tensor<3x4xi32>
+}
+
+// -----
+
+// A split result does not split the loops of a sort: runs and merged numbers are never exchanged.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @split_sort(
+// CHECK: shard.all_gather %{{.*}} on @mesh{{.*}} : tensor<128xf32> -> tensor<512xf32>
+// CHECK-NOT: shard.all_gather
+// CHECK: func.return
+func.func @split_sort(%rows: tensor<512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) -> (tensor<512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
+  %0 = "stablehlo.sort"(%rows) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<512xf32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}
+
+// -----
+
+// Where only the first elements are kept, the others are not sent.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+// CHECK-LABEL: func.func @first_of_sort(
+// CHECK: shard.all_gather %{{.*}} on @mesh{{.*}} : tensor<128xf32> -> tensor<512xf32>
+// CHECK-NOT: shard.{{all_gather|send|all_reduce}}
+// CHECK: func.return
+func.func @first_of_sort(%rows: tensor<512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) -> (tensor<100xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, tensor<100xi32>) {
+  %0:2 = chlo.top_k(%rows, k = 100) : tensor<512xf32> -> (tensor<100xf32>, tensor<100xi32>)
+  return %0#0, %0#1 : tensor<100xf32>, tensor<100xi32>
+}
