@@ -22,6 +22,9 @@ LARGE_BLOCK = 4 << 20
 by page, takes half the time; reading it in another order than its own up to a third less.
 """
 
+LARGE_PAGE = 2 << 20
+"""Bytes of a huge page, at a multiple of which it begins."""
+
 _I8, _I16, _I32 = ir.IntType(8), ir.IntType(16), ir.IntType(32)
 
 
@@ -188,11 +191,14 @@ def cycle_count(builder: Any) -> Any:
 
 
 @intrinsic
-def allocate_aligned(builder: Any, size: Any) -> Any:
-    """Allocate memory aligned to 64 bytes, or return 0; the size must be a multiple of 64."""
+def allocate_aligned(builder: Any, alignment: Any, size: Any) -> Any:
+    """Allocate at least `size` bytes at a multiple of a power of two, or return 0."""
     kind = ir.FunctionType(_I64, [_I64, _I64])
     function = _library_function(builder, "aligned_alloc", kind)
-    return builder.call(function, [ir.Constant(_I64, 64), size])
+    # C wants a size that is a multiple of the alignment.
+    last = builder.sub(alignment, ir.Constant(_I64, 1))
+    whole = builder.and_(builder.add(size, last), builder.neg(alignment))
+    return builder.call(function, [alignment, whole])
 
 
 @intrinsic

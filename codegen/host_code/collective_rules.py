@@ -24,7 +24,7 @@ from ...interpreter.shard import (
 )
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
-from ...runtime.abi.elements import Element, element_of, moved_element
+from ...runtime.abi.elements import Element, moved_element, reduced_element
 from ...runtime.collectives import HALO, PERMUTE, Group, group_of
 from ...sharding.collective_matching import RECEIVE
 from ...sharding.collectives import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
@@ -44,11 +44,8 @@ def _group(call: CollectiveCall, op: Operation) -> tuple[Grid, Axes, Group]:
 
 
 def _elements(op: Operation, *, reduces: bool = False) -> tuple[Element, Element]:
-    """Return the elements of operand and result; `reduces` says whether they are combined.
-
-    Floats of at most 8 bits are moved as bytes, but cannot be combined.
-    """
-    of = element_of if reduces else moved_element
+    """Return the elements of operand and result; `reduces` says whether they are combined."""
+    of = reduced_element if reduces else moved_element
     return of(tensor_element(op.operands[0]), op), of(tensor_element(op.results[0]), op)
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from ...runtime.abi.elements import BF16, Element
+from ...runtime.abi.elements import BF16, F16, Element
 from ...runtime.abi.native_code import cpu_features
+from .llvm_small_floats import float_to_small, small_to_float
 
 Value = Any
 Builder = Any
@@ -77,7 +78,9 @@ def from_storage(builder: Builder, stored: Value, element: Element) -> Value:
             return builder.bitcast(
                 builder.shl(builder.zext(stored, _I32), constant(_I32, 16)), ir.FloatType()
             )
-        return _half_from_storage(builder, stored)
+        if element is F16:
+            return _half_from_storage(builder, stored)
+        return small_to_float(builder, stored, element)
     if element.container_width == 1:
         return builder.icmp_unsigned("!=", stored, constant(ir.IntType(8), 0))
     return stored
@@ -88,8 +91,10 @@ def to_storage(builder: Builder, register: Value, element: Element) -> Value:
     if element is BF16:
         bits = builder.bitcast(register, _I32)
         return builder.trunc(builder.lshr(bits, constant(_I32, 16)), _I16)
-    if element.is_narrow_float:
+    if element is F16:
         return _half_to_storage(builder, register)
+    if element.is_narrow_float:
+        return float_to_small(builder, register, element)
     if element.container_width == 1:
         return builder.zext(register, ir.IntType(8))
     return register
@@ -212,8 +217,10 @@ def round_to_element(builder: Builder, value: Value, element: Element) -> Value:
     """Round an `f32` to the nearest value of a narrow float, ties to even; return it as `f32`."""
     if not element.is_narrow_float:
         return value
-    if element is not BF16:
+    if element is F16:
         return half_to_float(builder, float_to_half(builder, value))
+    if element is not BF16:
+        return small_to_float(builder, float_to_small(builder, value, element), element)
     bits = builder.bitcast(value, _I32)
     odd = builder.and_(builder.lshr(bits, constant(_I32, 16)), constant(_I32, 1))
     rounded = builder.add(bits, builder.add(odd, constant(_I32, 0x7FFF)))

@@ -4,6 +4,8 @@ Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks: `i1` is 
 integer of another width is sign-extended to the next wider native integer; `bf16` and `f16` take 16
 bits; a complex number is two floats. In registers `f16` and `bf16` are an `f32` that is rounded to
 the narrow format after each operation, which gives exactly the result of the narrow operation.
+Floats of at most 8 bits are moved as bytes, and combined by collectives as other narrow floats are;
+the interpreter runs other operations on them.
 """
 
 from __future__ import annotations
@@ -76,6 +78,13 @@ I1 = Element("i1", 1, 1, np.dtype(np.bool_), False)
 I64 = Element("i64", 64, 8, np.dtype(np.int64), False)
 
 _FLOATS = {element.name: element for element in (F16, BF16, F32, F64)}
+_SMALL_FLOATS = {
+    name: Element(name, int(name[1]), 1, dtype, True)
+    for name, dtype in FLOAT_TYPES.items()
+    if dtype.itemsize == 1
+}
+"""Floats of at most 8 bits, by their name in the IR."""
+
 _COMPLEX = {element.name: element for element in (C64, C128)}
 _COMPLEX_TYPES = {f"complex<{element.part.name}>": element for element in (C64, C128)}
 
@@ -94,13 +103,13 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
 
 def element_by_name(name: str) -> Element:
     """Return the element with a given `Element.name`."""
-    found = _FLOATS.get(name) or _COMPLEX.get(name)
+    found = _FLOATS.get(name) or _COMPLEX.get(name) or _SMALL_FLOATS.get(name)
     return found or integer_element(int(name[1:]), name[0] == "u")
 
 
 @lru_cache(maxsize=64)
 def element_of_type(name: str) -> Element | None:
-    """Return the element of a type by its name in the IR; `None` if it is not compiled."""
+    """Return the element of a type by its name in the IR; `None` if kernels do not have it."""
     integer = integer_type(name)
     if integer is not None:
         return integer_element(*integer) if integer[0] <= NATIVE_WIDTHS[-1] else None
@@ -109,10 +118,12 @@ def element_of_type(name: str) -> Element | None:
 
 def moved_element_of_type(name: str) -> Element | None:
     """Return the same for code that only moves data: floats of at most 8 bits become bytes."""
-    dtype = FLOAT_TYPES.get(name)
-    if dtype is not None and dtype.itemsize == 1:
-        return integer_element(NATIVE_WIDTHS[0])
-    return element_of_type(name)
+    return integer_element(NATIVE_WIDTHS[0]) if name in _SMALL_FLOATS else element_of_type(name)
+
+
+def reduced_element_of_type(name: str) -> Element | None:
+    """Return the same for collectives that combine elements: floats of at most 8 bits, too."""
+    return _SMALL_FLOATS.get(name) or element_of_type(name)
 
 
 def element_of(element_type: Attribute, operation: Operation) -> Element:
@@ -126,6 +137,14 @@ def moved_element(element_type: Attribute, operation: Operation) -> Element:
     Raises OperationError at `operation` if unsupported.
     """
     return _compiled(moved_element_of_type(_name(element_type)), element_type, operation)
+
+
+def reduced_element(element_type: Attribute, operation: Operation) -> Element:
+    """Return the element of an MLIR type for collectives that combine elements.
+
+    Raises OperationError at `operation` if unsupported.
+    """
+    return _compiled(reduced_element_of_type(_name(element_type)), element_type, operation)
 
 
 @lru_cache(maxsize=64)

@@ -26,6 +26,7 @@ from ..abi.memory import as_numbers, free
 from ..abi.native_code import Native, source_of
 from ..intrinsics import (
     LARGE_BLOCK,
+    LARGE_PAGE,
     allocate_aligned,
     copy_bytes,
     leading_zeros,
@@ -141,10 +142,11 @@ def allocate(pool: int, size: int) -> int:
     if block != 0:
         store_word(pool + 8 * number, load_word(block + NEXT_FREE))
     else:
-        memory = allocate_aligned(capacity + HEADER + guard)
+        is_large = capacity >= LARGE_BLOCK
+        memory = allocate_aligned(LARGE_PAGE if is_large else 64, capacity + HEADER + guard)
         if memory == 0:
             return 0
-        if capacity >= LARGE_BLOCK:
+        if is_large:
             use_large_pages(memory, capacity + HEADER + guard)
         block = memory + HEADER
         store_word(block + SIZE_CLASS, number)

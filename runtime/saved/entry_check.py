@@ -14,7 +14,7 @@ from itertools import zip_longest
 from ...sharding.collective_matching import DYNAMIC_SIZE
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from ..abi.elements import moved_element_of_type
+from ..abi.elements import moved_element_of_type, reduced_element_of_type
 from ..abi.shards import all_intervals, check_fits
 from ..abi.value_types import FunctionTypes, ValueType
 from ..collectives import HALO, PERMUTE, Collective, Shape
@@ -169,7 +169,8 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
     if collective.source.storage_bytes != exchange.item:
         return f"elements of {exchange.item} bytes, which are {collective.source.name}"
-    if moved_element_of_type(str(signature.element)) != collective.source:
+    element_of = reduced_element_of_type if collective.reduces else moved_element_of_type
+    if element_of(str(signature.element)) != collective.source:
         return f"elements of {collective.source.name}, which are {signature.element}"
     result = str(signature.result)
     found = _TENSOR.fullmatch(result)
@@ -178,6 +179,6 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         given = collective.of_sizes(exchange.shape).result_shape
         sizes = "".join(f"{each}x" for each in given)
         element = result.removeprefix(f"tensor<{sizes}").removesuffix(">")
-    if moved_element_of_type(element) == collective.result:
+    if element_of(element) == collective.result:
         return None
     return f"a result of tensor<{sizes}{collective.result.name}>, which is {result}"

@@ -58,7 +58,7 @@ CHECK_CYCLES = 1 << 26
 def post_message(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Put `constants[0]` bytes of binding 1 into a queue: [queue, source, kind, state]."""
     size = constants[0]
-    message = allocate_aligned((DATA + size + 63) // 64 * 64)
+    message = allocate_aligned(64, DATA + size)
     if message == 0:
         return FAILED
     store_word(message, 0)

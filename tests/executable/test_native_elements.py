@@ -6,7 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
+from breadth import sampled
 from mesh_opt import api
+from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
 
 FLOATS = ["f16", "bf16", "f32", "f64"]
 INTEGERS = ["i1", "i4", "i8", "i12", "i16", "i32", "i64"]
@@ -210,6 +212,37 @@ func.func @main(%a: tensor<37xf32>, %b: tensor<37xf32>, %c: tensor<37xi8>, %d: t
   return %0#0, %0#1, %0#2, %0#3 : tensor<37xi1>, tensor<37xi1>, tensor<37xi1>, tensor<37xf32>
 }
 """
+
+
+SMALL_FLOATS = [name for name, dtype in FLOAT_TYPES.items() if dtype.itemsize == 1]
+
+
+@pytest.mark.parametrize("element", sampled(SMALL_FLOATS, 4))
+def test_collectives_combine_all_pairs_of_small_floats(element: str) -> None:
+    size = 1 << int(element[1])
+    count = size * size
+    part, whole = f"tensor<{count}x{element}>", f"tensor<{2 * count}x{element}>"
+    kinds = ["sum", "product", "average"]
+    lines = [
+        f"  %{kind} = shard.all_reduce %a on @g grid_axes = [0] reduction = {kind}"
+        f" : {part} -> {part}"
+        for kind in kinds
+    ]
+    boundary = f"global_type = {whole}, grid = @g, split_axes = #shard<axisarray[[0]]>"
+    results = ", ".join([part] * 3)
+    text = f"""shard.grid @g(shape = 2)
+func.func @main(%a: {part} {{shard.boundary = {{{boundary}}}}}) -> ({results}) {{
+{chr(10).join(lines)}
+  return {", ".join("%" + kind for kind in kinds)} : {results}
+}}"""
+    numbers = np.arange(count, dtype=np.uint32)
+    pairs = np.concatenate([numbers // size, numbers % size]).astype(np.uint8)
+    found = [
+        api.compile(text, "", backend=backend)["main"].run([pairs.view(FLOAT_TYPES[element])])
+        for backend in ("interpreter", "native")
+    ]
+    for want, have in zip(*found, strict=True):
+        assert want.tobytes() == have.tobytes()
 
 
 def test_comparisons() -> None:

@@ -116,12 +116,13 @@ GATHERED = "\n".join(
     f" : tensor<2x{each}> -> tensor<4x{each}>"
     for n, each in enumerate(ELEMENTS)
 )
-TYPES = ", ".join(f"tensor<4x{each}>" for each in ELEMENTS)
+TYPES = ", ".join([*(f"tensor<4x{each}>" for each in ELEMENTS), "tensor<2xf8E4M3FN>"])
 COLLECTIVES = f"""
 shard.grid @g(shape = 2)
 func.func @main({PARAMETERS}) -> ({TYPES}) {{
 {GATHERED}
-  return {", ".join(f"%r{n}" for n in range(len(ELEMENTS)))} : {TYPES}
+  %sum = shard.all_reduce %x5 on @g grid_axes = [0] : tensor<2xf8E4M3FN> -> tensor<2xf8E4M3FN>
+  return {", ".join(f"%r{n}" for n in range(len(ELEMENTS)))}, %sum : {TYPES}
 }}
 """
 """Collectives of elements whose type has another name than what holds them."""

@@ -18,7 +18,7 @@ from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
 from mesh_opt.runtime.host.machine_state import SCALAR_CODE
-from mesh_opt.runtime.host.pool import ALLOCATED, TAKEN, Pool, native_pool, view
+from mesh_opt.runtime.host.pool import ALLOCATED, HEADER, TAKEN, Pool, native_pool, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
     ArrayAddress,
@@ -34,6 +34,7 @@ from mesh_opt.runtime.host.virtual_machine import (
     VirtualMachineError,
     address_of,
 )
+from mesh_opt.runtime.intrinsics import LARGE_BLOCK, LARGE_PAGE
 
 Write = Callable[[Builder], None]
 
@@ -297,6 +298,13 @@ def test_blocks_do_not_overlap_and_are_used_again(sizes: list[int]) -> None:
     for size in sizes:
         pool.allocate(size)
     assert int(pool.words[TAKEN]) == taken
+
+
+def test_a_large_block_begins_at_a_large_page() -> None:
+    """Else up to 2 MiB at each of its ends would have pages of 4 KiB."""
+    pool = Pool()
+    blocks = [pool.allocate(size) for size in (100, 5 << 20, 100, LARGE_BLOCK)]
+    assert [(block - HEADER) % LARGE_PAGE for block in blocks[1::2]] == [0, 0]
 
 
 def test_a_result_outlives_its_machine_and_gives_its_block_back() -> None:
