@@ -13,12 +13,13 @@ results are gathered. Shards that several devices hold as replicas are checked f
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -60,6 +61,9 @@ __all__ = [
 ]
 
 
+Recorder = TypeVar("Recorder", bound=Observer)
+
+
 class Program(RunnableModule, FunctionsByName[Function]):
     """A compiled program: `program["main"]` and `program.main` are its functions."""
 
@@ -76,11 +80,16 @@ class Program(RunnableModule, FunctionsByName[Function]):
     @cached_property
     def stages(self) -> Sequence[Stage]:
         """The program text before the passes and after each; the passes run again to print it."""
+        return tuple(self._record(lambda module: nullcontext(StageKeeper(module))).stages)
+
+    def _record(
+        self, recording: Callable[[ModuleOp], AbstractContextManager[Recorder]]
+    ) -> Recorder:
+        """Run the passes again on a copy of the program as it was read; return their observer."""
         module = self._compiled.read()
-        keeper = StageKeeper(module)
-        with self.located():
-            self._compiled.run_again(module, [keeper])
-        return tuple(keeper.stages)
+        with self.located(), recording(module) as recorder:
+            self._compiled.run_again(module, [recorder])
+        return recorder
 
     @property
     def shardings(self) -> ShardingMaps:
@@ -105,9 +114,7 @@ class Program(RunnableModule, FunctionsByName[Function]):
         """
         from .tools.html_report.page import recorded_pipeline, render_page
 
-        module = self._compiled.read()
-        with self.located(), recorded_pipeline(module) as recorder:
-            self._compiled.run_again(module, [recorder])
+        recorder = self._record(recorded_pipeline)
         name = self._texts[0].name if self._texts else ", ".join(self.functions)
         page = render_page(f"mesh-opt {name}", recorder.stages, timeline or self.timeline)
         if path is not None:
@@ -203,7 +210,9 @@ def compile(
 
     - `source`: MLIR text, the path of a file (a `Path`, or a string that ends in `.mlir`), or a
       module, which is copied;
-    - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects;
+    - `pipeline`: as mesh-opt's `--pass-pipeline` or `-p`, for example `"spmd"`, or pass objects.
+      StableHLO is converted to linalg first. Without a pipeline, `linalg-detensorize` and
+      `scf-uplift-while-to-for` follow, so that its loops count in numbers;
     - `backend`: how functions run: `native` (native code), `interpreter` (the NumPy reference), or
       `mpi` (native code; this process is one of the ranks);
     - `grid`: grid extents, for a program that leaves them dynamic;

@@ -10,6 +10,8 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..tiling.element_types import integer_range
+
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
@@ -34,9 +36,7 @@ def _storage_range(parser: AttrParser) -> tuple[IntegerType, int, int, str]:
     if word[:1] not in ("i", "u") or not word[1:].isdecimal() or not 0 < int(word[1:]) <= 32:
         parser.raise_error(f"expected a storage type such as i8 or u8, got {word}", position)
     width = int(word[1:])
-    low, high = (
-        (-(1 << width - 1), (1 << width - 1) - 1) if word[0] == "i" else (0, (1 << width) - 1)
-    )
+    low, high = integer_range(width, is_signed=word[0] == "i")
     if parser.parse_optional_punctuation("<"):
         position = parser.pos
         minimum = parser.parse_integer(allow_boolean=False)
@@ -92,7 +92,7 @@ class UniformQuantizedType(Data[Quantization], TypeAttribute):
         q = self.data
         width = q.storage.width.data
         letter = "i" if q.is_signed else "u"
-        full = (-(1 << width - 1), (1 << width - 1) - 1) if q.is_signed else (0, (1 << width) - 1)
+        full = integer_range(width, is_signed=q.is_signed)
         limits = "" if (q.minimum, q.maximum) == full else f"<{q.minimum}:{q.maximum}>"
         pairs = [
             f"{scale!r}" + (f":{zero}" if zero else "")

@@ -17,6 +17,7 @@ from ..ir.attribute_access import attribute, flag, integer, operation_name, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, shape_phrase, shape_text, wrap
 from ..runtime.abi.values import choose, dtype_of, integer_width, is_unsigned, signed, unsigned
+from ..tiling.element_types import integer_range
 from .arith import maximum, minimum, rounded, to_float, truncated_quotient, width_of, wrapped
 from .constants import constant_array
 from .frames import Exit, Frame
@@ -86,10 +87,7 @@ def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 
 def saturated(value: Array, width: int, *, to_unsigned: bool = False) -> Array:
     """Clamp integers to the range of a bit width."""
-    low, high = (
-        (0, (1 << width) - 1) if to_unsigned else (-(1 << (width - 1)), (1 << (width - 1)) - 1)
-    )
-    return np.clip(value, low, high)
+    return np.clip(value, *integer_range(width, is_signed=not to_unsigned))
 
 
 @impl("tosa.bitwise_not", "tosa.logical_not")

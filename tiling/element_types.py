@@ -85,3 +85,19 @@ def element_type(name: str) -> ElementType:
 def next_power_of_two(value: int) -> int:
     """Return the least power of two that is not less than a positive `value`."""
     return 1 << (value - 1).bit_length()
+
+
+def as_unsigned(value: int, width: int) -> int:
+    """Return the integer that the lowest `width` bits of `value` are without a sign."""
+    return value & ((1 << width) - 1)
+
+
+def as_signed(value: int, width: int) -> int:
+    """Return the integer that the lowest `width` bits of `value` are if the highest is a sign."""
+    bits = as_unsigned(value, width)
+    return bits - (1 << width) if bits >> (width - 1) else bits
+
+
+def integer_range(width: int, *, is_signed: bool) -> tuple[int, int]:
+    """Return the smallest and the largest integer of a width."""
+    return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)

@@ -11,24 +11,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...ir.attribute_access import constant_integer, integer
-
-INDEX_WIDTH = 64
-
-
-def unsigned(value: int, width: int) -> int:
-    """Return the integer that the bits of `value` are when they are read without a sign."""
-    return value & ((1 << width) - 1)
-
-
-def signed(value: int, width: int) -> int:
-    """Return the integer that the lowest bits of `value` are when the highest is a sign."""
-    value = unsigned(value, width)
-    return value - (1 << width) if value >> (width - 1) else value
+from ...tiling.element_types import INDEX_BITS, as_signed, as_unsigned, integer_range
 
 
 def _divide(left: int, right: int, width: int) -> int | None:
     """Return the quotient rounded towards zero; `None` if it is undefined."""
-    if right == 0 or (right == -1 and left == signed(1 << (width - 1), width)):
+    if right == 0 or (right == -1 and left == integer_range(width, is_signed=True)[0]):
         return None
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
@@ -96,7 +84,7 @@ _INDEX_CASTS = {"arith.index_cast": "arith.extsi", "arith.index_castui": "arith.
 def width_of(type_: Attribute) -> int | None:
     """Return the number of bits of a scalar integer or index; `None` for other types."""
     if isinstance(type_, IndexType):
-        return INDEX_WIDTH
+        return INDEX_BITS
     return type_.bitwidth if isinstance(type_, IntegerType) else None
 
 
@@ -105,8 +93,8 @@ def evaluate(op: Operation, operands: list[int], width: int) -> int | None:
 
     Returns `None` if the result is undefined or the operation is unknown.
     """
-    bits = [unsigned(operand, width) for operand in operands]
-    numbers = [signed(operand, width) for operand in operands]
+    bits = [as_unsigned(operand, width) for operand in operands]
+    numbers = [as_signed(operand, width) for operand in operands]
     if op.name == "arith.cmpi":
         predicate = integer(op, "predicate")
         if predicate >= len(_COMPARISONS):
@@ -153,9 +141,8 @@ class FoldIntegerIdentities(RewritePattern):
 
     def _fold_extreme(self, op: Operation, width: int, rewriter: PatternRewriter) -> None:
         smaller, has_sign = _EXTREME[op.name]
-        lowest = -(1 << (width - 1)) if has_sign else 0
-        highest = lowest + (1 << width) - 1
-        read = signed if has_sign else unsigned
+        lowest, highest = integer_range(width, is_signed=has_sign)
+        read = as_signed if has_sign else as_unsigned
         left, right = op.operands
         if left is right:
             rewriter.replace(op, (), (left,))
@@ -243,7 +230,7 @@ def _replace_by_constant(op: Operation, value: int, rewriter: PatternRewriter) -
     if isinstance(type_, IntegerType) and type_.bitwidth == 1:
         constant = IntegerAttr.from_bool(bool(value & 1))
     else:
-        constant = IntegerAttr(signed(value, width_of(type_) or INDEX_WIDTH), type_)
+        constant = IntegerAttr(as_signed(value, width_of(type_) or INDEX_BITS), type_)
     rewriter.replace(op, ConstantOp(constant))
 
 

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.directives import Implied, verify_same_type, verify_type
+from ...ir.syntax.lines import print_lines
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.syntax.rows import PURE, SIGNLESS
@@ -411,17 +412,11 @@ class AssumedValues:
             with printer.in_square_brackets():
                 printer.print_list(facts, print_fact)
 
-        count = len(operation.operands)
-        if count == 1:
+        if len(operation.operands) == 1:
             print_value(0)
             return
-        for index in range(count):
-            with printer.indented(), printer.indented():
-                printer.print_string("," if index else "")
-                printer.print_string("\n")
-                print_value(index)
         with printer.indented():
-            printer.print_string("\n")
+            print_lines(printer, range(len(operation.operands)), print_value, ("", ""))
 
 
 @irdl_op_definition

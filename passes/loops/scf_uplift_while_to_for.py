@@ -41,6 +41,7 @@ from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt
 from ...ir.regions import walk
 from ...ir.tensor_types import integer_width
+from ...tiling.element_types import as_signed, integer_range
 
 SLT, SGT, ULT = map(CMPI_COMPARISON_OPERATIONS.index, ("slt", "sgt", "ult"))
 """The predicates of `arith.cmpi` that counting loops compare with."""
@@ -207,8 +208,8 @@ def _stays_in_range(
         return False
     if step == 1:
         return True
-    limit = 1 << (integer_width(cast(Attribute, kind)) - 1)
-    return low is not None and high is not None and high - 1 + step < limit
+    _, largest = integer_range(integer_width(cast(Attribute, kind)), is_signed=True)
+    return low is not None and high is not None and high - 1 + step <= largest
 
 
 def _without_invariants(loop: Operation) -> Operation:
@@ -360,7 +361,6 @@ def _cast(builder: Builder, value: SSAValue, kind: Attribute) -> SSAValue:
 
 def _constant(builder: Builder, number: int, kind: Attribute) -> SSAValue:
     """Return a constant, wrapped to its type."""
-    half = 1 << (integer_width(kind) - 1)
-    number = (number + half) % (2 * half) - half
-    attribute = IntegerAttr(number, cast("IntegerType[Any, Any] | IndexType", kind))
+    wrapped = as_signed(number, integer_width(kind))
+    attribute = IntegerAttr(wrapped, cast("IntegerType[Any, Any] | IndexType", kind))
     return builder.insert(ConstantOp(attribute)).result

@@ -17,6 +17,7 @@ from ...dialects.stablehlo.attributes import ScatterAttr
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.index import IndexOrInt
 from ...ir.rules import Rules
+from ...tiling.element_types import integer_range
 from ..stablehlo.data_movement.scatter import scattered
 from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.elementwise.conversions import convert_tensor
@@ -77,8 +78,8 @@ _IDENTITIES: dict[str, Callable[[int], float]] = {
     "arith.andi": lambda width: -1,
     "arith.ori": lambda width: 0,
     "arith.xori": lambda width: 0,
-    "arith.maxsi": lambda width: -(1 << (width - 1)),
-    "arith.minsi": lambda width: (1 << (width - 1)) - 1,
+    "arith.maxsi": lambda width: integer_range(width, is_signed=True)[0],
+    "arith.minsi": lambda width: integer_range(width, is_signed=True)[1],
     "arith.maxui": lambda width: 0,
     "arith.minui": lambda width: -1,
 }

@@ -91,6 +91,12 @@ def operand(code: int, frame: int, number: int) -> int:
     return load_word(frame + load_word(code + 8 * number))
 
 
+def move(code: int, frame: int) -> int:
+    """Execute a `move`; return its bytes."""
+    store_word(frame + load_word(code + 8), operand(code, frame, 2))
+    return 24
+
+
 @rare
 def time_is_up(state: int) -> int:
     """Return CANCELLED or TIME if the loop has to return, else 0."""

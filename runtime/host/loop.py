@@ -30,7 +30,7 @@ from ..intrinsics import (
 from ..native_registry import runtime_function
 from . import instructions, long_instructions, machine_state, pool, worker_team
 from .instructions import CONTROL, FIRST_SCALAR
-from .long_instructions import carry_out, operand, time_is_up
+from .long_instructions import carry_out, move, operand, time_is_up
 from .machine_state import (
     BEGIN,
     BLOCK,
@@ -182,8 +182,7 @@ def position(code: int, frame: int) -> int:
 def write_words(state: int, opcode: int, code: int, frame: int) -> int:
     """Execute an instruction that only reads and writes words; return its bytes, 0 for others."""
     if opcode == MOVE:
-        store_word(frame + load_word(code + 8), operand(code, frame, 2))
-        return 24
+        return move(code, frame)
     if opcode >= LOAD_I8 and opcode <= LOAD_U32:
         value = load_element(opcode, operand(code, frame, 2))
         store_word(frame + load_word(code + 8), value)

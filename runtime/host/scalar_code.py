@@ -14,11 +14,11 @@ from llvmlite import ir
 from .. import intrinsics
 from ..abi.elements import Element
 from ..abi.native_code import Native, source_of
-from ..intrinsics import intrinsic, load_word, store_word
+from ..intrinsics import intrinsic, load_word
 from ..native_registry import runtime_function
 from . import instructions, long_instructions, machine_state
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
-from .long_instructions import operand
+from .long_instructions import move
 from .machine_state import CODE, FRAME, STEPPING
 
 SOURCE = source_of(__file__)
@@ -117,8 +117,7 @@ def run_scalars(state: int) -> int:
     opcode = load_word(code)
     while opcode >= FIRST_SCALAR or opcode == MOVE:
         if opcode == MOVE:
-            store_word(frame + load_word(code + 8), operand(code, frame, 2))
-            code += 24
+            code += move(code, frame)
         else:
             compute(opcode, code, frame)
             code += 8 * SCALAR_WORDS

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.codegen.kernels import loop_forms, loop_nests
+from kernel_records import record_kernels
+from mesh_opt.codegen.kernels import loop_forms
 from mesh_opt.passes.sharding.partition import by_rule
 
 
@@ -20,13 +21,4 @@ def nothing_left_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the loops that became kernels."""
-    names: list[str] = []
-    write = loop_nests.KERNELS["scf.for"]
-
-    def record(writer, operation):
-        names.append(operation.name)
-        return write(writer, operation)
-
-    for name in loop_forms.LOOPS:
-        monkeypatch.setitem(loop_nests.KERNELS, name, record)
-    return names
+    return record_kernels(monkeypatch, loop_forms.LOOPS)

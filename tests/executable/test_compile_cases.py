@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import is_sampled, sampled
-from case_inputs import random_inputs
+from case_checks import assert_agree, random_inputs
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.abi.compare import compare
@@ -53,10 +53,7 @@ def check(text: str, pipeline: str) -> None:
         if compiled is not None:
             results.append(compiled.run_partitioned(name, inputs))
         for found in results:
-            for got, wanted in zip(found, expected, strict=True):
-                if isinstance(wanted, np.ndarray) and not wanted.dtype.hasobject:
-                    difference = compare(got, wanted)
-                    assert difference.agrees, difference
+            assert_agree(found, expected)
     if compiled is not None:
         compiled.close()
 
@@ -83,8 +80,7 @@ def test_sizes_that_only_the_processes_together_know(shape: tuple[int, int]) -> 
     inputs = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
     for backend in ("interpreter", "native"):
         found = program["f"].run(inputs, backend)
-        for got, wanted in zip(found, program["f"].reference(inputs), strict=True):
-            assert compare(got, wanted).agrees
+        assert_agree(found, program["f"].reference(inputs))
 
 
 CONTROL_FLOW = {

@@ -6,23 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from kernel_records import record_kernels
 from mesh_opt import api
-from mesh_opt.codegen.kernels import loop_nests
-from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_ROWS, write_factorization
+from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_ROWS
 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the operations that became kernels."""
-    names: list[str] = []
-
-    def record(writer, operation):
-        names.append(operation.name)
-        return write_factorization(writer, operation)
-
-    for name in FACTORIZATIONS:
-        monkeypatch.setitem(loop_nests.KERNELS, name, record)
-    return names
+    return record_kernels(monkeypatch, FACTORIZATIONS)
 
 
 def positive(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:

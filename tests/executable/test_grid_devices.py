@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tool_runs
 from breadth import NIGHTLY, cases
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.interpreter.frames import Program
@@ -23,7 +23,6 @@ from mesh_opt.ir.text.printer import print_operation
 from mesh_opt.passes.compile import CompilePass
 from mesh_opt.runtime.abi.arrays import Array
 from mesh_opt.runtime.abi.values import dtype_of
-from mesh_opt.tools.mesh_run import main
 from parsing import parse
 from process_programs import TARGETS, defined, listed, on_devices, random_program
 from xdsl.dialects.builtin import ModuleOp
@@ -200,9 +199,8 @@ def test_a_process_cannot_run_the_copy_of_another_target() -> None:
 
 
 def mesh_run(path: Path, *arguments: str) -> tuple[int, list[str], str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main((str(path), "--random-inputs=0", *arguments), io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue().splitlines(), stderr.getvalue()
+    code, output, errors = tool_runs.mesh_run(str(path), "--random-inputs=0", *arguments)
+    return code, output.splitlines(), errors
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from io import StringIO
-
 import numpy as np
 import pytest
 from mesh_opt.api import compile
@@ -12,7 +10,7 @@ from mesh_opt.codegen.host_code import executable_steps, stream_steps
 from mesh_opt.codegen.host_code.function_lowering import FunctionLowering
 from mesh_opt.codegen.host_code.values import HostResource
 from mesh_opt.ir.diagnostics import OperationError
-from mesh_opt.tools.mesh_run import main
+from tool_runs import mesh_run
 
 PROGRAM = """
 func.func @main(%a: tensor<5x7xf32>, %b: tensor<7x3xf32>, %c: tensor<3x2xf32>) -> tensor<5x2xf32> {
@@ -63,16 +61,13 @@ def test_small_buffers(pipeline: str, is_broken: bool, monkeypatch: pytest.Monke
 def test_mesh_run_guards_when_asked(flags: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     make_too_small(monkeypatch)
     monkeypatch.delenv(GUARD_VARIABLE, raising=False)
-    arguments = ["-", "-p", "data-tile", "--backend=native", "--random-inputs=0", *flags]
-    output, errors = StringIO(), StringIO()
-    code = main(arguments, StringIO(PROGRAM), output, errors)
+    options = ("-p", "data-tile", "--backend=native", "--random-inputs=0", *flags)
+    code, _, errors = mesh_run("-", *options, text=PROGRAM)
     assert code == (1 if flags else 0)
-    assert ("writes outside of a buffer" in errors.getvalue()) == bool(flags)
+    assert ("writes outside of a buffer" in errors) == bool(flags)
 
 
 def test_the_interpreter_has_no_guards() -> None:
-    errors = StringIO()
-    assert (
-        main(["-", "--backend=interpreter", "--guard"], StringIO(PROGRAM), StringIO(), errors) == 1
-    )
-    assert errors.getvalue() == "mesh-run: --guard needs --backend=native or --backend=mpi\n"
+    code, _, errors = mesh_run("-", "--backend=interpreter", "--guard", text=PROGRAM)
+    assert code == 1
+    assert errors == "mesh-run: --guard needs --backend=native or --backend=mpi\n"

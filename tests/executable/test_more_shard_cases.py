@@ -9,12 +9,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from breadth import is_sampled, sampled
+from case_checks import assert_agree, random_inputs
 from mesh_opt import api
-from mesh_opt.runtime.abi.compare import compare
-from mesh_opt.runtime.abi.values import dtype_of, static_shape
 
 FILES = sorted((Path(__file__).parents[1] / "cases" / "shard_more").glob("*.mlir"))
 PROGRAMS = [
@@ -28,21 +26,6 @@ COLLECTIVE = re.compile(
 )
 
 
-def random_inputs(function: api.Function) -> list[np.ndarray]:
-    generator = np.random.default_rng(0)
-    inputs: list[np.ndarray] = []
-    for value_type in function.argument_types:
-        shape = [5 if size < 0 else size for size in static_shape(value_type) or ()]
-        dtype = dtype_of(value_type)
-        if dtype == np.bool_ or dtype.kind in "iu":
-            low = -100 if dtype.kind == "i" and "index" not in str(value_type) else 0
-            high = 2 if dtype == np.bool_ else 4
-            inputs.append(np.asarray(generator.integers(low, high, shape)).astype(dtype))
-        else:
-            inputs.append(np.asarray(generator.standard_normal(shape)).astype(dtype))
-    return inputs
-
-
 def check(text: str, pipeline: str, *backends: str) -> api.Program:
     """Compile a program, and compare what its functions compute with what they did before."""
     program = api.compile(text, pipeline)
@@ -53,9 +36,7 @@ def check(text: str, pipeline: str, *backends: str) -> api.Program:
         expected = function.reference(inputs)
         for backend in backends:
             results = printed[name].run(inputs, backend)
-            for got, wanted in zip(results, expected, strict=True):
-                difference = compare(got, wanted)
-                assert difference.agrees, (backend, difference)
+            assert_agree(results, expected, backend)
     return program
 
 

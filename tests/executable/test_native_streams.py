@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tool_runs
 from breadth import sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import CompiledProgram
@@ -16,7 +16,6 @@ from mesh_opt.interpreter.run import argument_types, find_function, public_funct
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.passes.data_tile import DataTilePass
 from mesh_opt.runtime.abi.values import dtype_of
-from mesh_opt.tools.mesh_run import main
 from parsing import parse
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, ShapedType
 
@@ -247,10 +246,8 @@ def test_tensors_without_a_layout_are_interpreted() -> None:
 
 
 def mesh_run(*arguments: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
     inputs = ("--function=foo", "--input=2x3xf32=1,2,3,4,5,6", "--input=3x5xf32=1")
-    code = main((str(TWO_DEVICES), *inputs, *arguments), io.StringIO(), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+    return tool_runs.mesh_run(str(TWO_DEVICES), *inputs, *arguments)
 
 
 def test_mesh_run_prints_statistics() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 import warnings
@@ -12,14 +11,13 @@ from typing import Any
 import mesh_opt
 import numpy as np
 import pytest
+import tool_runs
 from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.saved import program as saved_program
 from mesh_opt.runtime.saved.container import Container
 from mesh_opt.saved_programs import LoadedProgram
-from mesh_opt.tools.mesh_opt import main as mesh_opt_tool
-from mesh_opt.tools.mesh_run import main as mesh_run
 from mesh_opt.tools.run.inputs import random_inputs
 from mpi_ranks import launch
 from saved_files import altered
@@ -264,8 +262,9 @@ def test_ranks_give_the_bits_of_threads(tmp_path: Path) -> None:
     _, path = saved(tmp_path, BLOCK, "spmd")
     files = [tmp_path / "threads.npy", tmp_path / "ranks.npy"]
     for file, options in zip(files, ([], ["--ranks=8"]), strict=True):
-        words = [str(path), "--random-inputs=0", f"--output=@{file}", *options]
-        assert mesh_run(words, io.StringIO(), io.StringIO(), sys.stderr) == 0
+        words = (str(path), "--random-inputs=0", f"--output=@{file}", *options)
+        code, _, errors = tool_runs.mesh_run(*words)
+        assert code == 0, errors
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -410,12 +409,10 @@ func.func @main(%a: tensor<1024xf32>) -> tensor<1024xf32> {{
 @pytest.mark.parametrize("passes", [[], ["-p=shard-annotate{grid=2 args=x:[[0]]},spmd"]])
 def test_mesh_opt_saves_stablehlo_as_what_runs(passes: list[str], tmp_path: Path) -> None:
     path = str(tmp_path / "p.meshprog")
-    stdout, stderr = io.StringIO(), io.StringIO()
-    arguments = ["-", *passes, "--emit=program", "-o", path]
-    assert mesh_opt_tool(arguments, io.StringIO(STABLEHLO), stdout, stderr) == 0
-    code = mesh_run([path, "--random-inputs=0", "--check"], io.StringIO(), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    assert "agrees with the reference" in stdout.getvalue()
+    tool_runs.printed(*passes, "--emit=program", "-o", path, text=STABLEHLO)
+    code, output, errors = tool_runs.mesh_run(path, "--random-inputs=0", "--check")
+    assert code == 0, errors
+    assert "agrees with the reference" in output
 
 
 def test_arguments_may_be_named(tmp_path: Path) -> None:

@@ -8,19 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import cases, sampled
-from mesh_opt.interpreter.run import (
-    Program,
-    argument_types,
-    find_function,
-    public_functions,
-    run,
-    run_partitioned,
-)
-from mesh_opt.passes.registry import all_passes
-from mesh_opt.runtime.abi.values import dtype_of
+from case_checks import check_passes
 from parsing import parse_verified
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ShapedType
-from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 FOLDER = Path(__file__).parents[1] / "cases"
@@ -29,57 +18,16 @@ MEANINGLESS = {"70_axis_out_of_range": "grid axis index 5 is out of bounds"}
 """Cases that no program can mean, with a part of the message."""
 MEANT = [case for case in CASES if case.stem not in MEANINGLESS]
 
-DYNAMIC_SIZE = 6
-
-
-def random_array(value_type: Attribute, generator: np.random.Generator) -> np.ndarray:
-    """Small numbers of an element type; indices are not negative."""
-    shape: list[int] = []
-    if isinstance(value_type, ShapedType):
-        shape = [DYNAMIC_SIZE if n == DYNAMIC_INDEX else n for n in value_type.get_shape()]
-    dtype = dtype_of(value_type)
-    if dtype == np.bool_:
-        return generator.integers(0, 2, shape).astype(np.bool_)
-    if np.issubdtype(dtype, np.integer):
-        low = 0 if "index" in str(value_type) else -100
-        return np.asarray(generator.integers(low, 4, shape)).astype(dtype)
-    return np.asarray(generator.standard_normal(shape)).astype(dtype)
-
-
-def check(text: str, *passes: str) -> None:
-    """Partition a program, print and parse it, and compare it with itself."""
-    context, module = parse_verified(text)
-    original = module.clone()
-    for name in passes:
-        all_passes()[name]()().apply(context, module)
-        module.verify()
-    _, module = parse_verified(str(module))
-    generator = np.random.default_rng(0)
-    for name in public_functions(original):
-        types = argument_types(find_function(Program(original), name))
-        inputs = [random_array(value_type, generator) for value_type in types]
-        expected = run(original, name, inputs)
-        results = run_partitioned(module, name, inputs)
-        assert len(results) == len(expected)
-        for got, wanted in zip(results, expected, strict=True):
-            if not isinstance(wanted, np.ndarray):  # a sharding
-                assert got == wanted
-                continue
-            assert got.shape == wanted.shape
-            np.testing.assert_allclose(
-                got.astype(np.float64), wanted.astype(np.float64), rtol=2e-5, atol=2e-5
-            )
-
 
 @pytest.mark.usefixtures("nothing_left_to_choose")
 @pytest.mark.parametrize("case", MEANT, ids=lambda path: path.stem)
 def test_case(case: Path) -> None:
-    check(case.read_text(), "spmd")
+    check_passes(case.read_text(), "spmd")
 
 
 @pytest.mark.parametrize("case", sampled(MEANT, 4), ids=lambda path: path.stem)
 def test_partition_alone(case: Path) -> None:
-    check(case.read_text(), "shard-partition")
+    check_passes(case.read_text(), "shard-partition")
 
 
 @pytest.mark.parametrize("case", MEANINGLESS)
@@ -132,7 +80,7 @@ def test_mlp_with_random_shardings(seed: int) -> None:
     grid = list(GRIDS)[seed % len(GRIDS)]
     ways = matrix_splits(GRIDS[grid])
     chosen = [str(generator.choice(ways)) for _ in range(4)]
-    check(MLP.format(*chosen, grid=grid), "spmd")
+    check_passes(MLP.format(*chosen, grid=grid), "spmd")
 
 
 RESHARD = """
@@ -153,4 +101,4 @@ def test_all_reshards_of_matrices(grid: str, shape: str) -> None:
     ways = matrix_splits(1 if grid == "2" else 2)
     for source, target in sampled(list(product(ways, ways)), 3, len(grid) % 3):
         text = RESHARD.format(grid=grid, shape=shape, source=source, target=target)
-        check(text, "shard-partition")
+        check_passes(text, "shard-partition")

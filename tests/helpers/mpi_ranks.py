@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from peer_tools import missing
 
 
 def find_launcher() -> str | None:
@@ -21,10 +21,7 @@ def need_ranks() -> str:
     """The launcher; skips the test where there is no MPI."""
     launcher = find_launcher()
     if importlib.util.find_spec("mpi4py") is None or launcher is None:
-        missing = "needs mpi4py and mpiexec: pip install 'mesh-opt[mpi]'"
-        if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
+        missing("mpi4py or mpiexec, of `pip install 'mesh-opt[mpi]'`,")
     return launcher
 
 

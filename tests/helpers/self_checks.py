@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
-from mesh_opt.tools.mesh_run import main
+from tool_runs import mesh_run
 
 
 def run(text: str, *options: str) -> tuple[int, str]:
     """The exit code, and what is written to standard error."""
-    errors = io.StringIO()
-    code = main(["-", *options], io.StringIO(text), io.StringIO(), errors)
-    return code, errors.getvalue()
+    code, _, errors = mesh_run("-", *options, text=text)
+    return code, errors

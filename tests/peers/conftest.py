@@ -13,12 +13,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
-
-
-def _missing(what: str) -> None:
-    if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-        pytest.fail(f"{what} is required but not there")
-    pytest.skip(f"{what} is not there")
+from peer_tools import iree_tool, missing, output_of
 
 
 @pytest.fixture(scope="session")
@@ -29,14 +24,10 @@ def mlir_opt() -> Callable[..., str]:
     """
     path = shutil.which(os.environ.get("MESH_OPT_MLIR_OPT", "mlir-opt-22"))
     if path is None:
-        _missing("mlir-opt 22")
+        missing("mlir-opt 22")
 
     def run(text: str, *options: str, refuses: bool = False) -> str:
-        done = subprocess.run(
-            [str(path), *options], input=text, capture_output=True, text=True, check=False
-        )
-        assert done.returncode in range(2 if refuses else 1), done.stderr[:2000]
-        return done.stdout
+        return output_of(str(path), *options, text=text, codes=range(2 if refuses else 1))
 
     return run
 
@@ -44,20 +35,10 @@ def mlir_opt() -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def iree_opt() -> Callable[..., str]:
     """Runs iree-opt on a text with options, section by section, and returns what it prints."""
-    python = os.environ.get("MESH_OPT_PEERS_PYTHON", "")
-    path = shutil.which("iree-opt", path=os.path.dirname(python)) if python else None
-    if path is None:
-        _missing("iree-opt next to MESH_OPT_PEERS_PYTHON")
+    tool = iree_tool("iree-opt")
     options = ("--split-input-file", "--mlir-print-local-scope", "--allow-unregistered-dialect")
 
-    def run(text: str, *more: str) -> str:
-        done = subprocess.run(
-            [str(path), *options, *more], input=text, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[:2000]
-        return done.stdout
-
-    return run
+    return lambda text, *more: output_of(tool, *options, *more, text=text)
 
 
 def _with_extra(
@@ -65,7 +46,7 @@ def _with_extra(
 ) -> Callable[[str], str]:
     found = f"from importlib.util import find_spec; print(*map(find_spec, {packages}))"
     if "None" in run(found).split():
-        _missing(f"mesh-opt[{extra}] in MESH_OPT_PEERS_PYTHON")
+        missing(f"mesh-opt[{extra}] in MESH_OPT_PEERS_PYTHON")
     return run
 
 
@@ -86,7 +67,7 @@ def peers_python() -> Callable[[str], str]:
     """Runs a script in the Python that has IREE and JAX and returns what it prints."""
     path = os.environ.get("MESH_OPT_PEERS_PYTHON")
     if path is None or shutil.which(path) is None:
-        _missing("MESH_OPT_PEERS_PYTHON")
+        missing("MESH_OPT_PEERS_PYTHON")
 
     def run(script: str) -> str:
         done = subprocess.run(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 CASES = Path(__file__).parent.parent / "cases"
 FILES = [CASES / f"models/{name}.mlir" for name in ("mlp", "transformer_block")]
@@ -18,9 +17,8 @@ FILES = [CASES / f"models/{name}.mlir" for name in ("mlp", "transformer_block")]
 def test_definitions(path: Path, generic: bool, mlir_opt: Callable[..., str]) -> None:
     text = path.read_text(encoding="utf-8")
     options = ["--mlir-print-op-generic"] if generic else []
-    stdout, stderr = io.StringIO(), io.StringIO()
-    assert main([str(path), *options], io.StringIO(), stdout, stderr) == 0, stderr.getvalue()
-    ours, theirs = (_definitions(one) for one in (stdout.getvalue(), mlir_opt(text, *options)))
+    both = printed(*options, text=text), mlir_opt(text, *options)
+    ours, theirs = map(_definitions, both)
     assert ours
     assert ours == theirs
 

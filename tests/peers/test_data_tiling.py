@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.mesh_opt import main
+from peer_tools import iree_opt
+from tool_runs import printed
 
 CASES = Path(__file__).parent.parent / "cases" / "encoding"
 MEAN_NOTHING = {"c17_unrecognized", "c19b_no_exe_targets", "c19c_no_affinity"}
@@ -28,17 +25,6 @@ SOME = ("c01b_homog_fused", "c06_batch_matmul", "c08_shared_const", "c13_enc_tra
 STAGES = {"tensors": TENSORS, "flow": FLOW, "stream": STREAM, "specialized": TILED}
 
 
-def _iree_opt() -> str:
-    python = os.environ.get("MESH_OPT_PEERS_PYTHON")
-    found = None if python is None else shutil.which(str(Path(python).with_name("iree-opt")))
-    if found is None:
-        message = "iree-opt is not there: MESH_OPT_PEERS_PYTHON names no Python with IREE"
-        if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
-
-
 @pytest.mark.parametrize(
     ("name", "stage"),
     [
@@ -47,12 +33,7 @@ def _iree_opt() -> str:
     ],
 )
 def test_iree_reads_each_stage(name: str, stage: str) -> None:
-    tool = _iree_opt()
-    output, errors = StringIO(), StringIO()
     pipeline = f"--pass-pipeline=builtin.module({STAGES[stage]})"
     text = (CASES / f"{name}.mlir").read_text()
-    assert main(["-", pipeline, "--spelling=today"], StringIO(text), output, errors) == 0
-    done = subprocess.run(
-        [tool, "-"], input=output.getvalue(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[:2000]
+    ours = printed(pipeline, "--spelling=today", text=text)
+    iree_opt(ours)

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 
+import peer_tools
 import pytest
 from breadth import breadth
 from mesh_opt.tiling.element_types import element_type
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 DATA = Path(__file__).parents[1] / "data"
 TARGETS: dict[str, tuple[str, str, str]] = json.loads((DATA / "encoding_targets.json").read_text())
@@ -85,30 +82,12 @@ class Query:
 
 
 def iree_opt(text: str, *passes: str) -> str:
-    python = os.environ.get("MESH_OPT_PEERS_PYTHON")
-    tool = None if python is None else shutil.which(str(Path(python).with_name("iree-opt")))
-    if tool is None:
-        message = "iree-opt is not there: MESH_OPT_PEERS_PYTHON does not name a Python with IREE"
-        if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
-    pipeline = f"builtin.module({','.join(passes)})"
-    done = subprocess.run(
-        [tool, "-", f"--pass-pipeline={pipeline}", "--mlir-disable-threading"],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[:2000]
-    return done.stdout
+    pipeline = f"--pass-pipeline=builtin.module({','.join(passes)})"
+    return peer_tools.iree_opt(text, pipeline, "--mlir-disable-threading")
 
 
 def mesh_opt(text: str, *arguments: str) -> str:
-    output, errors = StringIO(), StringIO()
-    code = main(["-", *arguments], StringIO(text), output, errors)
-    assert code == 0, errors.getvalue()[:2000]
-    return output.getvalue()
+    return printed(*arguments, text=text)
 
 
 def random_size(rng: random.Random) -> int:

@@ -7,16 +7,14 @@ dispatches into variants as IREE's does, and must be read by iree-opt.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
-from io import StringIO
 from pathlib import Path
 
 import pytest
+import tool_runs
 from breadth import sampled
-from mesh_opt.tools.mesh_opt import main
+from peer_tools import iree_opt, iree_tool
 
 CASES = Path(__file__).parent.parent / "cases" / "encoding"
 
@@ -35,29 +33,9 @@ COMPARED = sorted(path.stem for path in CASES.glob("*.mlir") if path.stem not in
 PLACED = [case for case in COMPARED if case not in NO_PLACE]
 
 
-def _tool(name: str) -> str:
-    python = os.environ.get("MESH_OPT_PEERS_PYTHON")
-    found = None if python is None else shutil.which(str(Path(python).with_name(name)))
-    if found is None:
-        message = f"{name} is not there: MESH_OPT_PEERS_PYTHON does not name a Python with IREE"
-        if os.environ.get("MESH_OPT_REQUIRE_PEERS") == "1":
-            pytest.fail(message)
-        pytest.skip(message)
-    return found
-
-
-def iree_opt(text: str) -> str:
-    done = subprocess.run(
-        [_tool("iree-opt"), "-"], input=text, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[:2000]
-    return done.stdout
-
-
 def mesh_opt(text: str, *arguments: str) -> tuple[int, str, str]:
-    output, errors = StringIO(), StringIO()
-    code = main(["-", *arguments], StringIO(text), output, errors)
-    return code, spelled_out(output.getvalue()), errors.getvalue()
+    code, output, errors = tool_runs.mesh_opt(*arguments, text=text)
+    return code, spelled_out(output), errors
 
 
 def spelled_out(text: str) -> str:
@@ -74,7 +52,7 @@ def dumped_by_iree(source: Path) -> dict[str, str]:
     """A program before and after IREE specialises its encodings."""
     done = subprocess.run(
         [
-            _tool("iree-compile"),
+            iree_tool("iree-compile"),
             str(source),
             "--iree-opt-data-tiling",
             "--mlir-disable-threading",
@@ -276,7 +254,7 @@ PHASES = ["input", "abi", "global-optimization", "dispatch-creation", "flow", "s
 def test_every_phase_of_iree_compile(phase: str, case: str, model: str) -> None:
     done = subprocess.run(
         [
-            _tool("iree-compile"),
+            iree_tool("iree-compile"),
             str(CASES / f"{case}.mlir"),
             "--iree-opt-data-tiling",
             f"--iree-execution-model={model}",

@@ -7,14 +7,13 @@ function. All of a file goes through mlir-opt at once, and is compared in its ge
 
 from __future__ import annotations
 
-import io
 import random
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 FORMS = sorted((Path(__file__).parent / "forms").glob("*.txt"))
 SPLIT = "--split-input-file"
@@ -55,10 +54,7 @@ def modules(path: Path) -> Iterator[str]:
 
 
 def ours(text: str, *options: str) -> str:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main([SPLIT, *options, "-"], io.StringIO(text), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    return stdout.getvalue()
+    return printed(SPLIT, *options, text=text)
 
 
 def big_constants() -> Iterator[str]:

@@ -7,7 +7,6 @@ operation knows; what we print has to read as the same.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from mesh_opt.dialects.registry import OWN_DIALECTS
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 FORMS = sorted((Path(__file__).parent / "iree_forms").iterdir())
 DIALECTS = ("flow", "hal", "iree_tensor_ext", "stream", "util")
@@ -56,10 +55,7 @@ def with_attribute(text: str) -> str:
 
 
 def ours(text: str, *options: str) -> str:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main([SPLIT, UNREGISTERED, *options, "-"], io.StringIO(text), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    return stdout.getvalue()
+    return printed(SPLIT, UNREGISTERED, *options, text=text)
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)

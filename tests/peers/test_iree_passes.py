@@ -6,13 +6,12 @@ it by both; what remains after iree-opt's `canonicalize` and `cse` has to be the
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 FILES = sorted((Path(__file__).parent / "iree_passes").iterdir())
 BETWEEN = "// -----\n"
@@ -20,10 +19,7 @@ CLEANED = "--pass-pipeline=builtin.module(canonicalize,cse,canonicalize)"
 
 
 def ours(text: str, *options: str) -> str:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(["--split-input-file", *options, "-"], io.StringIO(text), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    return stdout.getvalue()
+    return printed("--split-input-file", *options, text=text)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools import mesh_run
+from tool_runs import mesh_run
 
 SCRIPT = """
 import json, pathlib, subprocess, sys
@@ -115,8 +114,7 @@ def test_text_and_numbers_are_those_of_iree(
     path = tmp_path / "ours.mlir"
     path.write_text(program)
     for call, (code, expected) in zip(calls, answers, strict=True):
-        out, err = io.StringIO(), io.StringIO()
-        ours = mesh_run.main([str(path), *call], io.StringIO(), out, err)
-        difference = difflib.unified_diff(expected.splitlines(), out.getvalue().splitlines())
-        assert ours == code, err.getvalue()
-        assert out.getvalue() == expected, "\n".join(difference)
+        ours, found, errors = mesh_run(str(path), *call)
+        difference = difflib.unified_diff(expected.splitlines(), found.splitlines())
+        assert ours == code, errors
+        assert found == expected, "\n".join(difference)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from mesh_opt.dialects.shard.dialect import Shard
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 from xdsl.dialects.builtin import ModuleOp
 
 INVALID = Path(__file__).parent.parent / "lit" / "dialects" / "shard"
@@ -113,10 +112,7 @@ PROGRAM = program(FORMS)
 
 def mesh_opt(text: str, *options: str) -> str:
     """What our tool prints."""
-    output, errors = StringIO(), StringIO()
-    code = main(["--allow-unregistered-dialect", *options], StringIO(text), output, errors)
-    assert code == 0, errors.getvalue()
-    return output.getvalue()
+    return printed("--allow-unregistered-dialect", *options, text=text)
 
 
 def module(text: str) -> ModuleOp:

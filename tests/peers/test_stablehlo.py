@@ -8,7 +8,6 @@ JAX writes programs of one primitive each, over element types and edges, and run
 from __future__ import annotations
 
 import base64
-import io
 import json
 import warnings
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import numpy as np
 import pytest
 from breadth import NIGHTLY
 from mesh_opt.api import compile
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 PRELUDE = """
 import base64, itertools, json
@@ -173,13 +172,6 @@ def unpacked(entry: list[Any]) -> np.ndarray[Any, Any]:
     return np.frombuffer(base64.b64decode(data), dtype).reshape(shape)
 
 
-def printed(text: str, *options: str) -> str:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(["-", *options], io.StringIO(text), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    return stdout.getvalue()
-
-
 def agree(actual: Any, expected: Any) -> bool:
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return False
@@ -199,7 +191,8 @@ def test_programs_of_jax(family: str, peers_python: Callable[[str], str], tmp_pa
     found = json.loads(peers_python(PRELUDE + width + PROGRAMS[family] + REPORT))
     path = tmp_path / "texts.json"
     spellings = [
-        [text, printed(text), printed(text, "--mlir-print-op-generic")] for _, text, *_ in found
+        [text, printed(text=text), printed("--mlir-print-op-generic", text=text)]
+        for _, text, *_ in found
     ]
     path.write_text(json.dumps([text for each in spellings for text in each]), encoding="utf-8")
     reread = json.loads(peers_python(REREAD.format(path=str(path))))

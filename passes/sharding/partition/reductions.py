@@ -116,14 +116,9 @@ def scalar_attribute(number: float, element: Attribute) -> FloatAttr | IntegerAt
     """
     if isinstance(element, AnyFloat):
         return FloatAttr(float(number), element)
-    if isinstance(element, IntegerType):
-        width = integer_width(cast(Attribute, element))
-        wrapped = int(number) & ((1 << width) - 1)
-        if wrapped >> (width - 1) and width > 1:
-            wrapped -= 1 << width
-        return IntegerAttr(wrapped, cast(IntegerType[int], element))
-    if isinstance(element, IndexType):
-        return IntegerAttr(int(number), element)
+    if isinstance(element, IntegerType | IndexType):
+        kind = cast("IntegerType[int] | IndexType", element)
+        return IntegerAttr(int(number), kind, truncate_bits=True)
     raise ValueError(f"{element} is not a type of numbers")
 
 

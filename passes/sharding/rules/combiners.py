@@ -21,6 +21,7 @@ from ....ir.regions import values_read
 from ....ir.tensor_types import integer_width
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
+from ....tiling.element_types import integer_range
 from .variadic_reductions import joint_combiner
 
 Neutral = Callable[[Attribute], int | float]
@@ -43,16 +44,12 @@ class Combiner:
     neutral: Neutral
 
 
-def _lowest(scalar: Attribute) -> int:
-    return -(1 << (integer_width(scalar) - 1))
+def _smallest(scalar: Attribute) -> int:
+    return integer_range(integer_width(scalar), is_signed=True)[0]
 
 
-def _highest(scalar: Attribute) -> int:
-    return (1 << (integer_width(scalar) - 1)) - 1
-
-
-def _all_ones_unsigned(scalar: Attribute) -> int:
-    return (1 << integer_width(scalar)) - 1
+def _largest(*, is_signed: bool) -> Neutral:
+    return lambda scalar: integer_range(integer_width(scalar), is_signed=is_signed)[1]
 
 
 def _always(value: int | float) -> Neutral:
@@ -66,10 +63,10 @@ _ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
     ("muli", ReductionKind.PRODUCT, _always(1)),
     ("maximumf", ReductionKind.MAX, _always(-inf)),
     ("minimumf", ReductionKind.MIN, _always(inf)),
-    ("maxsi", ReductionKind.MAX, _lowest),
-    ("minsi", ReductionKind.MIN, _highest),
+    ("maxsi", ReductionKind.MAX, _smallest),
+    ("minsi", ReductionKind.MIN, _largest(is_signed=True)),
     ("maxui", ReductionKind.MAX, _always(0)),
-    ("minui", ReductionKind.MIN, _all_ones_unsigned),
+    ("minui", ReductionKind.MIN, _largest(is_signed=False)),
     ("maxnumf", ReductionKind.GENERIC, _always(nan)),
     ("minnumf", ReductionKind.GENERIC, _always(nan)),
     ("andi", ReductionKind.BITWISE_AND, _always(-1)),

@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import attribute, integer, number_list
 from ....ir.syntax.keyword_attributes import word
+from ....tiling.element_types import as_signed, as_unsigned, integer_range
 from ..lowering.element_types import kind
 from ..lowering.emitter import number_of, shape
 
@@ -89,8 +90,8 @@ def _progression(value: SSAValue, at: _Slice, known: _Known) -> Progression | No
 def _fits(found: Progression, value: SSAValue) -> bool:
     """Return whether no number wraps in the element type."""
     element = kind(value.type)
-    below = 1 << (element.width - 1) if element.name == "signed" else 0
-    return -below <= found.least and found.most < (1 << element.width) - below
+    lowest, highest = integer_range(element.width, is_signed=element.name == "signed")
+    return lowest <= found.least and found.most <= highest
 
 
 def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
@@ -99,11 +100,10 @@ def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | 
     if not isinstance(held, DenseIntOrFPElementsAttr):
         return None
     element, numbers = kind(operation.results[0].type), cast("Numbers", held)
+    read = as_signed if element.name == "signed" else as_unsigned
 
     def number(index: int) -> int:
-        found = int(number_of(numbers, index).real) % (1 << element.width)
-        is_negative = element.name == "signed" and found >> (element.width - 1)
-        return found - (1 << element.width) if is_negative else found
+        return read(int(number_of(numbers, index).real), element.width)
 
     if numbers.is_splat():
         return Progression(number(0))

@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.quant import Quantization
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
+from ....tiling.element_types import integer_range
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
@@ -149,7 +150,7 @@ def float_to_integer(e: Emitter, value: SSAValue, source: Kind, target: Kind) ->
         value = e.op("arith.extf", value, to=f32)
     signed = target.name == "signed"
     width = target.width
-    least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
+    least, most = integer_range(width, is_signed=signed)
     # The least integer is a float, the largest need not be: `top` is the float at or below it.
     bits, precision = width - signed, 24 if value.type == f32 else 53
     largest = (1 << bits) - (1 << max(0, bits - precision))

@@ -17,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from ....ir.attribute_access import attribute
 from ....ir.syntax.keyword_attributes import word
+from ....tiling.element_types import as_signed, as_unsigned
 from .element_types import computes_on_quantised, converted, operand_kind, result_kind
 from .emitter import Emitter, dense_constant, number_of, shape
 
@@ -85,12 +86,10 @@ def _compared(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAVal
     numbers = [_number(each) for each in operands]
     if kind.name not in ("signed", "unsigned") or not isinstance(kind.type, IntegerType):
         return None
-    left, right = (None if each is None else each % (1 << kind.width) for each in numbers)
-    if left is None or right is None:
+    if None in numbers:
         return None
-    if kind.name == "signed":
-        half = 1 << (kind.width - 1)
-        left, right = (left + half) % (2 * half), (right + half) % (2 * half)
+    read = as_signed if kind.name == "signed" else as_unsigned
+    left, right = (read(cast(int, each), kind.width) for each in numbers)
     is_true = _COMPARISONS[word(op, "comparison_direction")](left, right)
     type_ = TensorType(i1, [])
     return e.insert(ConstantOp(DenseIntOrFPElementsAttr.from_list(type_, [int(is_true)]), type_))

@@ -113,13 +113,8 @@ class ScalarEmitter(BuilderIndices):
         if kind(element).name == "float":
             attribute: Attribute = FloatAttr(float(cast(float, value)), cast(Any, element))
         else:
-            width = kind(element).width
             number = int(cast(int, value))
-            if not isinstance(element, IndexType):
-                number &= (1 << width) - 1
-                if number >> (width - 1) and width > 1:
-                    number -= 1 << width
-            attribute = IntegerAttr(number, cast(Any, element))
+            attribute = IntegerAttr(number, cast(Any, element), truncate_bits=True)
         return self.insert(
             _classes()["arith.constant"].create(
                 result_types=[element], properties={"value": attribute}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import mesh_opt
 
 R = "!stream.resource<*>"
 VALUES = f'%s, %r = "test.op"() : () -> (index, {R})\n'
@@ -136,10 +134,7 @@ GENERIC = {
 
 
 def run(text: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    options = ["--allow-unregistered-dialect"]
-    code = main(options, io.StringIO(VALUES + text), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+    return mesh_opt("--allow-unregistered-dialect", text=VALUES + text)
 
 
 @pytest.mark.parametrize("name", REFUSED)

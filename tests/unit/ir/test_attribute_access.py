@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from mesh_opt.ir.attribute_access import element_type, symbol_name
 from mesh_opt.runtime.abi.values import element_type as element_of_values
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 from xdsl.dialects.builtin import (
     ComplexType,
     MemRefType,
@@ -43,8 +41,7 @@ def test_element_types(element: Attribute) -> None:
 
 
 def test_a_fill_with_a_complex_number_is_valid() -> None:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    assert main([], io.StringIO(COMPLEX_FILL), stdout, stderr) == 0, stderr.getvalue()
+    assert printed(text=COMPLEX_FILL)
 
 
 def test_symbol_names() -> None:

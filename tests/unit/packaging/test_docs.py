@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
 import runpy
 import shlex
@@ -18,6 +17,7 @@ from mesh_opt.passes.sharding.partition import registry as partition_handlers
 from mesh_opt.tools.lit_run_lines import TOOLS
 from mesh_opt.tools.remarks import REMARKS
 from mpi_ranks import need_ranks
+from tool_runs import result_of
 from xdsl.ir import Dialect
 
 ROOT = Path(__file__).parents[3]
@@ -202,10 +202,9 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     if "--ranks" in command:
         need_ranks()
     arguments = [WRITES.sub(rf"\g<0>{tmp_path}/", word) for word in words]
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = TOOLS[program](arguments, io.StringIO(), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    assert stdout.getvalue() or "-o" in arguments
+    code, output, errors = result_of(TOOLS[program], arguments)
+    assert code == 0, errors
+    assert output or "-o" in arguments
 
 
 def test_an_operation_of_your_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shlex
 from pathlib import Path
@@ -13,6 +12,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.lit_run_lines import TOOLS
 from mpi_ranks import need_ranks
+from tool_runs import result_of
 from xdsl.context import Context
 
 ROOT = Path(__file__).parents[3]
@@ -35,10 +35,9 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     program, *arguments = shlex.split(command)
     if "--ranks" in command:
         need_ranks()
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = TOOLS[Path(program).name](arguments, io.StringIO(), stdout, stderr)
-    assert code == 0, stderr.getvalue()
-    assert stdout.getvalue() or "-o" in arguments
+    code, output, errors = result_of(TOOLS[Path(program).name], arguments)
+    assert code == 0, errors
+    assert output or "-o" in arguments
 
 
 def test_python_face(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

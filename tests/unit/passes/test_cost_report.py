@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 from mesh_opt.api import compile
 from mesh_opt.passes.sharding.cost_report import Cost, module_costs, render_report
 from mesh_opt.sharding.machine import Device, Machine, MachineError, Network, machine_text
-from mesh_opt.tools.mesh_opt import main
 from parsing import parse_program
+from tool_runs import mesh_opt
 
 PROGRAM = """
 shard.grid @g(shape = 2x4)
@@ -177,9 +176,9 @@ def test_branches_and_annotations() -> None:
 
 
 def _reported(text: str, *passes: str) -> str:
-    output, errors = io.StringIO(), io.StringIO()
-    assert main(["--shard-cost-report", *passes], io.StringIO(text), output, errors) == 0
-    return errors.getvalue()
+    code, _, errors = mesh_opt("--shard-cost-report", *passes, text=text)
+    assert code == 0
+    return errors
 
 
 def test_host_programs_cost_what_they_dispatch() -> None:
@@ -214,18 +213,15 @@ def test_collectives_of_mesh() -> None:
     ids=["gather", "halo", "loop"],
 )
 def test_unequal_shards_are_counted(text: str, line: str) -> None:
-    output, errors = io.StringIO(), io.StringIO()
-    arguments = ["--shard-cost-report", *(["--spmd"] if text is not ROUNDS else [])]
-    assert main(arguments, io.StringIO(text), output, errors) == 0
-    assert line in errors.getvalue()
-    assert "not counted" not in errors.getvalue()
+    report = _reported(text, *(["--spmd"] if text is not ROUNDS else []))
+    assert line in report
+    assert "not counted" not in report
 
 
 def test_report_is_printed_on_standard_error() -> None:
-    output, errors = io.StringIO(), io.StringIO()
-    assert main(["--shard-cost-report"], io.StringIO(PROGRAM), output, errors) == 0
-    assert "1 x shard.all_reduce over @g[1] (4): 192 bytes sent" in errors.getvalue()
-    assert errors.getvalue() == render_report(parse_program(PROGRAM))
+    report = _reported(PROGRAM)
+    assert "1 x shard.all_reduce over @g[1] (4): 192 bytes sent" in report
+    assert report == render_report(parse_program(PROGRAM))
 
 
 MACHINE = Machine(
@@ -263,15 +259,11 @@ def test_elementwise_chains_are_one_kernel() -> None:
 def test_report_with_a_machine(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(machine_text(MACHINE))
-    output, errors = io.StringIO(), io.StringIO()
-    arguments = ["--cost-report", f"--machine={file}"]
-    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 0
-    assert "time           196.7 ms as modelled for slow: computing 417 us" in errors.getvalue()
-    assert "does not fit   slow has 400 bytes on a device" in errors.getvalue()
-    output, errors = io.StringIO(), io.StringIO()
-    arguments[0] = "--cost-report=json"
-    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 0
-    report = json.loads(errors.getvalue())
+    _, _, text = mesh_opt("--cost-report", f"--machine={file}", text=PROGRAM)
+    assert "time           196.7 ms as modelled for slow: computing 417 us" in text
+    assert "does not fit   slow has 400 bytes on a device" in text
+    _, _, text = mesh_opt("--cost-report=json", f"--machine={file}", text=PROGRAM)
+    report = json.loads(text)
     assert report["main"]["bytes_sent"] == 192
     assert report["main"]["seconds"] == pytest.approx(0.1967, abs=1e-4)
 
@@ -286,21 +278,19 @@ def test_report_with_a_machine(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options(arguments: list[str], message: str) -> None:
-    output, errors = io.StringIO(), io.StringIO()
-    assert main(arguments, io.StringIO(PROGRAM), output, errors) == 1
-    assert message in errors.getvalue()
-    assert "Traceback" not in errors.getvalue()
+    code, _, errors = mesh_opt(*arguments, text=PROGRAM)
+    assert code == 1
+    assert message in errors
 
 
 def test_a_machine_may_be_too_small() -> None:
     text = PROGRAM.replace("2x4", "4x4")
     with pytest.raises(MachineError, match="has 8 devices, but a grid of shape 4x4 needs 16"):
         compile(text)["main"].cost(MACHINE)
-    output, errors = io.StringIO(), io.StringIO()
-    arguments = ["--cost-report", "--machine=gpu-host"]
-    assert main(arguments, io.StringIO(text), output, errors) == 1
+    code, _, errors = mesh_opt("--cost-report", "--machine=gpu-host", text=text)
+    assert code == 1
     message = "error: machine gpu-host has 8 devices, but a grid of shape 4x4 needs 16"
-    assert message in errors.getvalue()
+    assert message in errors
 
 
 def test_complex_numbers_take_several_operations() -> None:

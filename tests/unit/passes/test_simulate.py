@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from mesh_opt.passes.sharding.simulate import simulate
 from mesh_opt.sharding.machine import Device, Machine, Network
 from mesh_opt.sharding.machine_presets import PRESETS
 from mesh_opt.sharding.simulation import makespan
-from mesh_opt.tools.mesh_run import main
+from tool_runs import mesh_run
 
 MACHINE = Machine(
     "toy",
@@ -33,9 +32,7 @@ func.func @main(%x: tensor<24xf32>) -> (tensor<24xf32>, tensor<24xf32>, tensor<2
 
 
 def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:
-    output, errors = io.StringIO(), io.StringIO()
-    code = main(["-", *arguments], io.StringIO(text), output, errors)
-    return code, output.getvalue(), errors.getvalue()
+    return mesh_run("-", *arguments, text=text)
 
 
 def test_networks_and_kernels_overlap() -> None:

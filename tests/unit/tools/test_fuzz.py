@@ -6,7 +6,6 @@ same in every run.
 
 from __future__ import annotations
 
-import io
 import random
 import re
 from functools import cache
@@ -17,7 +16,7 @@ from fuzzing import limits, programs
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import mesh_opt
 
 INPUTS = cases(60, 200_000)
 PIPELINES = cases(15, 50_000)
@@ -43,9 +42,9 @@ def corpus() -> list[str]:
     valid: list[str] = []
     refused: list[str] = []
     for text in programs():
-        output = io.StringIO()
-        if main(["--mlir-print-op-generic"], io.StringIO(text), output, io.StringIO()) == 0:
-            valid += [text, text, output.getvalue()]
+        code, output, _ = mesh_opt("--mlir-print-op-generic", text=text)
+        if code == 0:
+            valid += [text, text, output]
         else:
             refused.append(text)
     return valid + refused[: len(valid) // 6]
@@ -172,20 +171,15 @@ MUTATIONS = [
 
 def check(text: str, unregistered: bool) -> bool:
     """Read a text; whether it was accepted. Fails the test for anything but a verdict."""
-    stdout, stderr = io.StringIO(), io.StringIO()
     options = ["--allow-unregistered-dialect"] if unregistered else []
-    code = main(options, io.StringIO(text), stdout, stderr)
-    errors = stderr.getvalue()
+    code, printed, errors = mesh_opt(*options, text=text)
     assert code in (0, 1), text
-    assert "Traceback" not in errors and "a bug in" not in errors and "MemoryError" not in errors, (
-        f"{errors}\n{text}"
-    )
+    assert "a bug in" not in errors and "MemoryError" not in errors, f"{errors}\n{text}"
     if code == 1:
         assert re.search(r"^\S+:\d+:\d+: error: .", errors), f"{errors!r} for\n{text}"
         return False
     context = new_context(unregistered)
     module = parse_module(context, Source(text, "first"))
-    printed = stdout.getvalue()
     try:
         again = parse_module(context, Source(printed, "second"))
     except Exception as problem:
@@ -210,14 +204,12 @@ def test_mutated_programs_through_passes(start: int, passes: str) -> None:
     for number in range(start, min(start + BATCH, PIPELINES.stop)):
         chooser = random.Random(number)
         text = mutate(chooser.choice(corpus()), chooser)
-        stdout, stderr = io.StringIO(), io.StringIO()
         with limits(text):
-            code = main([passes, "--verify-each"], io.StringIO(text), stdout, stderr)
-        errors = stderr.getvalue()
+            code, printed, errors = mesh_opt(passes, "--verify-each", text=text)
         assert "bug in mesh-opt" not in errors, f"{errors}\n{text}"
         assert "produced this" not in errors, f"{errors}\n{text}"
         if code == 0:
-            parse_module(new_context(), Source(stdout.getvalue(), "result"))
+            parse_module(new_context(), Source(printed, "result"))
         else:
             assert re.search(r"^\S+:\d+:\d+: error: .", errors), f"{errors!r} for\n{text}"
 

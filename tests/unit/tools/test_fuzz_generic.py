@@ -14,13 +14,12 @@ from functools import cache
 from typing import Any
 
 import pytest
+import tool_runs
 from breadth import cases
 from fuzzing import limits, programs
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.tools import mesh_run
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.mesh_opt import main
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -81,8 +80,8 @@ def valid() -> list[str]:
 
 
 def _run(options: list[str], text: str) -> tuple[int, str]:
-    stderr = io.StringIO()
-    return main(options, io.StringIO(text), io.StringIO(), stderr), stderr.getvalue()
+    code, _, errors = tool_runs.mesh_opt(*options, text=text)
+    return code, errors
 
 
 def mutated(text: str, chooser: random.Random) -> str:
@@ -250,9 +249,7 @@ def test_mutated_ir(start: int) -> None:
             code, errors = _run(options, text)
             check_verdict(code, errors, f"{number}: {options}\n{text}")
             if code == 0 and chooser.random() < 0.3:
-                stdout, stderr = io.StringIO(), io.StringIO()
-                arguments = ["-", "--backend=interpreter", "--random-inputs=0"]
-                code = mesh_run.main(arguments, io.StringIO(text), stdout, stderr)
-                errors = stderr.getvalue()
+                arguments = ("-", "--backend=interpreter", "--random-inputs=0")
+                code, _, errors = tool_runs.mesh_run(*arguments, text=text)
                 if not errors.startswith("mesh-run: "):  # which is about its arguments
                     check_verdict(code, errors, text)

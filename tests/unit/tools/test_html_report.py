@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -13,11 +12,10 @@ from typing import Any
 
 import mesh_opt
 import pytest
+import tool_runs
 from mesh_opt.passes.encoding.encoding_report import EncodedTensor
 from mesh_opt.tiling.packed_layouts import PackedLayout
-from mesh_opt.tools import mesh_run
 from mesh_opt.tools.html_report.tiles import draw_tiles
-from mesh_opt.tools.mesh_opt import main
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 
 ROOT = Path(__file__).parents[3]
@@ -33,9 +31,8 @@ func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def run(*arguments: str, text: str = "") -> tuple[int, str]:
-    stderr = io.StringIO()
-    code = main(arguments, io.StringIO(text), io.StringIO(), stderr)
-    return code, stderr.getvalue()
+    code, _, errors = tool_runs.mesh_opt(*arguments, text=text)
+    return code, errors
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -277,9 +274,9 @@ document.title = JSON.stringify(seen);
 def run_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run."""
     path = tmp_path_factory.mktemp("report") / "run.html"
-    arguments = [str(EXAMPLE), "-p", "spmd", "--random-inputs=0", f"--report={path}"]
-    stderr = io.StringIO()
-    assert mesh_run.main(arguments, io.StringIO(), io.StringIO(), stderr) == 0, stderr.getvalue()
+    arguments = (str(EXAMPLE), "-p", "spmd", "--random-inputs=0", f"--report={path}")
+    code, _, errors = tool_runs.mesh_run(*arguments)
+    assert code == 0, errors
     return path
 
 
@@ -303,8 +300,8 @@ def test_device_timeline(run_path: Path, data: dict[str, Any]) -> None:
 def test_saved_programs_have_a_report(tmp_path: Path) -> None:
     saved, path = tmp_path / "p.meshprog", tmp_path / "p.html"
     mesh_opt.compile(EXAMPLE, "spmd").save(saved)
-    arguments = [str(saved), "--random-inputs=0", f"--report={path}"]
-    assert mesh_run.main(arguments, io.StringIO(), io.StringIO(), io.StringIO()) == 0
+    code, _, _ = tool_runs.mesh_run(str(saved), "--random-inputs=0", f"--report={path}")
+    assert code == 0
     found = data_of(path.read_text(encoding="utf-8"))
     assert [stage["name"] for stage in found["stages"]] == ["input"]
     assert len(found["times"]["lanes"]) == 4

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shlex
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import mesh_opt.tools.mesh_opt as tool
 import pytest
+import tool_runs
 from mesh_opt.ir.diagnostics import OperationError, remark
 from mesh_opt.ir.text import source
 from mesh_opt.passes import registry
@@ -62,10 +62,7 @@ def _pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str, text: str = PROGRAM) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = tool.main(arguments, io.StringIO(text), stdout, stderr)
-    assert "Traceback" not in stderr.getvalue()
-    return code, stdout.getvalue(), stderr.getvalue()
+    return tool_runs.mesh_opt(*arguments, text=text)
 
 
 def test_reads_standard_input() -> None:
@@ -180,10 +177,9 @@ def test_reproducer_without_a_path_goes_to_a_temporary_file(monkeypatch, tmp_pat
 
 
 def test_debug_shows_the_traceback() -> None:
-    stderr = io.StringIO()
-    arguments = ["--debug", "--misbehave=how=crash"]
-    assert tool.main(arguments, io.StringIO(PROGRAM), io.StringIO(), stderr) == 1
-    assert "Traceback" in stderr.getvalue()
+    code, _, errors = run("--debug", "--misbehave=how=crash")
+    assert code == 1
+    assert "Traceback" in errors
 
 
 def test_invalid_ir_after_a_pass() -> None:

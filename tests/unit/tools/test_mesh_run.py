@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +10,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+import tool_runs
 from mesh_opt.interpreter import func
-from mesh_opt.tools import mesh_opt, mesh_run
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "mlp_dp_tp.mlir"
@@ -45,17 +44,13 @@ def run(tmp_path: Path) -> Run:
     path.write_text(PROGRAM)
 
     def run_tool(*arguments: str, file: Path | str = path, stdin: str = "") -> Result:
-        out, err = io.StringIO(), io.StringIO()
-        code = mesh_run.main([str(file), *arguments], io.StringIO(stdin), out, err)
-        return code, out.getvalue(), err.getvalue()
+        return tool_runs.mesh_run(str(file), *arguments, text=stdin)
 
     return run_tool
 
 
 def _partitioned() -> str:
-    out, err = io.StringIO(), io.StringIO()
-    assert mesh_opt.main([str(EXAMPLE), "--spmd"], io.StringIO(), out, err) == 0, err.getvalue()
-    return out.getvalue()
+    return tool_runs.printed(str(EXAMPLE), "--spmd")
 
 
 def test_results_are_written_as_iree_writes_them(run: Run) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.mesh_run import main
 from tool_runs import mesh_run
 
 FOLDER = Path(__file__).parents[2] / "cases" / "encoding"
@@ -66,10 +64,9 @@ def test_an_optional_device_may_be_missing() -> None:
 
 def test_a_program_without_devices_runs_as_it_is() -> None:
     text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }"
-    stdout = io.StringIO()
-    arguments = ["-", "--input=2xf32=1,2", "--device=local-task"]
-    assert main(arguments, io.StringIO(text), stdout, io.StringIO()) == 0
-    assert "2xf32=1 2" in stdout.getvalue()
+    code, output, _ = mesh_run("-", "--input=2xf32=1,2", "--device=local-task", text=text)
+    assert code == 0
+    assert "2xf32=1 2" in output
 
 
 def test_devices_are_listed() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import re
 
 import pytest
-from mesh_opt.tools import mesh_run
+from tool_runs import mesh_run
 
 BACKENDS = ("interpreter", "native")
 
@@ -34,9 +33,8 @@ ARGUMENT = "func.func @main(%x: tensor<4611686018427387904x4xf32>) { return }"
 
 
 def run(program: str, *arguments: str) -> tuple[int, str]:
-    stderr = io.StringIO()
-    code = mesh_run.main(["-", *arguments], io.StringIO(program), io.StringIO(), stderr)
-    return code, stderr.getvalue()
+    code, _, errors = mesh_run("-", *arguments, text=program)
+    return code, errors
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

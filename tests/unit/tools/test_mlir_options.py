@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mesh_opt
 import pytest
+import tool_runs
 from mesh_opt.tools import mesh_run, observers
 from mesh_opt.tools.mesh_opt import main
 
@@ -27,9 +28,7 @@ class Terminal(io.StringIO):
 
 
 def run(*arguments: str, text: str = FINE) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(arguments, io.StringIO(text), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+    return tool_runs.mesh_opt(*arguments, text=text)
 
 
 def test_the_operation_with_a_diagnostic() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from mesh_opt.api import compile
 from mesh_opt.tools import plugins
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import mesh_opt
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "third_party"
 LAYOUT = EXAMPLE / "layout.mlir"
@@ -22,10 +21,8 @@ DIALECT = EntryPoint("acme", "acme.dialect:Acme", plugins.ENTRY_POINT_GROUP)
 
 
 def _run(*arguments: str, program: Path | str = LAYOUT) -> tuple[int, str, str]:
-    output, errors = StringIO(), StringIO()
     name, text = (str(program), "") if isinstance(program, Path) else ("-", program)
-    code = main([name, *arguments], StringIO(text), output, errors)
-    return code, output.getvalue(), errors.getvalue()
+    return mesh_opt(name, *arguments, text=text)
 
 
 @pytest.fixture(params=[UNIVERSE])

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from mesh_opt.runtime.abi.compare import compare
-from mesh_opt.tools import mesh_run
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import Result, mesh_opt, mesh_run
 
 
-def opt(text: str, *options: str) -> tuple[int, str, str]:
-    stdout, stderr = io.StringIO(), io.StringIO()
-    code = main(list(options), io.StringIO(text), stdout, stderr)
-    return code, stdout.getvalue(), stderr.getvalue()
+def opt(text: str, *options: str) -> Result:
+    return mesh_opt(*options, text=text)
 
 
 @pytest.mark.parametrize(
@@ -53,23 +48,23 @@ def test_remarks_of_no_category() -> None:
 
 def test_names_are_shown_without_control_characters() -> None:
     text = 'func.func @"a\\1Bb"(%x: f32) -> f32 { return %x : f32 }'
-    stdout, stderr = io.StringIO(), io.StringIO()
-    assert mesh_run.main(["-", "--input=f32=1"], io.StringIO(text), stdout, stderr) == 0
-    assert stdout.getvalue().startswith("EXEC @a\\1Bb\n")
+    code, output, _ = mesh_run("-", "--input=f32=1", text=text)
+    assert code == 0
+    assert output.startswith("EXEC @a\\1Bb\n")
 
 
 def test_one_input_is_no_plural() -> None:
     text = "func.func @f(%x: f32) -> f32 { return %x : f32 }"
-    stderr = io.StringIO()
-    assert mesh_run.main(["-"], io.StringIO(text), io.StringIO(), stderr) == 1
-    assert "@f takes 1 input, got 0" in stderr.getvalue()
+    code, _, errors = mesh_run("-", text=text)
+    assert code == 1
+    assert "@f takes 1 input, got 0" in errors
 
 
 def test_errors_are_shown_without_control_characters() -> None:
     text = 'func.func @"a\\1Bb"(%x: f32) -> f32 { return %x : f32 }'
-    stderr = io.StringIO()
-    assert mesh_run.main(["-"], io.StringIO(text), io.StringIO(), stderr) == 1
-    assert "@a\\1Bb takes" in stderr.getvalue()
+    code, _, errors = mesh_run("-", text=text)
+    assert code == 1
+    assert "@a\\1Bb takes" in errors
 
 
 def test_rank_0_is_no_shape() -> None:

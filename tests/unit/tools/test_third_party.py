@@ -7,15 +7,16 @@ is told with its names.
 from __future__ import annotations
 
 import importlib
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tool_runs
 from mesh_opt.api import compile
-from mesh_opt.tools import mesh_opt, mesh_run, plugins
+from mesh_opt.tools import plugins
+from tool_runs import Result
 
 OPERATIONS = """
 from xdsl.dialects.builtin import TensorType
@@ -223,18 +224,12 @@ def installed(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _forget()
 
 
-def opt(text: str, *arguments: str) -> tuple[int, str, str]:
-    output, errors = io.StringIO(), io.StringIO()
-    code = mesh_opt.main(arguments, io.StringIO(text), output, errors)
-    assert "Traceback" not in errors.getvalue()
-    return code, output.getvalue(), errors.getvalue()
+def opt(text: str, *arguments: str) -> Result:
+    return tool_runs.mesh_opt(*arguments, text=text)
 
 
-def run(text: str, *arguments: str) -> tuple[int, str, str]:
-    output, errors = io.StringIO(), io.StringIO()
-    code = mesh_run.main(["-", *arguments], io.StringIO(text), output, errors)
-    assert "Traceback" not in errors.getvalue()
-    return code, output.getvalue(), errors.getvalue()
+def run(text: str, *arguments: str) -> Result:
+    return tool_runs.mesh_run("-", *arguments, text=text)
 
 
 PLAIN = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from breadth import NIGHTLY
-from mesh_opt.tools.mesh_opt import main
+from tool_runs import printed
 
 DATA = Path(__file__).parents[3] / "data"
 
@@ -67,11 +66,8 @@ def program(rows: list[dict[str, str]], spelling: str) -> str:
 def test_sizes(spelling: str) -> None:
     with (DATA / "encoding_sizes.csv").open() as file:
         rows = list(csv.DictReader(file))[:: 1 if NIGHTLY else 6]
-    output, errors = StringIO(), StringIO()
-    arguments = ["-", f"--pass-pipeline={PIPELINE}"]
-    code = main(arguments, StringIO(program(rows, spelling)), output, errors)
-    assert code == 0, errors.getvalue()
-    sizes = re.findall(r"= arith\.constant (\d+) : index\n\s+%\w+ = util\.opt", output.getvalue())
+    output = printed(f"--pass-pipeline={PIPELINE}", text=program(rows, spelling))
+    sizes = re.findall(r"= arith\.constant (\d+) : index\n\s+%\w+ = util\.opt", output)
     assert len(rows) == len(sizes) == (3000 if NIGHTLY else 500)
     wrong = [
         (row, size) for row, size in zip(rows, sizes, strict=True) if int(row["bytes"]) != int(size)

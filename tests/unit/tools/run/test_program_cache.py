@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import pytest
 from mesh_opt.runtime.abi.private_cache import CACHE_VARIABLE, drop_oldest
 from mesh_opt.tools import mesh_run, plugins
 from mesh_opt.tools.run import program_cache
+from tool_runs import result_of
 
 ADD = """func.func @f(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
   %r = arith.addf %a, %b : tensor<?xf32>
@@ -34,10 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(text: str, *options: str) -> tuple[int, str, str]:
     """The exit code of `mesh-run` on a text, and what it writes."""
-    output, errors = io.StringIO(), io.StringIO()
-    arguments = ["-", *(options or INPUTS)]
-    code = mesh_run.main(arguments, io.StringIO(text), output, errors, caches_programs=True)
-    return code, output.getvalue(), errors.getvalue()
+    return result_of(mesh_run.main, ["-", *(options or INPUTS)], text, caches_programs=True)
 
 
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
