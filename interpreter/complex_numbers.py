@@ -25,6 +25,15 @@ def _elementwise(name: str, function: Callable[..., Any]) -> None:
         return (np.asarray(result).astype(dtype_of(op.results[0].type), copy=False),)
 
 
+def _in_doubles(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of complex numbers that is computed in doubles; the result is rounded."""
+
+    def compute(*operands: Array) -> Any:
+        return function(*(each.astype(np.complex128) for each in operands))
+
+    return compute
+
+
 def _create(real: Array, imaginary: Array) -> Array:
     result = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), np.complex128)
     result.real, result.imag = real, imaginary
@@ -96,6 +105,21 @@ def _inverse_root(value: Array) -> Array:
     return _divide(np.ones_like(value), np.sqrt(value))
 
 
+def _power(base: Array, exponent: Array) -> Any:
+    """Compute powers with NumPy, but as `exp(y log(x))` where one of the numbers is not finite.
+
+    A product with 0 is 0 there, so that powers of infinity with a real exponent are no NaN.
+    """
+    logarithm = np.log(base)
+    size, angle = np.real(logarithm), np.imag(logarithm)
+    c, d = np.real(exponent), np.imag(exponent)
+    turned = [np.where(d == 0, 0.0, d * each) for each in (angle, size)]
+    other = np.exp(_create(c * size - turned[0], c * angle + turned[1]))
+    found = np.power(base, exponent)
+    is_finite = np.isfinite(base) & np.isfinite(exponent) & np.isfinite(found)
+    return np.where(is_finite | (base == 0) | (exponent == 0), found, other)
+
+
 def _sign(value: Array) -> Array:
     return np.where(value == 0, value, value / np.abs(value))
 
@@ -104,32 +128,36 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": _absolute,
     "add": np.add,
     "angle": np.angle,
-    "atan2": _angle_of,
     "conj": np.conj,
-    "cos": np.cos,
     "create": _create,
     "div": _divide,
     "eq": np.equal,
-    "exp": np.exp,
-    "expm1": _exponential_minus_one,
     "im": np.imag,
-    "log": np.log,
-    "log1p": _logarithm_plus_one,
     "mul": _multiply,
     "neg": np.negative,
     "neq": np.not_equal,
-    "pow": np.power,
     "re": np.real,
-    "rsqrt": _inverse_root,
     "sign": _sign,
+    "sub": np.subtract,
+}
+_ELEMENTARY: dict[str, Callable[..., Any]] = {
+    "atan2": _angle_of,
+    "cos": np.cos,
+    "exp": np.exp,
+    "expm1": _exponential_minus_one,
+    "log": np.log,
+    "log1p": _logarithm_plus_one,
+    "pow": _power,
+    "rsqrt": _inverse_root,
     "sin": np.sin,
     "sqrt": np.sqrt,
-    "sub": np.subtract,
     "tan": np.tan,
     "tanh": np.tanh,
 }
 for _name, _function in _FUNCTIONS.items():
     _elementwise(f"complex.{_name}", _function)
+for _name, _function in _ELEMENTARY.items():
+    _elementwise(f"complex.{_name}", _in_doubles(_function))
 
 
 @impl("complex.constant", pointwise=True)

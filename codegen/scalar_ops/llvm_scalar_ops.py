@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import Element
 from . import llvm_complex as complexes
+from . import llvm_complex_functions as complex_functions
 from . import llvm_double_functions as doubles
 from . import llvm_floats as floats
 from . import llvm_functions as functions
@@ -96,7 +97,7 @@ def _in_doubles(name: str, own: Compute) -> Emit:
     return _elementary(name, of_doubles(own))
 
 
-_PAIRS = ("addc", "subc", "mulc", "divc")
+_PAIRS = ("addc", "subc", "mulc", "divc", "powc")
 
 OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "as": (_unary, integers.identity),
@@ -227,7 +228,7 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     # Complex numbers
     **{
         name: (_binary if name in _PAIRS else _unary, emit)
-        for name, emit in complexes.FUNCTIONS.items()
+        for name, emit in complex_functions.FUNCTIONS.items()
     },
     "create": (_from_parts, complexes.create),
     "re": (_to_part, complexes.real),

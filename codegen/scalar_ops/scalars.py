@@ -42,7 +42,7 @@ _SAME_ELEMENT: dict[str, str] = {
         f"complex.{name}": f"{name}c"
         for name in (
             *("add", "sub", "mul", "div", "neg", "conj", "exp", "expm1", "log", "log1p"),
-            *("sqrt", "rsqrt", "sin", "cos", "tan", "tanh"),
+            *("sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "pow"),
         )
     },
     "complex.create": "create",

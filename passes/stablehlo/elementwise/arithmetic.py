@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from xdsl.dialects.builtin import ComplexType, IntegerType, f32, f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import integer
 from ....ir.diagnostics import OperationError
@@ -284,21 +283,6 @@ def in_single(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
     return e.op("arith.truncf", compute(e, wide), to=element.type)
 
 
-def in_double(e: Emitter, args: Scalars, compute: Compute) -> SSAValue:
-    """Emit `compute` in complex of f64 for complex of f32, rounding the result once."""
-    element = kind(args[0].type)
-    if element.part.width != 32:
-        return compute(e, args)
-    double: Any = ComplexType(f64)
-
-    def moved(value: SSAValue, name: str, part: Attribute, whole: Attribute) -> SSAValue:
-        pair = [e.op(name, each, to=part) for each in parts(e, value)]
-        return e.op("complex.create", *pair, to=whole)
-
-    wide = [moved(value, "arith.extf", f64, double) for value in args]
-    return moved(compute(e, wide), "arith.truncf", element.part.type, element.type)
-
-
 def function_rule(name: str, real: Compute, of_complex: Compute | None = None) -> None:
     """Register an op that is a function of floats and, with `of_complex`, of complex numbers.
 
@@ -319,30 +303,22 @@ def _operation(name: str) -> Compute:
     return lambda e, values: e.op(name, *values)
 
 
-def _double_operation(name: str) -> Compute:
-    return lambda e, args: in_double(e, args, _operation(name))
-
-
-for _name, _real_name, _complex_name in (
-    ("atan2", "math.atan2", "complex.atan2"),
-    ("cbrt", "math.cbrt", ""),
-    ("cosine", "math.cos", "complex.cos"),
-    ("exponential_minus_one", "math.expm1", "complex.expm1"),
-    ("log_plus_one", "math.log1p", "complex.log1p"),
-    ("rsqrt", "math.rsqrt", "complex.rsqrt"),
-    ("sine", "math.sin", "complex.sin"),
-    ("tan", "math.tan", "complex.tan"),
-    ("tanh", "math.tanh", "complex.tanh"),
+for _name, _function in (
+    ("atan2", "atan2"),
+    ("cosine", "cos"),
+    ("exponential", "exp"),
+    ("exponential_minus_one", "expm1"),
+    ("log", "log"),
+    ("log_plus_one", "log1p"),
+    ("rsqrt", "rsqrt"),
+    ("sine", "sin"),
+    ("sqrt", "sqrt"),
+    ("tan", "tan"),
+    ("tanh", "tanh"),
 ):
-    function_rule(
-        f"stablehlo.{_name}",
-        _operation(_real_name),
-        _double_operation(_complex_name) if _complex_name else None,
-    )
-for _name, _function in (("exponential", "exp"), ("log", "log"), ("sqrt", "sqrt")):
-    # In f32, these are as precise as in f64.
-    _whole, _part = _operation(f"complex.{_function}"), _operation(f"math.{_function}")
-    function_rule(f"stablehlo.{_name}", _part, _whole)
+    _of_complex = _operation(f"complex.{_function}")
+    function_rule(f"stablehlo.{_name}", _operation(f"math.{_function}"), _of_complex)
+function_rule("stablehlo.cbrt", _operation("math.cbrt"))
 
 
 @scalar_rule("stablehlo.logistic")
@@ -367,7 +343,7 @@ def _power(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     if element.name == "float":
         return in_single(e, args, lambda inner, values: inner.op("math.powf", *values))
     if element.name == "complex":
-        return in_double(e, args, lambda inner, values: inner.op("complex.pow", *values))
+        return e.op("complex.pow", *args)
     if element.name == "bool":
         return e.either(args[0], e.op("arith.xori", args[1], integer_constant(e, 1, args[1])))
     return _integer_power(e, element, args)

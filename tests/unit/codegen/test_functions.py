@@ -186,7 +186,10 @@ func.func @main(%x: tensor<3xf32>, %n: tensor<3xi32>) -> tensor<3xf32> {
     assert found.tolist() == [-1, 1, 0.125]
 
 
-@pytest.mark.parametrize(("name", "reference"), [("log", np.log), ("sqrt", np.sqrt)])
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("log", np.log), ("sqrt", np.sqrt), ("sine", np.sin), ("tanh", np.tanh)],
+)
 def test_complex_function(name: str, reference: np.ufunc) -> None:
     rng = np.random.default_rng(0)
     # Of a number on the unit circle, the logarithm of the size is much smaller than the parts.
