@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -67,7 +68,8 @@ class Compiled:
     """The result of a pass pipeline.
 
     - `read`: returns the program as it was read, a new copy each time;
-    - `source`: returns the program before the pipeline, in operations that the interpreter runs;
+    - `source`: returns the program before the pipeline, in operations that the interpreter runs,
+      the same each time;
     - `module`: the program after all passes;
     - `texts`: the source texts, which error messages quote;
     - `run_again`: runs all passes on a copy from `read`; those of a loaded program are unknown.
@@ -124,6 +126,7 @@ def run_pipeline(
         with _located(texts):
             provide_parameters(module, parameters)
 
+    @cache
     @without_garbage_collection()
     def original() -> ModuleOp:
         found = read()
@@ -136,6 +139,9 @@ def run_pipeline(
             if parameters is not None:
                 provide_parameters(found, parameters)
         return found
+
+    if parameters is not None:
+        original()  # Only this program has the types that parameters are checked against.
 
     def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
         run_steps(context, copy, [*conversions, *steps], observers)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -75,9 +74,9 @@ class RunnableModule:
         self._native: dict[object, CompiledProgram] = {}
         self.backend()
 
-    @cached_property
+    @property
     def source(self) -> ModuleOp:
-        """The program before all passes."""
+        """Return the program before all passes."""
         return self._get_source()
 
     def backend(self, name: str | None = None) -> Backend:

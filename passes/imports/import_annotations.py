@@ -6,6 +6,7 @@ annotations of a program in `sdy`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -15,6 +16,8 @@ from ...ir.regions import walk
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 
 MANUAL_COMPUTATION = "sdy.manual_computation"
+
+_BOUNDARY = frozenset({"arg_attrs", "res_attrs"})
 
 
 def import_annotations(module: ModuleOp) -> None:
@@ -33,15 +36,13 @@ def import_annotations(module: ModuleOp) -> None:
 def _is_sdy(operation: Operation) -> bool:
     if operation.name.startswith("sdy.") or SDY_SHARDING in operation.attributes:
         return True
-    groups = (operation.properties.get(which) for which in ("arg_attrs", "res_attrs"))
-    entries = (
-        entry
-        for group in groups
-        if isinstance(group, ArrayAttr)
-        for entry in cast("ArrayAttr[Attribute]", group)
-    )
     return any(
         isinstance(entry, DictionaryAttr)
         and not {SDY_SHARDING, MHLO_SHARDING}.isdisjoint(entry.data)
-        for entry in entries
+        for which in _BOUNDARY & operation.properties.keys()
+        for entry in _entries(operation.properties[which])
     )
+
+
+def _entries(group: Attribute) -> Sequence[Attribute]:
+    return cast("ArrayAttr[Attribute]", group).data if isinstance(group, ArrayAttr) else ()
