@@ -11,7 +11,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import count
 from pathlib import Path
 from types import FunctionType
@@ -126,10 +126,15 @@ def target_machine() -> Any:
     return create_target_machine(llvm.get_host_cpu_name(), _flattened())
 
 
-@cache
-def _linker() -> Any:
-    """Return the JIT that loads each object into its own memory, freed with its last use.
+LIBRARIES_OF_LINKER = 64
+"""How many libraries a JIT loads. It keeps 9 KiB of each until all of them have been dropped."""
 
+
+@lru_cache(maxsize=1)
+def _linker(number: int) -> Any:
+    """Return the JIT with a number, which loads each object into its own memory.
+
+    The memory is freed with the last use of the object, and the JIT with that of its libraries.
     JITLink places the sections of an object next to each other, as the small code model requires.
     """
     llvm: Any = llvmlite.binding
@@ -152,7 +157,8 @@ def load_objects(images: Mapping[str, bytes | memoryview]) -> dict[str, Native]:
     builder = llvm.JITLibraryBuilder().add_current_process()
     for symbol, image in images.items():
         builder.add_object_img(bytes(image)).export_symbol(symbol)
-    linked = builder.link(_linker(), f"mesh_{next(_numbers)}")
+    number = next(_numbers)
+    linked = builder.link(_linker(number // LIBRARIES_OF_LINKER), f"mesh_{number}")
     return {symbol: Native(symbol, linked, image) for symbol, image in images.items()}
 
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import llvmlite.binding
 import numpy as np
 import pytest
 from mesh_opt.codegen.native_functions import compile_function
-from mesh_opt.runtime.abi.native_code import Native, source_of
+from mesh_opt.runtime.abi.native_code import (
+    LIBRARIES_OF_LINKER,
+    Native,
+    load_object,
+    source_of,
+    target_machine,
+)
 
 SOURCE = source_of(__file__)
 
@@ -154,3 +162,32 @@ def test_an_undefined_name_is_refused() -> None:
     unknown_function: Any = unknown
     with pytest.raises(TypeError, match="does not define missing"):
         compile_function(unknown_function)
+
+
+class MallocInfo(ctypes.Structure):
+    """glibc's `struct mallinfo2`."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="asks glibc")
+def test_dropped_code_gives_all_its_memory_back() -> None:
+    """Also the 9 KiB that a JIT keeps of each library."""
+    llvm: Any = llvmlite.binding
+    module = llvm.parse_assembly("define i64 @f(i64 %x) { ret i64 %x }")
+    image = target_machine().emit_object(module)
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = MallocInfo
+    used: list[int] = []
+    for _ in range(2):
+        for _ in range(2 * LIBRARIES_OF_LINKER):
+            load_object("f", image)
+        gc.collect()
+        used.append(mallinfo().uordblks)
+    assert used[1] - used[0] < LIBRARIES_OF_LINKER << 10
