@@ -7,6 +7,7 @@ torch.cond(p, f, g, (x,)) -> torch.where(p, f(x), g(x)) map(f, x) -> torch.stack
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 _MAX_STEPS = 64
@@ -140,14 +141,21 @@ def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
 def refused_control_flow(torch: Any, importer: Any, graph_module: Any) -> dict[str, str]:
     """Return operations that torch-mlir's importer does not support, each with its source location.
 
-    This includes `while_loop`s that `call_loops` left: no conversion handles them.
+    This includes `while_loop`s that `call_loops` left, which no conversion handles, and functions
+    of PyTorch that compute with sizes. `importer` is the module of the importer.
     """
     found: dict[str, str] = {}
     for node in graph_module.graph.nodes:
         if isinstance(node.target, torch._ops.HigherOrderOperator):
             name = node.target.name()
-            if name == "while_loop" or not hasattr(importer, f"_import_hop_{name}"):
+            known = hasattr(importer.GraphNodeImporter, f"_import_hop_{name}")
+            if name == "while_loop" or not known:
                 found[f"higher_order.{name}"] = _place(node)
+        elif (
+            isinstance(node.target, FunctionType) and node.target not in importer.SYMBOLIC_TORCH_OPS
+        ):
+            name = node.target.__name__
+            found[f"{name} of sizes that depend on the elements of a tensor"] = _place(node)
     return found
 
 

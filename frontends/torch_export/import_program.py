@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -31,6 +32,14 @@ class _ConversionFailure:
     """Their source lines in the user's modules, as `file:line`."""
     message: str
     """The message of torch-mlir, if the operations alone do not explain the failure."""
+
+
+class _RefusedError(Exception):
+    """Tells that an operation is refused before torch-mlir's passes run."""
+
+    def __init__(self, failure: _ConversionFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,47 +130,70 @@ def _attempt(
         said.append((str(diagnostic.message), str(diagnostic.location)))
         return True
 
-    context, found = ir.Context(), None
+    context = ir.Context()
     dialect.register_dialect(context)
     handler = context.attach_diagnostic_handler(hear)
     try:
-        taken_apart = exported.run_decompositions(table)
+        with _refused_at_operations(output):
+            taken_apart = exported.run_decompositions(table)
         written = results_of_writes(taken_apart)
-        importer = import_module("torch_mlir.extras.fx_importer").GraphNodeImporter
+        importer = import_module("torch_mlir.extras.fx_importer")
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)
         join_dimensions(torch, taken_apart.graph_module)
         fill_empty_tensors(torch, taken_apart.graph_module)
-        found = fx.export_and_import(
-            taken_apart,
-            output_type="raw",
-            func_name=name,
-            fx_importer=fx.FxImporter(context=context),
-            decomposition_table={},
-        )
+        with _refused_at_operations(output):
+            found = fx.export_and_import(
+                taken_apart,
+                output_type="raw",
+                func_name=name,
+                fx_importer=fx.FxImporter(context=context),
+                decomposition_table={},
+            )
         with context:
             bodies = outline_inline_mlir(found, name)
-        lower(found, output, calls=bool(bodies))
-    except EffectError:
-        raise
-    # Decompositions and torch-mlir's importer may raise any exception.
-    except Exception as problem:
-        operations = unsupported_operations([message for message, _ in said])
-        operation, trace = place_of(problem)
-        if operation and not isinstance(problem, failure):
-            return _refusal(output, {operation: trace}, str(problem))
-        if not operations and found is not None and said and _CONSTANT in said[0][0]:
-            operations = _unconverted(ir, found)
-        lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
-        first = said[0][0] if said else str(problem).strip()
-        message = "" if operations else first.partition("\n")[0]
-        return _ConversionFailure(output, tuple(operations), tuple(lines), message)
+        try:
+            lower(found, output, calls=bool(bodies))
+        except failure as problem:
+            return _unlowered(ir, found, output, said, str(problem))
+    except _RefusedError as refused:
+        return refused.failure
     finally:
         handler.detach()
     text = fill_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
     values = [node.meta["val"] for node in taken_apart.graph.output_node().args[0]]
     return Imported(text, [getattr(each, "dtype", None) for each in values], written)
+
+
+@contextmanager
+def _refused_at_operations(output: str) -> Generator[None]:
+    """Turn any error at an operation of the program into a refusal; others are faults, and pass."""
+    try:
+        yield
+    # Decompositions and torch-mlir's importer may raise any exception.
+    except Exception as problem:
+        operation, trace = place_of(problem)
+        if not operation:
+            raise
+        message = str(problem)
+        if not isinstance(problem, NotImplementedError):
+            message = f"{type(problem).__name__}: {message}"
+        raise _RefusedError(_refusal(output, {operation: trace}, message)) from problem
+
+
+def _unlowered(
+    ir: Any, module: Any, output: str, said: Sequence[tuple[str, str]], message: str
+) -> _ConversionFailure:
+    """Return why torch-mlir's passes failed: what they `said`, each with its location."""
+    operations = unsupported_operations([each for each, _ in said])
+    if not operations and said and _CONSTANT in said[0][0]:
+        operations = _unconverted(ir, module)
+    lines = dict.fromkeys(line for _, place in said if (line := user_line(place)))
+    first = said[0][0] if said else message.strip()
+    return _ConversionFailure(
+        output, tuple(operations), tuple(lines), "" if operations else first.partition("\n")[0]
+    )
 
 
 def _unconverted(ir: Any, module: Any) -> list[str]:
