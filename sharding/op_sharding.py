@@ -1,10 +1,17 @@
 """Choose how one operation is sharded: the axes along which each of its factors is split.
 
-Propagation and partitioning share this choice. If the annotations of all tensors agree there is
-nothing to choose (`annotated_op_sharding`): `[i k], [k j] -> [i j]` with operands `[[0], [1]]` and
-`[[1], []]` and a result `[[0], []]` is split along axis 0 in `i` and along axis 1 in `k`. Otherwise
-all assignments of the axes that the tensors propose are compared (`choose_op_sharding`) by, in this
-order: explicit annotations kept, number of processes that share the work, bytes sent, and memory.
+Propagation and partitioning share this choice. If the annotations of all tensors agree, there is
+nothing to choose (`annotated_op_sharding`). For example, `i` is split along axis 0 and `k` along 1:
+
+    [i k], [k j] -> [i j]      with [[0], [1]], [[1], []] -> [[0], []]
+
+Otherwise `choose_op_sharding` compares all assignments of the axes that the tensors propose, by
+
+1. explicit annotations kept;
+2. the number of processes that share the work;
+3. bytes sent;
+4. memory.
+
 Tensors that differ from the chosen assignment are resharded.
 """
 

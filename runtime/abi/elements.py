@@ -1,9 +1,16 @@
 """Element types: how a tensor element is stored in memory and held in a register.
 
-Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks: `i1` is a byte 0 or 1; an
-integer of another width is sign-extended to the next wider native integer; `bf16` and `f16` take 16
-bits; a complex number is two floats. In registers `f16` and `bf16` are an `f32` that is rounded to
-the narrow format after each operation, which gives exactly the result of the narrow operation.
+Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks:
+
+| element | memory |
+|---|---|
+| `i1` | a byte, 0 or 1 |
+| another integer | sign-extended to the next wider native integer |
+| `bf16`, `f16` | 16 bits |
+| a complex number | two floats |
+
+In registers `f16` and `bf16` are an `f32` that is rounded to the narrow format after each
+operation. This gives exactly the result of the narrow operation.
 """
 
 from __future__ import annotations
