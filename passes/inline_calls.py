@@ -98,10 +98,13 @@ def inline_small_calls(module: ModuleOp) -> None:
     """Inline private functions of a few ops or with one call, and remove them.
 
     JAX makes such functions of `jnp.where` or `jax.nn.relu`; a call would prevent fusion with the
-    ops around it. Larger functions are inlined if they take the program's dynamic sizes as
-    arguments, because these sizes are known to the caller, or if there is one call: then results
-    without uses are not computed, and nothing is copied. Functions with other attributes on
-    arguments or results are kept, and so are those referenced other than by calls.
+    ops around it. Larger functions are inlined in two cases:
+
+    - they take the program's dynamic sizes as arguments: the caller knows these sizes;
+    - there is one call: nothing is copied, and results without uses are not computed.
+
+    Functions with other attributes on arguments or results are kept, and so are those referenced
+    other than by calls.
     """
     functions = _functions(module)
     graph = call_graph(functions)

@@ -48,7 +48,6 @@ from ..tools.print_diagnostics import (
     position_of,
     render,
 )
-from ..tools.quiet_observer import QuietObserver
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Compiled:
     run_again: Callable[[ModuleOp, Sequence[Observer]], None] = lambda copy, observers: None
 
 
-class StageKeeper(QuietObserver):
+class StageKeeper(Observer):
     """Pass observer that keeps the text of a program before the passes and after each."""
 
     def __init__(self, module: ModuleOp) -> None:

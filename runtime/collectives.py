@@ -1,8 +1,8 @@
 """Descriptions of collectives: participants, operands, and the shape of each result.
 
-Groups, their order and the rule for uneven shards are those of MLIR's `shard` dialect: the
-processes of a group agree in their coordinates outside the grid axes, and are ordered row-major
-over the axes as listed. Of `size mod parts` longer shards, the longer ones come last.
+Groups and shards are those of MLIR's `shard` dialect. The processes of a group agree in their
+coordinates outside the grid axes. They are ordered row-major over the axes as listed. If a size is
+not divisible, the last `size mod parts` shards have one element more.
 """
 
 from __future__ import annotations

@@ -83,10 +83,11 @@ def reshard_price(
 ) -> float:
     """Estimate the price of resharding a tensor.
 
-    New axes are sliced, axes that change dimension are exchanged (all-to-all), and the others are
-    gathered. Only the last axes of a dimension can move, so those behind a moving axis are moved
-    aside first: from `[[0, 1], []]` to `[[1], [0]]` axes 0 and 1 move to the other dimension, and
-    axis 1 moves back. `size` is that of the whole tensor in bytes; `extents` are those of the grid.
+    New axes are sliced, axes that change dimension are exchanged (all-to-all), and axes that are
+    dropped are gathered. Only the last axes of a dimension can move. Axes behind a moving one are
+    moved aside first: `[[0, 1], []] -> [[], [0, 1]] -> [[1], [0]]`.
+
+    `size` is that of the whole tensor in bytes; `extents` are those of the grid.
     """
     held = local_bytes(size, source, extents)
     present = dimension_of_axis(source)

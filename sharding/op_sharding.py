@@ -1,10 +1,17 @@
 """Choose how one operation is sharded: the axes along which each of its factors is split.
 
-Propagation and partitioning share this choice. If the annotations of all tensors agree there is
-nothing to choose (`annotated_op_sharding`): `[i k], [k j] -> [i j]` with operands `[[0], [1]]` and
-`[[1], []]` and a result `[[0], []]` is split along axis 0 in `i` and along axis 1 in `k`. Otherwise
-all assignments of the axes that the tensors propose are compared (`choose_op_sharding`) by, in this
-order: explicit annotations kept, number of processes that share the work, bytes sent, and memory.
+Propagation and partitioning share this choice. If the annotations of all tensors agree, there is
+nothing to choose (`annotated_op_sharding`). For example, `i` is split along axis 0 and `k` along 1:
+
+    [i k], [k j] -> [i j]      with [[0], [1]], [[1], []] -> [[0], []]
+
+Otherwise `choose_op_sharding` compares all assignments of the axes that the tensors propose, by
+
+1. explicit annotations kept;
+2. the number of processes that share the work;
+3. bytes sent;
+4. memory.
+
 Tensors that differ from the chosen assignment are resharded.
 """
 
@@ -266,7 +273,8 @@ def _sharding(splits: FactorSplits, assignment: tuple[Axes, ...]) -> FactorShard
         zip(rule.results, splits.results, made, strict=True)
     ):
         size = tensor_bytes(tensor, known.width, rule)
-        sent += result_price(rule, assignment, index, axes, known.axes, size, extents, price)
+        result = UnreducedResult(rule, assignment, index, axes)
+        sent += result.price(known.axes, size, extents, price)
         for row, split in zip(rule.factors, assignment, strict=True):
             if row.kind is FactorKind.SELECTION:
                 parts = prod(extents[axis] for axis in split)
@@ -291,33 +299,79 @@ def tensor_bytes(tensor: Sequence[Sequence[int]], width: float, rule: FactorRule
     return width * prod(known_extents(sizes))
 
 
-def result_price(
-    rule: FactorRule,
-    assignment: Sequence[Axes],
-    index: int,
-    made: DimensionAxes,
-    wanted: DimensionAxes | None,
-    size: float,
-    extents: Sequence[int],
-    price: CollectivePrice,
-) -> float:
-    """Return the price of reducing a result and resharding it from `made` to `wanted`.
+@dataclass(frozen=True, slots=True)
+class UnreducedResult:
+    """A result of an operation before its reductions.
 
-    `size` is that of the whole result in bytes. If `wanted` is `None`, only the reduction counts.
+    - `assignment`: the axes of each factor of `rule`;
+    - `index`: the number of the result;
+    - `axes`: the sharding of what each process has computed.
     """
-    held = local_bytes(size, made, extents)
-    if wanted is None:
-        return reduction_price(rule, assignment, index, held, frozenset(), extents, price)
-    splits = dimension_of_axis(wanted)
-    found = reduction_price(rule, assignment, index, held, frozenset(splits), extents, price)
-    reached = [list(axes) for axes in made]
-    for axis in reduced_axes(rule, assignment):
-        if axis in splits:
-            reached[splits[axis]].append(axis)
-    source = tuple(map(tuple, reached))
-    if source == wanted:
+
+    rule: FactorRule
+    assignment: tuple[Axes, ...]
+    index: int
+    axes: DimensionAxes
+
+    @property
+    def pending(self) -> tuple[tuple[ReductionKind | None, Axes], ...]:
+        """The reductions that are left, each with its axes."""
+        return tuple(
+            (factor.reductions[self.index], axes)
+            for factor, axes in zip(self.rule.factors, self.assignment, strict=True)
+            if factor.kind is FactorKind.REDUCTION and axes
+        )
+
+    def price(
+        self,
+        wanted: DimensionAxes | None,
+        size: float,
+        extents: Sequence[int],
+        price: CollectivePrice,
+    ) -> float:
+        """Return the price of reducing the result and resharding it to `wanted`.
+
+        `size` is that of the whole result in bytes. If `wanted` is `None`, only the reduction
+        counts.
+        """
+        held = local_bytes(size, self.axes, extents)
+        splits = dimension_of_axis(wanted or ())
+        found = self.reduction_price(held, frozenset(splits), extents, price)
+        if wanted is None:
+            return found
+        reached = [list(axes) for axes in self.axes]
+        for axis in reduced_axes(self.rule, self.assignment):
+            if axis in splits:
+                reached[splits[axis]].append(axis)
+        source = tuple(map(tuple, reached))
+        return found + reshard_price(source, wanted, size, extents, price)
+
+    def reduction_price(
+        self,
+        held: float,
+        scattered: frozenset[int],
+        extents: Sequence[int],
+        price: CollectivePrice,
+    ) -> float:
+        """Return the price of reducing the result, of which each process holds `held` bytes.
+
+        Along the axes in `scattered` a reduce-scatter suffices, since the result is split along
+        them.
+        """
+        found = 0.0
+        for factor, axes in zip(self.rule.factors, self.assignment, strict=True):
+            if factor.kind is not FactorKind.REDUCTION:
+                continue
+            for axis in axes:
+                if factor.reductions[self.index] in (ReductionKind.GENERIC, None):
+                    # No collective implements this reduction: all partial results are gathered.
+                    found += price(ALL_GATHER, held, (axis,))
+                elif axis in scattered:
+                    found += price(REDUCE_SCATTER, held, (axis,))
+                    held /= extents[axis]
+                else:
+                    found += price(ALL_REDUCE, held, (axis,))
         return found
-    return found + reshard_price(source, wanted, size, extents, price)
 
 
 def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
@@ -328,35 +382,6 @@ def reduced_axes(rule: FactorRule, assignment: Sequence[Axes]) -> Axes:
         if factor.kind is FactorKind.REDUCTION
         for axis in axes
     )
-
-
-def reduction_price(
-    rule: FactorRule,
-    assignment: Sequence[Axes],
-    index: int,
-    held: float,
-    scattered: frozenset[int],
-    extents: Sequence[int],
-    price: CollectivePrice,
-) -> float:
-    """Return the price of reducing a result of which each process holds `held` bytes.
-
-    Along the axes in `scattered` a reduce-scatter suffices, since the result is split along them.
-    """
-    found = 0.0
-    for factor, axes in zip(rule.factors, assignment, strict=True):
-        if factor.kind is not FactorKind.REDUCTION:
-            continue
-        for axis in axes:
-            if factor.reductions[index] in (ReductionKind.GENERIC, None):
-                # No collective implements this reduction: all partial results are gathered.
-                found += price(ALL_GATHER, held, (axis,))
-            elif axis in scattered:
-                found += price(REDUCE_SCATTER, held, (axis,))
-                held /= extents[axis]
-            else:
-                found += price(ALL_REDUCE, held, (axis,))
-    return found
 
 
 def _rank(

@@ -1,14 +1,16 @@
 """Estimate the time of kernels and collectives on a machine by formulas. No IR.
 
 A kernel takes the maximum of its compute time and its memory traffic time (the roofline model),
-plus its launch. A collective takes, along each network that its group crosses, the latencies of the
-messages of its fastest algorithm and the transfer time of its bytes (Thakur, Rabenseifner and
-Gropp); received data are reduced at memory bandwidth.
+plus its launch.
 
-A collective over several networks is done network by network: an all-reduce among 2 hosts of 4
-devices is a reduce-scatter within each host, an all-reduce of a quarter between them, and an
-all-gather. In bytes, this is an all-reduce of everything within hosts and of a quarter between
-them.
+A collective takes its fastest algorithm on each network that its group crosses: the latencies of
+the messages, plus the transfer time of the bytes (Thakur, Rabenseifner and Gropp). Received data
+are reduced at memory bandwidth. Networks are crossed one after the other. For example, an
+all-reduce among 2 hosts of 4 devices is:
+
+- a reduce-scatter within each host;
+- an all-reduce of a quarter of the data between the hosts;
+- an all-gather within each host.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
 """Element types without IR: a kind, a signedness and a number of bits.
 
-Storage follows IREE's rules for tensors in memory (`Utils/ElementPackingUtils`): a boolean takes a
-byte; other powers of two below eight bits are packed; every other width is rounded up to a power of
-two of bytes; a complex number is stored as two of its part type.
+Storage follows IREE's rules for tensors in memory (`Utils/ElementPackingUtils`):
+
+| element | memory |
+|---|---|
+| a boolean | a byte |
+| 2 or 4 bits | packed |
+| another width | rounded up to a power of two of bytes |
+| a complex number | two numbers of its part type |
 """
 
 from __future__ import annotations

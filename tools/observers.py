@@ -19,12 +19,11 @@ from ..ir.regions import outermost
 from ..ir.text.print_style import PrintStyle
 from ..ir.text.printer import print_operation
 from ..ir.verification import verify
+from ..passes.manager.pass_manager import Observer
 from .pass_records import ActionLog, ActionProfile, IrTree, PassStatistics, heading, write_text
-from .quiet_observer import QuietObserver
 
 if TYPE_CHECKING:
     from ..passes.encoding.encoding_report import EncodedTensor
-    from ..passes.manager.pass_manager import Observer
     from .opt.options import Options
     from .run.options import RunOptions
 
@@ -60,7 +59,7 @@ class PrintFilter:
         return self._any_after
 
 
-class IrPrinting(QuietObserver):
+class IrPrinting(Observer):
     """Prints the IR before and after passes, with the headings of `mlir-opt`.
 
     With `module_scope` the whole module is printed. With a `tree` the IR goes to its files.
@@ -132,7 +131,7 @@ class IrPrinting(QuietObserver):
         self._stream.write(f"// -----// {title} //----- //\n{text}\n\n")
 
 
-class EncodedTensors(QuietObserver):
+class EncodedTensors(Observer):
     """Records the rows of the encoding report before a pass lowers encoded tensors to bytes."""
 
     def __init__(self) -> None:
@@ -148,7 +147,7 @@ class EncodedTensors(QuietObserver):
             self.rows = [*(self.rows or ()), *encoded_tensors(operation)]
 
 
-class VerifyingEach(QuietObserver):
+class VerifyingEach(Observer):
     """Verifies the IR after every pass."""
 
     def after(self, current: ModulePass, operation: Operation) -> None:
@@ -239,7 +238,7 @@ class Timer:
         return self.children.setdefault(name, Timer())
 
 
-class Timing(QuietObserver):
+class Timing(Observer):
     """Measures wall time by pass and pipeline, and reports it as MLIR's `--mlir-timing` does."""
 
     def __init__(self) -> None:

@@ -20,10 +20,9 @@ from ..ir.attribute_access import operation_name, symbol_name
 from ..ir.regions import enclosing, outermost
 from ..ir.text.printer import print_operation
 from ..ir.usage_error import UsageError
-from ..passes.manager.pass_manager import describe_steps
+from ..passes.manager.pass_manager import Observer, describe_steps
 from .output_files import open_output
 from .print_diagnostics import position_of
-from .quiet_observer import QuietObserver
 
 HEAVY_LINE = "===" + "-" * 73 + "===\n"
 
@@ -83,7 +82,7 @@ class IrTree:
         return [re.sub(r"[^\w-]", "_", name) for name in reversed(names)]
 
 
-class PassStatistics(QuietObserver):
+class PassStatistics(Observer):
     """The number of operations before and after each pass."""
 
     def __init__(self, display: str) -> None:
@@ -134,7 +133,7 @@ def _size(operation: Operation) -> int:
     return sum(1 for _ in operation.walk())
 
 
-class ActionLog(QuietObserver):
+class ActionLog(Observer):
     """Logs a line when a pass begins and one when it ends."""
 
     def __init__(self, write: Callable[[str], object], places: tuple[str, ...]) -> None:
@@ -160,7 +159,7 @@ class ActionLog(QuietObserver):
         return not self._places or any(position.startswith(each) for each in self._places)
 
 
-class ActionProfile(QuietObserver):
+class ActionProfile(Observer):
     """Records passes as trace events for Perfetto or chrome://tracing."""
 
     def __init__(self) -> None:
@@ -192,7 +191,7 @@ class ActionProfile(QuietObserver):
 
 
 @dataclass
-class LastPass(QuietObserver):
+class LastPass(Observer):
     """The last pass that started and the program before it, for a local reproducer."""
 
     program: str = ""

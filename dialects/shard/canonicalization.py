@@ -1,11 +1,12 @@
 """Canonicalisation patterns of `shard` ops, which run in xDSL's `canonicalize`.
 
-Annotations must survive `cse` and `canonicalize`. An annotation describes the values on both its
-sides, its source and its result, and a user reads the value that its own operand is. When `cse`
-merges two equal producers, the remaining one has two annotations, each in front of its own users,
-and no information is lost. Therefore no pattern moves a user from the result of an annotation to a
-value with another annotation, and none chains annotations of one source, except those of constants:
-partitioning recreates a constant for each of its users.
+Annotations must survive `cse` and `canonicalize`. An annotation describes both its source and its
+result. When `cse` merges two equal producers, the remaining one has two annotations, each in front
+of its own users, and no information is lost. It would be lost in two ways, so no pattern
+
+- moves a user from the result of an annotation to a value with another annotation;
+- chains annotations of one source, unless it is a constant: partitioning recreates a constant for
+  each of its users.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -72,8 +71,8 @@ class InternalFault(Exception):
         )
 
 
-class Observer(Protocol):
-    """Is notified before and after each pass."""
+class Observer:
+    """Is notified before and after each pass; a subclass overrides the methods that it needs."""
 
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Called before a pass runs on an op."""

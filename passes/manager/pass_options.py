@@ -1,8 +1,14 @@
 """Instantiate passes from their names and option texts.
 
-As in xDSL, the fields of a pass's dataclass define the names and types of its options. Texts are
-parsed by type: a bare `{flag}` is true, `1` is a valid float, `@grid` is a string, a tuple may be
-written `a,b`, `[a,b]` or left empty, and `-` and `_` are equivalent in names.
+As in xDSL, the fields of a pass's dataclass define the names and types of its options. In names,
+`-` and `_` are equivalent. Texts are parsed by type:
+
+| type | text |
+|---|---|
+| bool | `true`, `false`, or nothing: a bare `{flag}` is true |
+| float | `1` is valid, too |
+| str | `@grid` is, too |
+| tuple | `a,b`, `[a,b]` or nothing |
 """
 
 from __future__ import annotations

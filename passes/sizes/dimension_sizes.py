@@ -1,9 +1,11 @@
 """Compute sizes of dimensions, as ints or index values, without computing the tensors.
 
 The size of a result is derived from the op that defines it: an operand of `tensor.empty`, the size
-of a destination operand, the sizes that a transfer lists. For arguments and for ops without a rule
-a `tensor.dim` is inserted right after the definition, so that the size is available wherever the
-tensor is; `SizesBefore` inserts it in front of the op that needs it instead.
+of a destination operand, the sizes that a transfer lists.
+
+Arguments and results of ops without a rule need a `tensor.dim`. It is inserted right after their
+definition, so that the size is available wherever the tensor is. `SizesBefore` inserts it in front
+of the op that needs it.
 """
 
 from __future__ import annotations

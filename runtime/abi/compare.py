@@ -40,12 +40,12 @@ def tolerance(
     `through` is the least precise float type that the numbers were rounded to before
     (`rounding.py`). `override` replaces both figures for float types.
 
-    An element may differ by the absolute figure plus the relative one times the larger of its own
-    magnitude and the typical magnitude of its array: where sums cancel, small elements carry the
-    rounding errors of large ones.
+    An element may differ by `absolute + relative * max(own, typical)`: the magnitudes of the
+    element and of its array. The array counts because small elements carry the rounding errors of
+    large ones where sums cancel.
 
-    Sums in another order differ by a few units in the last place times the number of terms; the
-    figures leave room for a few thousand terms.
+    Sums in another order differ by a few units in the last place for each term. The figures leave
+    room for a few thousand terms.
     """
     if not is_float_dtype(dtype) and dtype.kind != "c":
         return (0.0, 0.0)

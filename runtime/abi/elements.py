@@ -1,11 +1,18 @@
 """Element types: how a tensor element is stored in memory and held in a register.
 
-Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks: `i1` is a byte 0 or 1; an
-integer of another width is sign-extended to the next wider native integer; `bf16` and `f16` take 16
-bits; a complex number is two floats. In registers `f16` and `bf16` are an `f32` that is rounded to
-the narrow format after each operation, which gives exactly the result of the narrow operation.
-Floats of at most 8 bits are moved as bytes, and combined by collectives as other narrow floats are;
-the interpreter runs other operations on them.
+Storage is that of NumPy, or of ml_dtypes for formats that NumPy lacks:
+
+| element | memory |
+|---|---|
+| `i1` | a byte, 0 or 1 |
+| another integer | sign-extended to the next wider native integer |
+| `bf16`, `f16` | 16 bits |
+| a float of at most 8 bits | a byte |
+| a complex number | two floats |
+
+In registers `f16` and `bf16` are an `f32` that is rounded to the narrow format after each
+operation. This gives exactly the result of the narrow operation. Smaller floats are moved as bytes,
+and combined by collectives as `f16` is; the interpreter runs other operations on them.
 """
 
 from __future__ import annotations

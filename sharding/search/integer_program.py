@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..cost import local_bytes, reshard_price
+from ..op_sharding import UnreducedResult
 from ..sharding import DimensionAxes
-from .options import Decision, Decisions, Made, Option
+from .options import Decision, Decisions, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +100,7 @@ class IntegerProgram:
         """For each tensor and sharding, the variables of options that place the tensor so."""
         self._wants: dict[int, list[dict[DimensionAxes, list[int]]]] = {}
         """For each tensor and reader, the variables of options that want each sharding."""
-        self._makes: list[tuple[int, int, dict[object, tuple[Made, list[int]]]]] = []
+        self._makes: list[tuple[int, int, dict[object, tuple[UnreducedResult, list[int]]]]] = []
         """Tensors that a decision makes for another: which tensor, how often, and the variables of
         options that leave it in each state.
         """
@@ -122,7 +123,7 @@ class IntegerProgram:
         per_byte = MEMORY_WEIGHT * everything / whole
         for decision in self._decisions.all:
             variables: list[int] = []
-            makes: list[tuple[int, int, dict[object, tuple[Made, list[int]]]]] = [
+            makes: list[tuple[int, int, dict[object, tuple[UnreducedResult, list[int]]]]] = [
                 (tensor, decision.times, {})
                 for option in decision.options[:1]
                 for tensor, _ in option.makes
@@ -141,7 +142,7 @@ class IntegerProgram:
                 for tensor, axes in option.homes:
                     self._homes.setdefault(tensor, {}).setdefault(axes, []).append(variable)
                 for (_, made), (_, _, known) in zip(option.makes, makes, strict=True):
-                    known.setdefault(made.key, (made, []))[1].append(variable)
+                    known.setdefault((made.axes, made.pending), (made, []))[1].append(variable)
             self._options.append(variables)
             self._rows.constrain(dict.fromkeys(variables, 1.0), 1, 1)
             self._makes += makes
@@ -201,7 +202,7 @@ class IntegerProgram:
         return known.count * reshard_price(home, axes, known.size, extents, price)
 
     def _link_makes(
-        self, tensor: int, times: int, made: Mapping[object, tuple[Made, Sequence[int]]]
+        self, tensor: int, times: int, made: Mapping[object, tuple[UnreducedResult, Sequence[int]]]
     ) -> None:
         """Add the cost of reducing a result and resharding it to its home."""
         homes = self._homes.get(tensor)

@@ -15,9 +15,9 @@ from math import prod
 from ..collectives import SEND
 from ..cost import known_extents, local_bytes
 from ..factor_splits import FactorSplits, TensorState
-from ..factors import FactorKind, FactorRule
+from ..factors import FactorKind
 from ..grid import Grid
-from ..op_sharding import result_price
+from ..op_sharding import UnreducedResult
 from ..projection import unproject_all
 from ..sharding import Axes, DimensionAxes
 from ..slice_exchange import window_bytes
@@ -27,22 +27,6 @@ from .regions import Regions
 
 MAX_OPTIONS = 2048
 """Maximum number of options of a decision; beyond it, the smallest classes are not split."""
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A result before its reductions: `axes` split it, and `pending` lists reductions to finish."""
-
-    axes: DimensionAxes
-    pending: tuple[tuple[str, Axes], ...]
-    rule: FactorRule
-    assignment: tuple[Axes, ...]
-    index: int
-
-    @property
-    def key(self) -> tuple[DimensionAxes, tuple[tuple[str, Axes], ...]]:
-        """Identifies the state of the result."""
-        return self.axes, self.pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +44,7 @@ class Option:
     price: float
     homes: tuple[tuple[int, DimensionAxes], ...] = ()
     wants: tuple[tuple[int, DimensionAxes], ...] = ()
-    makes: tuple[tuple[int, Made], ...] = ()
+    makes: tuple[tuple[int, UnreducedResult], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +150,7 @@ class Decisions:
                 for tensor in slot
             ),
             makes=tuple(
-                (tensor, _made(operation.rule, assignment, index, axes))
+                (tensor, UnreducedResult(operation.rule, assignment, index, axes))
                 for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
                 for tensor in slot
             ),
@@ -248,7 +232,7 @@ class Decisions:
         }
         total = 0.0
         wants: list[tuple[int, DimensionAxes]] = []
-        makes: list[tuple[int, Made]] = []
+        makes: list[tuple[int, UnreducedResult]] = []
         for index, splits in all_splits.items():
             operation = self.problem.operations[index]
             assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
@@ -269,7 +253,7 @@ class Decisions:
                 wants += [(tensor, axes) for tensor in slot if tensor not in homes]
             for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
                 makes += [
-                    (tensor, _made(operation.rule, assignment, result, axes))
+                    (tensor, UnreducedResult(operation.rule, assignment, result, axes))
                     for tensor in slot
                     if tensor not in homes
                 ]
@@ -284,33 +268,18 @@ class Decisions:
     ) -> float:
         """Return the price of finishing results whose homes belong to the same decision."""
         return sum(
-            self.made_price(tensor, _made(operation.rule, assignment, index, axes), homes[tensor])
+            self.made_price(
+                tensor, UnreducedResult(operation.rule, assignment, index, axes), homes[tensor]
+            )
             for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
             for tensor in slot[:1]
             if tensor in homes
         )
 
-    def made_price(self, tensor: int, made: Made, home: DimensionAxes) -> float:
+    def made_price(self, tensor: int, made: UnreducedResult, home: DimensionAxes) -> float:
         """Return the price of reducing a result and resharding it to its home."""
-        return result_price(
-            made.rule,
-            made.assignment,
-            made.index,
-            made.axes,
-            home,
-            self.problem.tensors[tensor].size,
-            self.extents,
-            self.price.collective,
-        )
+        size = self.problem.tensors[tensor].size
+        return made.price(home, size, self.extents, self.price.collective)
 
 
 _NEVER_SPLIT = frozenset((FactorKind.NEED_REPLICATION, FactorKind.SELECTION))
-
-
-def _made(rule: FactorRule, assignment: tuple[Axes, ...], index: int, axes: DimensionAxes) -> Made:
-    pending = tuple(
-        (str(factor.reductions[index]), split)
-        for factor, split in zip(rule.factors, assignment, strict=True)
-        if factor.kind is FactorKind.REDUCTION and split
-    )
-    return Made(axes, pending, rule, assignment, index)

@@ -1,10 +1,13 @@
 """Find repeated layers in the order of a program, so that they are decided together.
 
-Operations are given by a hashable description and by the operations whose results they read. If a
-stretch of the program looks like the stretch right after it, which reads some of its results, and
-so on, then the first operations of all stretches are decided together, the second ones, and so on.
-Stretches that do not read each other, such as the projections of attention to queries, keys and
-values, may be decided differently.
+Operations are given by a hashable description and by the operations whose results they read. A
+layer repeats if the stretch of operations right after it looks the same and reads its results. The
+first operations of all repetitions are then decided together, likewise the second ones, and so on:
+
+    a b c | a b c | a b d      gives the layers `a b c`, twice
+
+Equal stretches that do not read each other may be decided differently, such as the projections of
+attention to queries, keys and values.
 """
 
 from __future__ import annotations

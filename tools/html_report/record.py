@@ -16,11 +16,11 @@ from ...ir.regions import outermost
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
+from ...passes.manager.pass_manager import Observer
 from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
 from ...sharding.collectives import COLLECTIVES, RECV
 from ..print_diagnostics import position_of, positions_of_location
-from ..quiet_observer import QuietObserver
 from .graph import Node, function_graphs
 
 MAX_OPERATIONS = 20_000
@@ -56,7 +56,7 @@ class RecordedStage:
     remarks: list[RecordedRemark] = field(default_factory=list[RecordedRemark])
 
 
-class StageRecorder(QuietObserver):
+class StageRecorder(Observer):
     """Records the program before the pipeline and after each pass, and remarks."""
 
     def __init__(self, module: ModuleOp) -> None:

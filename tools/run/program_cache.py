@@ -2,9 +2,12 @@
 
 Compiling the same text again with the same passes and devices loads the earlier program, without
 the compiler. The file name is a hash of all inputs: the text and its name, the options, the files
-of this package and the state of the installed packages. A program is cached only if the loaded one
-behaves the same: it has one function, which runs without Python, and nothing in it comes from
-outside of the text, such as parameters or passes of other packages.
+of this package and the state of the installed packages.
+
+A program is cached only if the loaded one behaves the same:
+
+- it has one function, which runs without Python;
+- all of it comes from the text: it has no parameters, and no passes of other packages.
 """
 
 from __future__ import annotations

@@ -115,10 +115,9 @@ class GridTable:
 def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
     """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
-    Raises OperationError at the defining operation if it is not a `shard.sharding` (or
-    `shard.get_sharding` of an annotated value), or does not fit the tensor: lists beyond the rank,
-    axes beyond the grid or used twice, halos or offsets that are unknown at compile time or do not
-    fit.
+    Raises OperationError at the operation that defines the value if that is neither a
+    `shard.sharding` nor the `shard.get_sharding` of an annotated value, or if the sharding does not
+    fit the tensor or the grid: its lists, axes, halos or offsets.
     """
     operation = value.owner
     if isinstance(operation, Block):

@@ -20,7 +20,7 @@ from ....ir.tensor_types import tensor_bytes, tensor_shape
 from ....sharding.cost import BYTES_PER_POINT, known_extents, local_bytes, reshard_bytes, sent_bytes
 from ....sharding.grid import Grid
 from ....sharding.local_shape import default_offsets
-from ....sharding.op_sharding import Preference, reduction_price
+from ....sharding.op_sharding import Preference, UnreducedResult
 from ....sharding.propagation import Origin, RuleClass, classify
 from ....sharding.sharding import DimensionAxes, Sharding, is_finer_split
 from ....sharding.slice_exchange import MAX_PROCESSES, plan_joined_exchange
@@ -296,14 +296,8 @@ def _finishing(sharded: ShardedOperation, shardings: TensorShardings) -> float:
         scattered = set[int]()
         if split_by_all:
             scattered = set(chosen.reduced).intersection(*split_by_all)
-        held = local_bytes(tensor_bytes(value), chosen.results[index], extents)
-        sent += reduction_price(
-            sharded.rule,
-            chosen.factor_axes,
-            index,
-            held,
-            frozenset(scattered),
-            extents,
-            sent_bytes(extents),
-        )
+        axes = chosen.results[index]
+        result = UnreducedResult(sharded.rule, chosen.factor_axes, index, axes)
+        held = local_bytes(tensor_bytes(value), axes, extents)
+        sent += result.reduction_price(held, frozenset(scattered), extents, sent_bytes(extents))
     return sent

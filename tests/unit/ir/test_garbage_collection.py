@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 from mesh_opt.api import compile
-from mesh_opt.tools.quiet_observer import QuietObserver
+from mesh_opt.passes.manager.pass_manager import Observer
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -19,7 +19,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 """
 
 
-class _Watch(QuietObserver):
+class _Watch(Observer):
     def __init__(self) -> None:
         self.is_on: list[bool] = []
 
