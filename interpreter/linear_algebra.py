@@ -6,7 +6,6 @@ Conversion to linalg keeps these operations, and native code calls the functions
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from importlib import import_module
 from math import prod
 from typing import Any
@@ -22,6 +21,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.rules import Rules
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import dtype_of, static_shape
+from ..runtime.lapack import WORK, call_lapack, shared
 from .frames import Frame
 from .registry import Results, impl
 
@@ -51,22 +51,13 @@ def _zeros(result: SSAValue, batch: Sequence[int]) -> Array:
 
 
 def _batched(op: Operation, operands: Matrices, ranks: Sequence[int], compute: Any) -> list[Any]:
-    """Apply a function to each matrix of a batch, and stack the results."""
+    """Apply a function to operands with one batch dimension, and restore those that they have."""
     batch = operands[0].shape[: operands[0].ndim - ranks[0]]
-    if not batch:
-        return list(compute(*operands))
     count = prod(batch)
-    shapes = [each.shape[len(batch) :] for each in operands]
-    rows = [each.reshape(count, *s) for each, s in zip(operands, shapes, strict=True)]
     if count == 0:
         return [_zeros(result, batch) for result in op.results]
-    found = [compute(*(row[number] for row in rows)) for number in range(count)]
-    return [
-        np.stack([np.asarray(each[place]) for each in found]).reshape(
-            *batch, *np.asarray(found[0][place]).shape
-        )
-        for place in range(len(found[0]))
-    ]
+    stacks = [each.reshape(count, *each.shape[len(batch) :]) for each in operands]
+    return [each.reshape((*batch, *each.shape[1:])) for each in compute(*stacks)]
 
 
 # Transforms --------------------------------------------------------------------------------------
@@ -106,80 +97,76 @@ def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     """Factor a matrix, reading one triangle; the other triangle of the result is zero."""
     lower = flag(op, "lower")
 
-    def compute(matrix: Any) -> Sequence[Any]:
-        factor, failed = _cholesky_factor(matrix, lower, clean=True)
-        return [np.full_like(factor, np.nan) if failed else factor]
+    def compute(stack: Any) -> Sequence[Any]:
+        factors, failed = _cholesky_factors(stack, lower)
+        factors = (np.tril if lower else np.triu)(factors)
+        factors[failed != 0] = np.nan
+        return [factors]
 
     return _typed(op, _batched(op, [_wide(np.asarray(operands[0]))], [2], compute))
 
 
-def _cholesky_factor(matrix: Any, lower: bool, *, clean: bool) -> Any:
-    """Factor a matrix; return the factor, and whether that failed as a number other than 0.
+def _cholesky_factors(stack: Any, lower: bool) -> Any:
+    """Factor matrices; return the factors, and whether that failed as numbers other than 0.
 
-    LAPACK's matrices are stored by columns. So it is given the transpose, which is a view: from
-    u^H u = a^T follows a = u^T (u^T)^H, and u^T is lower.
+    LAPACK's matrices are stored by columns. So it is given the transposes: from u^H u = a^T follows
+    a = u^T (u^T)^H, and u^T is lower.
     """
-    factor, failed = _lapack("potrf", matrix)(matrix.T, lower=not lower, clean=clean)
-    return factor.T, failed
+    factors, failed = stack.copy(), _status(stack)
+    size = stack.shape[-1]
+    lead = max(1, size)
+    _lapack("potrf", factors, "U" if lower else "L", size, factors, lead, failed)
+    return factors, failed
 
 
 @impl("stablehlo.triangular_solve")
 def _triangular_solve(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    transposed = getattr(attribute(op, "transpose_a"), "data", "NO_TRANSPOSE")
-    which = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}.get(transposed, 0)
+    word = getattr(attribute(op, "transpose_a"), "data", "NO_TRANSPOSE")
+    transposed = {"TRANSPOSE": "T", "ADJOINT": "C"}.get(word, "N")
     left, lower, unit = (flag(op, name) for name in ("left_side", "lower", "unit_diagonal"))
 
-    def compute(matrix: Any, right: Any) -> Sequence[Any]:
-        return [_solved(matrix, right, left, lower, which, unit)]
+    def compute(matrices: Any, right: Any) -> Sequence[Any]:
+        return [_solved(matrices, right, left, lower, transposed, unit)]
 
     both = [_wide(np.asarray(each)) for each in operands]
     return _typed(op, _batched(op, both, [2, 2], compute))
 
 
-def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: int, unit: bool) -> Any:
+def _solved(a: Any, b: Any, left: bool, lower: bool, transposed: str, unit: bool) -> Any:
     """Return x with op(a) x = b, or x op(a) = b if not `left`.
 
     Both sides are transposed, as BLAS's matrices are stored by columns: x^T op(a^T) = b^T.
     """
-    if not b.size:
-        return b
-    return _lapack_blas("trsm", a, b)(
-        1.0, a.T, b.T, side=int(left), lower=int(not lower), trans_a=transposed, diag=int(unit)
-    ).T
+    solved = b.copy()
+    columns, rows = b.shape[-2:]
+    words = "R" if left else "L", "U" if lower else "L", transposed, "U" if unit else "N"
+    sizes = max(1, a.shape[-1]), max(1, rows)
+    one, a = np.ones(1, a.dtype), np.ascontiguousarray(a)
+    _lapack("trsm", a, *words, rows, columns, one, a, sizes[0], solved, sizes[1])
+    return solved
 
 
-def _workspace(size: int) -> int:
-    """Return the elements of workspace for a matrix of `size` columns.
-
-    With SciPy's defaults, of 3 columns, LAPACK does not work on blocks. The blocks of LAPACK's
-    `ilaenv` have at most 64 columns.
-    """
-    return 64 * (size + 2)
+def _lapack(name: str, like: Any, *arguments: Any) -> None:
+    """Call a LAPACK or BLAS function on a batch like `like`."""
+    call_lapack(name, like.dtype, len(like), *arguments)
 
 
-def _lapack(name: str, *arrays: Any) -> Any:
-    return _scipy("get_lapack_funcs", name, arrays[0].dtype)
+def _by_columns(stack: Any) -> Any:
+    """Return a copy of matrices in LAPACK's order, as transposes that `_by_rows` turns back."""
+    return np.ascontiguousarray(_by_rows(stack)) if stack.shape[-2] > 1 else stack.copy()
 
 
-def _lapack_blas(name: str, *arrays: Any) -> Any:
-    return _scipy("get_blas_funcs", name, arrays[0].dtype)
+def _by_rows(stack: Any) -> Any:
+    return stack.swapaxes(-1, -2)
 
 
-@cache
-def _scipy(table: str, name: str, kind: np.dtype[Any]) -> Any:
-    """Return a LAPACK or BLAS function for an element type.
-
-    SciPy has no types for these.
-    """
-    linalg: Any = import_module("scipy.linalg")
-    (function,) = getattr(linalg, table)((name,), dtype=kind)
-    return function
+def _parts_type(stack: Any) -> Any:
+    """Return the type of real and imaginary parts, or of real elements."""
+    return stack.real.dtype
 
 
-def _blocked(name: str, matrix: Any, *more: Any, **options: Any) -> Any:
-    """Call a LAPACK function with the workspace of its algorithm on blocks."""
-    work = _workspace(matrix.shape[1])
-    return _lapack(name, matrix)(matrix, *more, lwork=work, **options)
+def _status(stack: Any) -> Any:
+    return np.zeros(len(stack), np.int32)
 
 
 # Custom calls ------------------------------------------------------------------------------------
@@ -197,9 +184,9 @@ class Options(CallOptions):
         return any(self.operation.results[each].first_use is not None for each in places)
 
     def unread(self, place: int, size: int, like: Any) -> Any:
-        """Return a zero matrix for a result that nobody reads. `size` replaces dynamic extents."""
+        """Return zero matrices for a result that nobody reads. `size` replaces dynamic extents."""
         shape = (static_shape(self.operation.results[place].type) or ())[-2:]
-        return np.zeros([size if each < 0 else each for each in shape], like.dtype)
+        return np.zeros([len(like), *(size if each < 0 else each for each in shape)], like.dtype)
 
 
 call = Rules[Compute]()
@@ -229,30 +216,46 @@ def _custom_call(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
 
 @call("potrf")
 def _potrf(matrices: Matrices, options: Options) -> Sequence[Any]:
-    lower = options.letter("uplo", "L") == "L"
-    (matrix,) = matrices
-    return _cholesky_factor(matrix, lower, clean=False)
+    return _cholesky_factors(matrices[0], options.letter("uplo", "L") == "L")
+
+
+def _sizes(stack: Any) -> tuple[int, int, int]:
+    """Return the rows, the columns and the leading dimension of matrices."""
+    rows, columns = stack.shape[-2:]
+    return rows, columns, max(1, rows)
 
 
 @call("getrf")
 def _getrf(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
-    if not matrix.size:
-        return matrix, np.zeros(min(matrix.shape), np.int32), 0
-    factors, pivots, failed = _lapack("getrf", matrix)(matrix)
-    return factors, pivots + 1, failed
+    (stack,) = matrices
+    rows, columns, lead = _sizes(stack)
+    factors, failed = _by_columns(stack), _status(stack)
+    pivots = np.zeros((len(stack), min(rows, columns)), np.int32)
+    _lapack("getrf", stack, rows, columns, factors, lead, pivots, failed)
+    return _by_rows(factors), pivots, failed
 
 
 @call("geqrf")
 def _geqrf(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, tau, _, _ = _blocked("geqrf", matrices[0])
-    return factors, tau
+    (stack,) = matrices
+    rows, columns, lead = _sizes(stack)
+    factors = _by_columns(stack)
+    tau = np.zeros((len(stack), min(rows, columns)), stack.dtype)
+    _lapack("geqrf", stack, rows, columns, factors, lead, tau, WORK, _status(stack))
+    return _by_rows(factors), tau
 
 
 @call("geqp3")
 def _geqp3(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, pivots, tau, _, _ = _blocked("geqp3", matrices[0])
-    return factors, pivots, tau
+    stack = matrices[0]
+    rows, columns, lead = _sizes(stack)
+    factors = _by_columns(stack)
+    pivots = np.zeros((len(stack), columns), np.int32)
+    tau = np.zeros((len(stack), min(rows, columns)), stack.dtype)
+    more = [shared(2 * columns, _parts_type(stack))] if _is_complex(stack) else []
+    sizes = rows, columns, factors, lead
+    _lapack("geqp3", stack, *sizes, pivots, tau, WORK, *more, _status(stack))
+    return _by_rows(factors), pivots, tau
 
 
 def _is_complex(array: Any) -> bool:
@@ -261,137 +264,163 @@ def _is_complex(array: Any) -> bool:
 
 @call("orgqr")
 def _orgqr(matrices: Matrices, options: Options) -> Sequence[Any]:
-    matrix, tau = matrices
-    name = "ungqr" if _is_complex(matrix) else "orgqr"
-    return (_blocked(name, matrix, tau)[0],)
+    stack, tau = matrices[0], np.ascontiguousarray(matrices[1])
+    name = "ungqr" if _is_complex(stack) else "orgqr"
+    rows, columns, lead = _sizes(stack)
+    found = _by_columns(stack)
+    sizes = rows, columns, tau.shape[-1], found, lead
+    _lapack(name, stack, *sizes, tau, WORK, _status(stack))
+    return (_by_rows(found),)
 
 
 @call("ormqr")
 def _ormqr(matrices: Matrices, options: Options) -> Sequence[Any]:
-    matrix, tau, other = matrices
-    name = "unmqr" if _is_complex(matrix) else "ormqr"
-    side = "L" if options.truth("left") else "R"
-    transposed = "N"
-    if options.truth("transpose"):
-        transposed = "C" if _is_complex(matrix) else "T"
-    function = _lapack(name, matrix)
-    work = _workspace(max(other.shape))
-    reflectors = matrix[:, : len(tau)]  # a wide matrix has columns without one
-    return (function(side, transposed, reflectors, tau, other, work)[0],)
+    stack, tau, other = matrices
+    name, turned = ("unmqr", "C") if _is_complex(stack) else ("ormqr", "T")
+    words = "L" if options.truth("left") else "R", turned if options.truth("transpose") else "N"
+    rows, columns, lead = _sizes(other)
+    reflectors, tau, found = _by_columns(stack), np.ascontiguousarray(tau), _by_columns(other)
+    sizes = rows, columns, tau.shape[-1], reflectors, _sizes(stack)[2]
+    _lapack(name, stack, *words, *sizes, tau, found, lead, WORK, _status(stack))
+    return (_by_rows(found),)
 
 
 @call("syevd")
 def _syevd(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
-    name = "heevd" if _is_complex(matrix) else "syevd"
-    vectors = options.letter("mode", "V") == "V" and options.is_read(0)
-    lower = options.letter("uplo", "L") == "L"
-    values, found, failed = _lapack(name, matrix)(matrix, compute_v=int(vectors), lower=int(lower))
-    return found, values, failed
+    (stack,) = matrices
+    size, _, lead = _sizes(stack)
+    wanted = options.letter("mode", "V") == "V" and options.is_read(0)
+    words = "V" if wanted else "N", "L" if options.letter("uplo", "L") == "L" else "U"
+    found, failed, part = _by_columns(stack), _status(stack), _parts_type(stack)
+    values = np.zeros((len(stack), size), part)
+    # LAPACK's least sizes for eigenvectors; it asks for no more than a few columns beside them.
+    counts = [(1 + 6 * size + 2 * size * size, part), (3 + 5 * size, np.int32)]
+    name = "syevd"
+    if _is_complex(stack):
+        name, counts = "heevd", [((size + 2) * size + 1, stack.dtype), *counts]
+    works = [each for count, kind in counts for each in (shared(count, kind), count)]
+    _lapack(name, stack, *words, size, found, lead, values, *works, failed)
+    return _by_rows(found), values, failed
 
 
 @call("geev")
 def _geev(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
-    wanted = {
-        f"compute_v{side}": int(options.letter(f"compute_{name}", "N") == "V")
-        for side, name in (("l", "left"), ("r", "right"))
-    }
-    *values, left, right, failed = _lapack("geev", matrix)(matrix, **wanted)
-    place = len(values)
-    sides = (left, right)
-    if not _is_complex(matrix):
-        sides = tuple(_paired(values[1], each) for each in sides)
+    (stack,) = matrices
+    size, _, lead = _sizes(stack)
+    wanted = [options.letter(f"compute_{side}", "N") == "V" for side in ("left", "right")]
+    words = ["V" if each else "N" for each in wanted]
+    given, failed, part = _by_columns(stack), _status(stack), _parts_type(stack)
+    sides = [np.zeros(stack.shape if each else (1, 1, 1), stack.dtype) for each in wanted]
+    values, more = [np.zeros((len(stack), size), stack.dtype)], []
+    if _is_complex(stack):
+        more = [shared(2 * size, part)]
+    else:
+        values = [*values, np.zeros_like(values[0])]
+    both = [each for side in sides for each in (side, lead)]
+    _lapack("geev", stack, *words, size, given, lead, *values, *both, WORK, *more, failed)
     vectors = [
-        each if computed else options.unread(place + number, len(matrix), each)
-        for number, (each, computed) in enumerate(zip(sides, wanted.values(), strict=True))
+        _paired(values[1:], _by_rows(each))
+        if computed
+        else options.unread(len(values) + number, size, stack)
+        for number, (each, computed) in enumerate(zip(sides, wanted, strict=True))
     ]
     return *values, *vectors, failed
 
 
-def _paired(imaginary: Any, vectors: Any) -> Any:
+def _paired(imaginary: Matrices, vectors: Any) -> Any:
     """Combine the real and imaginary parts of eigenvectors, adjacent columns in LAPACK's result."""
-    found = vectors.astype(np.result_type(vectors.dtype, np.complex64))
-    if vectors.shape[-1] != len(imaginary):
-        return found
-    place = 0
-    while place < len(imaginary):
-        if imaginary[place] != 0 and place + 1 < len(imaginary):
-            both = vectors[:, place] + 1j * vectors[:, place + 1]
-            found[:, place], found[:, place + 1] = both, both.conj()
-            place += 1
-        place += 1
-    return found
+    if not imaginary:
+        return vectors
+    turns = imaginary[0][:, np.newaxis]
+    first = vectors + 1j * np.roll(vectors, -1, -1)
+    second = np.roll(vectors, 1, -1) - 1j * vectors
+    return np.where(turns > 0, first, np.where(turns < 0, second, vectors))
 
 
 @call("gesdd", "gesvd")
 def _gesdd(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
+    (stack,) = matrices
+    rows, columns, lead = _sizes(stack)
+    least, most = sorted((rows, columns))
     mode = options.letter("mode", "A") if options.is_read(2, 3) else "N"
-    u, s, vt, failed = _lapack("gesdd", matrix)(
-        matrix, compute_uv=int(mode != "N"), full_matrices=int(mode == "A")
-    )
+    given, failed, part = _by_columns(stack), _status(stack), _parts_type(stack)
+    values = np.zeros((len(stack), least), part)
+    kept = {"A": (rows, columns), "N": (1, 1)}.get(mode, (least, least))
+    u = np.zeros((len(stack), kept[0], rows), stack.dtype)
+    vt = np.zeros((len(stack), columns, kept[1]), stack.dtype)
+    more = [shared(8 * least + 1, np.int32)]
+    if _is_complex(stack):
+        count = least * max(5 * least + 7, 2 * most + 2 * least + 1) + 1
+        more = [shared(count, part), *more]
+    sizes = rows, columns, given, lead, values, u, lead, vt, max(1, kept[1])
+    _lapack("gesdd", stack, mode, *sizes, WORK, *more, failed)
     if mode == "N":
         # The shapes depend on JAX's `full_matrices`, which is not among the options: use the types.
-        rows, columns = matrix.shape
-        u, vt = options.unread(2, rows, matrix), options.unread(3, columns, matrix)
-    return matrix, s, u, vt, failed
+        vectors = [options.unread(2, rows, stack), options.unread(3, columns, stack)]
+    else:
+        vectors = [_by_rows(u), _by_rows(vt)]
+    return stack, values, *vectors, failed
 
 
 @call("trsm")
 def _trsm(matrices: Matrices, options: Options) -> Sequence[Any]:
     a, b = matrices
-    which = {"N": 0, "T": 1, "C": 2}[options.letter("trans_x", "N")]
+    transposed = options.letter("trans_x", "N")
     left = options.letter("side", "L") == "L"
     lower = options.letter("uplo", "L") == "L"
-    return (_solved(a, b, left, lower, which, options.letter("diag", "N") == "U"),)
+    return (_solved(a, b, left, lower, transposed, options.letter("diag", "N") == "U"),)
 
 
 @call("gtsv")
 def _gtsv(matrices: Matrices, options: Options) -> Sequence[Any]:
     """Solve a tridiagonal system. The lower, main and upper diagonal have equal lengths."""
-    lower, middle, upper, right = matrices
-    if len(middle) < 2:  # SciPy's function wants an element beside the main diagonal
-        with np.errstate(all="ignore"):
-            solved = right / middle[:, np.newaxis]
-        singular = bool(len(middle)) and middle[0] == 0
-        return lower, middle, upper, right if singular else solved, int(singular)
-    a, b, c, x, failed = _lapack("gtsv", middle, right)(lower[1:], middle, upper[:-1], right)
-    return (
-        np.concatenate([lower[:1], a]),
-        b,
-        np.concatenate([c, upper[-1:]]),
-        x,
-        failed,
-    )
+    lower, middle, upper = (each.copy() for each in matrices[:3])
+    solved, failed = _by_columns(matrices[3]), _status(middle)
+    size, columns, lead = _sizes(matrices[3])
+    diagonals = lower[:, 1:], middle, upper
+    _lapack("gtsv", middle, size, columns, *diagonals, solved, lead, failed)
+    return lower, middle, upper, _by_rows(solved), failed
 
 
 @call("gehrd")
 def _gehrd(matrices: Matrices, options: Options) -> Sequence[Any]:
-    factors, tau, failed = _blocked("gehrd", matrices[0])
-    return factors, tau, failed
+    (stack,) = matrices
+    size, _, lead = _sizes(stack)
+    factors, failed = _by_columns(stack), _status(stack)
+    tau = np.zeros((len(stack), max(0, size - 1)), stack.dtype)
+    bounds = min(1, size), size
+    _lapack("gehrd", stack, size, *bounds, factors, lead, tau, WORK, failed)
+    return _by_rows(factors), tau, failed
 
 
 @call("sytrd")
 def _sytrd(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
-    name = "hetrd" if _is_complex(matrix) else "sytrd"
-    lower = options.letter("uplo", "L") == "L"
-    return _blocked(name, matrix, lower=int(lower))
-
-
-def _none(*_: Any) -> bool:
-    """Select no eigenvalues to be ordered first."""
-    return False
+    (stack,) = matrices
+    size, _, lead = _sizes(stack)
+    name = "hetrd" if _is_complex(stack) else "sytrd"
+    word = "L" if options.letter("uplo", "L") == "L" else "U"
+    factors, failed, part = _by_columns(stack), _status(stack), _parts_type(stack)
+    diagonals = [np.zeros((len(stack), max(0, each)), part) for each in (size, size - 1)]
+    tau = np.zeros((len(stack), max(0, size - 1)), stack.dtype)
+    _lapack(name, stack, word, size, factors, lead, *diagonals, tau, WORK, failed)
+    return _by_rows(factors), *diagonals, tau, failed
 
 
 @call("gees")
 def _gees(matrices: Matrices, options: Options) -> Sequence[Any]:
-    (matrix,) = matrices
-    vectors = options.letter("mode", "V") == "V"
-    found = _lapack("gees", matrix)(_none, matrix, compute_v=int(vectors))
-    if _is_complex(matrix):
-        t, count, values, z, _, failed = found
-        return t, z, values, count, failed
-    t, count, real, imaginary, z, _, failed = found
-    return t, z, real, imaginary, count, failed
+    (stack,) = matrices
+    size, _, lead = _sizes(stack)
+    wanted = options.letter("mode", "V") == "V"
+    factors, failed, part = _by_columns(stack), _status(stack), _parts_type(stack)
+    vectors = np.zeros(stack.shape if wanted else (1, 1, 1), stack.dtype)
+    values, more = [np.zeros((len(stack), size), stack.dtype)], []
+    if _is_complex(stack):
+        more = [shared(size, part)]
+    else:
+        values = [*values, np.zeros_like(values[0])]
+    ordered = _status(stack)  # no eigenvalues are to come first
+    words = "V" if wanted else "N", "N", None
+    sizes = size, factors, lead, ordered, *values, vectors, lead
+    _lapack("gees", stack, *words, *sizes, WORK, *more, None, failed)
+    z = _by_rows(vectors) if wanted else options.unread(1, size, stack)
+    return _by_rows(factors), z, *values, ordered, failed
