@@ -84,6 +84,7 @@ _PASSES = {
     ),
     "iree-stream-verify-lowering-to-cmd": "stream.verify_lowering:verify_lowering_to_cmd",
     "iree-stream-verify-lowering-to-tensors": "stream.verify_lowering:verify_lowering_to_tensors",
+    "iree-util-fold-globals": "general.fold_globals",
     "linalg-detensorize": "loops.linalg_detensorize",
     "loop-invariant-code-motion": "general.loop_invariant_code_motion",
     "merge-globals": "stream.merge_globals",

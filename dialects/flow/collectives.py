@@ -20,7 +20,7 @@ from ...ir.syntax.resource_directives import (
     print_dimensions,
     tied_operands,
 )
-from ...ir.syntax.rows import PURE, Rows
+from ...ir.syntax.rows import PURE, READS, Rows
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function, verify_callee
@@ -154,6 +154,7 @@ ROWS = (
         "parameter.load",
         "source_scope:host? source_key:host source_offset:i64 result_dims* -> result:tensor",
         f" {SOURCE} : shaped($result_dims, $result){END}",
+        traits=READS,
     ),
     row(
         "parameter.write",

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE
 from .. import iree_tensor_ext
 from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
 from ..stream import workgroups
@@ -32,6 +33,7 @@ TensorTransferOp = row(
     "tensor.transfer",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) to $target attr-dict-with-keyword",
+    traits=PURE,
     doc="Transfer a tensor to another device.",
 )
 
@@ -40,6 +42,7 @@ TensorBarrierOp = row(
     "tensor.barrier",
     "operand:any argument_dims* -> result:any | target:attr",
     " $operand : shaped($argument_dims, $operand, $result) on $target attr-dict-with-keyword",
+    traits=PURE,
     doc="Pin a tensor to a device.",
 )
 

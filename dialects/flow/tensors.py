@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
-from ...ir.syntax.rows import PURE, Rows
+from ...ir.syntax.rows import CREATES, PURE, Rows
 from ...ir.syntax.typed_values import ConstantValue, type_carried_by
 from ..iree_encoding.interfaces import Tensor
 
@@ -64,6 +64,7 @@ TensorEmptyOp = row(
     "tensor.empty",
     "result_dims* -> result:tensor",
     " : shaped($result_dims, $result) attr-dict-with-keyword",
+    traits=PURE,
     doc="Return a tensor with undefined contents.",
 )
 
@@ -72,6 +73,7 @@ TensorAllocaOp = row(
     "tensor.alloca",
     "result_dims* -> result:tensor",
     " : shaped($result_dims, $result) attr-dict-with-keyword",
+    traits=CREATES,
     doc="Allocate storage for a tensor.",
 )
 
@@ -133,6 +135,7 @@ TensorLoadOp = row(
         " $source([$indices])? : shaped($source_dims, $source) attr-dict-with-keyword",
         ElementType("result", "source"),
     ),
+    traits=PURE,
     doc="Load one element of a tensor.",
 )
 

@@ -21,6 +21,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
@@ -150,7 +151,7 @@ class TensorImportOp(SyntaxOperation):
     affinity = opt_prop_def(Attribute)
     target = result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(AffinityOpInterface())
+    traits = traits_def(Pure(), AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))?( wait($wait_fence) =>)?( consume$consume)? $source( $name)?"
@@ -174,7 +175,7 @@ class TensorExportOp(SyntaxOperation):
     name_ = opt_prop_def(StringAttr, prop_name="name")
     affinity = opt_prop_def(Attribute)
     target = result_def(BUFFER_OR_VIEW)
-    traits = traits_def(AffinityOpInterface())
+    traits = traits_def(Pure(), AffinityOpInterface())
 
     SYNTAX: ClassVar[Syntax] = (
         "( on($affinity))? $source( $name)? : ",
@@ -198,7 +199,7 @@ TensorAliasOp = row(
     " -> result:tensor | affinity:attr?",
     "( on($affinity))?( wait($wait_fence) =>)? $source : shaped($source_dims, $source, $result)"
     " to $storage : type($storage) attr-dict",
-    traits=PLACED,
+    traits=(*PURE, *PLACED),
     doc="Place the contents of a tensor in a buffer of the caller.",
 )
 
@@ -208,6 +209,6 @@ TensorTransientsOp = row(
     "source:tensor source_dims* storage:buffer/view -> result:tensor | affinity:attr?",
     "( on($affinity))? $source : shaped($source_dims, $source, $result)"
     " from $storage : type($storage) attr-dict",
-    traits=PLACED,
+    traits=(*PURE, *PLACED),
     doc="Place transient storage for computing a tensor in a buffer of the caller.",
 )

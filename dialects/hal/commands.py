@@ -6,6 +6,7 @@ from xdsl.parser import Parser
 
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
+from ...ir.syntax.rows import PURE
 from .objects import RESULT, row
 
 BINDINGS = Repeated(
@@ -50,7 +51,12 @@ ROWS = (
         f"( bindings($binding_capacity))?{RESULT}",
     ),
     row("command_buffer.finalize", "command_buffer:commands", COMMAND + END),
-    row("command_buffer.device", "command_buffer:commands -> result:device", COMMAND + RESULT),
+    row(
+        "command_buffer.device",
+        "command_buffer:commands -> result:device",
+        COMMAND + RESULT,
+        traits=PURE,
+    ),
     row(
         "command_buffer.begin_debug_group",
         "command_buffer:commands | label:str",

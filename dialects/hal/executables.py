@@ -36,7 +36,7 @@ from ...ir.syntax.assembly_format import (
 )
 from ...ir.syntax.directives import WorkgroupCountRegion, verify_returned
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import PURE
+from ...ir.syntax.rows import CREATES, PURE
 from ...ir.syntax.symbol_directives import Visibility
 from ..stream.executables import Executable, ExecutableEnd, executable_syntax
 from .attributes import ExecutableObjectsAttr
@@ -365,6 +365,7 @@ ROWS = (
         " | executable_target:symbol",
         f"{ON_DEVICE} affinity($queue_affinity) target($executable_target)"
         f"( constants([$constants]))?{RESULT}",
+        traits=CREATES,
     ),
     row(
         "executable.lookup",

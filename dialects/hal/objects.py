@@ -13,7 +13,7 @@ from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import PURE, OneOf, Rows
+from ...ir.syntax.rows import CREATES, PURE, READS, OneOf, Rows
 from ..stream.rows import PLACED
 from ..stream.types import KNOWN_LIFETIMES
 from ..util.types import BufferType as HostBufferType
@@ -84,6 +84,14 @@ CHANNEL = "<$channel : type($channel)>"
 FENCE = "<$fence : type($fence)>"
 INSTRUMENT = "[$buffer : type($buffer) for $workgroup_key]"
 
+FenceSignalOp = row(
+    "fence.signal",
+    "fence:fence",
+    f"{FENCE} attr-dict-with-keyword",
+    doc="Signal a fence.",
+)
+
+
 ROWS = (
     row(
         "return",
@@ -121,7 +129,7 @@ ROWS = (
             KeywordIndex("lifetime", KNOWN_LIFETIMES, first=1),
             ") : type($memory_types), type($buffer_usage) attr-dict-with-keyword",
         ),
-        traits=PLACED,
+        traits=(*PURE, *PLACED),
     ),
     row(
         "allocator.select",
@@ -134,15 +142,20 @@ ROWS = (
             "$memory_types) usage($buffer_usage)"
             " : type($selected_device), type($selected_queue_affinity) attr-dict-with-keyword",
         ),
+        traits=PURE,
         same_sizes=True,
     ),
     row(
-        "memory_type", "-> result:i32 | type:int", "<memory-types($type)> attr-dict : type($result)"
+        "memory_type",
+        "-> result:i32 | type:int",
+        "<memory-types($type)> attr-dict : type($result)",
+        traits=PURE,
     ),
     row(
         "buffer_usage",
         "-> result:i32 | usage:int",
         "<buffer-usage($usage)> attr-dict : type($result)",
+        traits=PURE,
     ),
     # Buffers.
     row(
@@ -154,10 +167,20 @@ ROWS = (
         " usage(buffer-usage($buffer_usage)) attr-dict-with-keyword",
     ),
     row("buffer.allocation.discard", "buffer:buffer -> result:i1", BUFFER + RESULT),
-    row("buffer.allocation.is_terminal", "buffer:buffer -> result:i1", BUFFER + RESULT),
+    row(
+        "buffer.allocation.is_terminal",
+        "buffer:buffer -> result:i1",
+        BUFFER + RESULT,
+        traits=READS,
+    ),
     row("buffer.allocation.preserve", "buffer:buffer", f"{BUFFER} attr-dict-with-keyword"),
     row("buffer.length", "buffer:buffer -> result", BUFFER + RESULT, traits=PURE),
-    row("buffer.load", "buffer:buffer offset -> result:number", f"{BUFFER}[$offset]{RESULT}"),
+    row(
+        "buffer.load",
+        "buffer:buffer offset -> result:number",
+        f"{BUFFER}[$offset]{RESULT}",
+        traits=READS,
+    ),
     row(
         "buffer.store",
         "value:number buffer:buffer offset",
@@ -195,11 +218,13 @@ ROWS = (
         " | flags:int",
         f"{ON_DEVICE} affinity($queue_affinity) flags(reserved-flags($flags)) id($id)"
         f" group($group) rank($rank) count($count){RESULT}",
+        traits=CREATES,
     ),
     row(
         "channel.split",
         "channel:channel color:i32 key:i32 -> result:channel | flags:int",
         f"{CHANNEL} color($color) key($key) flags(reserved-flags($flags)){RESULT}",
+        traits=CREATES,
     ),
     row(
         "channel.rank_and_count",
@@ -211,7 +236,8 @@ ROWS = (
     row(
         "device.allocator",
         "device:device -> result:allocator",
-        "<$device : type($device)>" + RESULT,
+        DEVICE + RESULT,
+        traits=PURE,
     ),
     row(
         "device.query",
@@ -246,6 +272,7 @@ ROWS = (
         "fence.create",
         "device:device -> result:fence | flags:int",
         f"{ON_DEVICE} flags(reserved-flags($flags)){RESULT}",
+        traits=CREATES,
     ),
     row(
         "fence.join",
@@ -253,7 +280,6 @@ ROWS = (
         " at([$fences]) flags(reserved-flags($flags)) -> type($result) attr-dict-with-keyword",
     ),
     row("fence.query", "fence:fence -> result:i32", FENCE + RESULT),
-    row("fence.signal", "fence:fence", f"{FENCE} attr-dict-with-keyword"),
     row("fence.fail", "fence:fence status:i32", f"{FENCE} status($status) attr-dict-with-keyword"),
     row(
         "fence.await",
@@ -282,6 +308,7 @@ ROWS = (
             f"instrument.memory.{access}",
             "buffer:memref workgroup_key value:any base:memref indices* -> result:any",
             f"{INSTRUMENT} $base[$indices], $value attr-dict : type($base), type($value, $result)",
+            traits=PURE,
         )
         for access in ("load", "store")
     ),

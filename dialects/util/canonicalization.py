@@ -1,4 +1,7 @@
-"""Canonicalization of `util` ops, by name: numbers, buffers, casts and accesses of globals."""
+"""Canonicalization of `util` ops, by name: numbers, buffers, casts and accesses of globals.
+
+Those of strings are in `string_patterns.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import cast
 from xdsl.dialects.arith import AddiOp, ConstantOp, MaxUIOp, MinUIOp, SubiOp
 from xdsl.dialects.builtin import (
     AnyFloat,
+    ArrayAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -15,13 +19,15 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...ir.attribute_access import constant_integer, element_type, symbol
 from ...ir.locations import made_by
 from ...ir.slice_packing import aligned
 from ...ir.syntax.assembly_format import values
-from .dialect import GlobalLoadOp, GlobalStoreOp
+from . import string_patterns
+from .dialect import AssumeIntOp, GlobalLoadOp, GlobalStoreOp, OptimizationBarrierOp
+from .types import IntAssumptionAttr
 
 INDEX = IndexType()
 
@@ -30,17 +36,42 @@ def _index(value: int, rewriter: PatternRewriter) -> SSAValue:
     return rewriter.insert(ConstantOp(IntegerAttr(value, INDEX))).result
 
 
+def unfoldable(value: Attribute, rewriter: PatternRewriter) -> SSAValue:
+    """Insert a constant that folds cannot see through."""
+    constant = rewriter.insert(ConstantOp(cast(IntegerAttr, value)))
+    hidden = OptimizationBarrierOp.build(
+        operands=[constant.results], result_types=[[constant.result.type]]
+    )
+    return rewriter.insert(hidden).results[0]
+
+
 def _sum(left: SSAValue, right: SSAValue, rewriter: PatternRewriter) -> SSAValue:
     return rewriter.insert(AddiOp(left, right)).result
 
 
+def _is_multiple(value: SSAValue, alignment: SSAValue) -> bool:
+    """Return whether a value is known to be a multiple of another one."""
+    number, multiple = constant_integer(value), constant_integer(alignment)
+    producer = made_by(value, "util.align", "arith.muli", "arith.addi", "arith.subi")
+    if multiple == 1:
+        return True
+    if number is not None and multiple is not None:
+        return multiple > 0 and number % multiple == 0
+    if producer is None:
+        return False
+    left, right = (_is_multiple(operand, alignment) for operand in producer.operands)
+    if producer.name == "util.align":
+        return right or producer.operands[1] is alignment
+    return left or right if producer.name == "arith.muli" else left and right
+
+
 class FoldAlign(RewritePattern):
-    """Compute an aligned constant; an alignment of 1 changes nothing."""
+    """Compute an aligned constant; drop the alignment of a multiple of it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         value, alignment = op.operands
         number, multiple = constant_integer(value), constant_integer(alignment)
-        if multiple == 1:
+        if _is_multiple(value, alignment):
             rewriter.replace(op, (), (value,))
         elif number is not None and multiple is not None and multiple > 0 and number >= 0:
             result = IntegerAttr(aligned(number, multiple), cast(IndexType, value.type))
@@ -184,6 +215,61 @@ class FoldSubspan(RewritePattern):
             rewriter.notify_op_modified(op)
 
 
+class StorageOfSubspan(RewritePattern):
+    """Return the storage of the buffer of a subspan, and where the subspan begins in it."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        inner = made_by(op.operands[0], "util.buffer.subspan")
+        if inner is not None:
+            buffer, size, start, _ = inner.operands
+            types = [result.type for result in op.results]
+            storage = type(op).create(operands=[buffer, size], result_types=types)
+            offset = AddiOp(storage.results[1], start)
+            rewriter.replace(op, (storage, offset), (storage.results[0], offset.result))
+
+
+class ExpandUnfoldable(RewritePattern):
+    """Hide a constant from folds."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, (), (unfoldable(op.properties["value"], rewriter),))
+
+
+def _only_number(value: SSAValue, facts: Sequence[IntAssumptionAttr]) -> IntegerAttr | None:
+    """Return the only number that facts allow a value to be."""
+    least, greatest = facts[0].umin, facts[0].umax
+    if len(set(facts)) > 1 or not isinstance(least, IntegerAttr) or least != greatest:
+        return None
+    return IntegerAttr(least.value.data, cast(IndexType, value.type))
+
+
+class FoldAssumptions(RewritePattern):
+    """Assume each fact once, and nothing of constants; fold what can be one number only.
+
+    Of several facts about one operand the last remain.
+    """
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AssumeIntOp, rewriter: PatternRewriter, /) -> None:
+        facts: dict[SSAValue, ArrayAttr[IntAssumptionAttr]] = {}
+        for value, found in zip(op.operands, op.assumptions, strict=True):
+            if constant_integer(value) is None and _only_number(value, found.data) is None:
+                facts[value] = ArrayAttr(found.data[:1]) if len(set(found)) == 1 else found
+        if (*facts, *facts.values()) == (*op.operands, *op.assumptions):
+            return
+        new = AssumeIntOp.build(
+            operands=[list(facts)],
+            result_types=[[value.type for value in facts]],
+            properties={"assumptions": ArrayAttr(facts.values())},
+        )
+        known: dict[SSAValue, SSAValue] = dict(zip(facts, new.results, strict=True))
+        for value, found in zip(op.operands, op.assumptions, strict=True):
+            if value not in facts and (number := _only_number(value, found.data)) is not None:
+                known[value] = rewriter.insert(ConstantOp(number)).result
+        replaced = [known.get(value, value) for value in op.operands]
+        rewriter.replace(op, new if facts else (), replaced)
+
+
 class AccessBufferOfSubspan(RewritePattern):
     """Let an access to a range of a subspan go to the buffer of the subspan."""
 
@@ -247,8 +333,11 @@ _BUFFER_ACCESSES = ("copy", "compare", "fill", "hash", "load", "store")
 
 PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
     **{f"util.buffer.{name}": (AccessBufferOfSubspan(),) for name in _BUFFER_ACCESSES},
+    **string_patterns.PATTERNS,
     "util.align": (FoldAlign(),),
+    "util.assume.int": (FoldAssumptions(),),
     "util.buffer.size": (FoldBufferSize(),),
+    "util.buffer.storage": (StorageOfSubspan(),),
     "util.buffer.subspan": (FoldSubspan(),),
     "util.cast": (FoldCast(),),
     "util.cmp.eq": (FoldComparison(),),
@@ -262,5 +351,6 @@ PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
     "util.range.min": (FoldRange(),),
     "util.sizeof": (FoldSizeOf(),),
     "util.switch": (FoldSwitch(),),
+    "util.unfoldable_constant": (ExpandUnfoldable(),),
 }
 """Patterns by the name of the operation that they apply to."""

@@ -44,7 +44,7 @@ from ...ir.syntax.directives import Implied, verify_same_type, verify_type
 from ...ir.syntax.lines import print_lines
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import RESOURCE
-from ...ir.syntax.rows import PURE, SIGNLESS
+from ...ir.syntax.rows import PURE, READS, SIGNLESS
 from ...ir.syntax.symbol_directives import Visibility
 from ...ir.syntax.typed_values import type_carried_by
 from . import functions, memory, types
@@ -272,6 +272,7 @@ class GlobalLoadOp(SyntaxOperation):
     global_ = prop_def(SymbolRefAttr, prop_name="global")
     is_immutable = opt_prop_def(UnitAttr)
     result = result_def()
+    traits = traits_def(*READS)
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 

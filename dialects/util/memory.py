@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, directive, values
 from ...ir.syntax.directives import Operand, Type, verify_returned
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.rows import PURE, SIGNLESS, Rows
+from ...ir.syntax.rows import PURE, READS, SIGNLESS, Rows
 from ...ir.syntax.typed_values import ConstantValue
 from .types import BufferType, ListType, ObjectType, PointerType, VariantType
 
@@ -235,6 +235,15 @@ def _verify_format(operation: Operation) -> None:
         )
 
 
+NullOp = row(
+    "null",
+    "-> result:any",
+    " attr-dict : type($result)",
+    traits=PURE,
+    doc="Return the null of a type.",
+)
+
+
 ROWS = (
     # Host memory.
     row(
@@ -279,6 +288,7 @@ ROWS = (
         "lhs:buffer lhs_size lhs_offset rhs:buffer rhs_size rhs_offset length -> result:i1",
         " $lhs[$lhs_offset], $rhs[$rhs_offset], $length"
         f" : type($lhs){{$lhs_size}}, type($rhs){{$rhs_size}}{END}",
+        traits=READS,
     ),
     row(
         "buffer.fill",
@@ -289,6 +299,7 @@ ROWS = (
         "buffer.load",
         "source:buffer source_size source_offset length -> result:element",
         f" {OF_SOURCE}{END}",
+        traits=READS,
     ),
     row(
         "buffer.store",
@@ -299,6 +310,7 @@ ROWS = (
         "buffer.hash",
         "source:buffer source_size source_offset length -> result:i64",
         f" {OF_SOURCE}{END}",
+        traits=READS,
     ),
     # Lists.
     row(
@@ -312,13 +324,14 @@ ROWS = (
         (" ", ITEMS, " attr-dict : type($result)"),
         verify=_verify_items,
     ),
-    row("list.size", "list:list -> result", " $list attr-dict : type($list)"),
+    row("list.size", "list:list -> result", " $list attr-dict : type($list)", traits=READS),
     row("list.resize", "list:list new_size", " $list, $new_size attr-dict : type($list)"),
     row(
         "list.get",
         "list:list index -> result:any",
         " $list[$index] attr-dict : list-element($list, $result)",
         verify=_verify_get,
+        traits=READS,
     ),
     row(
         "list.set",
@@ -345,7 +358,6 @@ ROWS = (
         same_sizes=True,
     ),
     # Values and types.
-    row("null", "-> result:any", " attr-dict : type($result)", traits=PURE),
     row(
         "cast",
         "operand:any -> result:any",

@@ -14,6 +14,7 @@ default kind is index unless the rows set another one. `name:kind/kind` is one o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
@@ -69,7 +70,14 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.irdl.operations import get_accessors_from_op_def
-from xdsl.traits import OpTrait, Pure
+from xdsl.traits import (
+    EffectInstance,
+    MemoryEffect,
+    MemoryEffectKind,
+    MemoryReadEffect,
+    OpTrait,
+    Pure,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from .assembly_format import Syntax
@@ -111,6 +119,18 @@ COMMON: Mapping[str, Kind] = {
 }
 
 PURE = (Pure(),)
+READS = (MemoryReadEffect(),)
+
+
+class Creates(MemoryEffect):
+    """Allocates its results: unused ones can be dropped, but two of them are not the same."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}
+
+
+CREATES = (Creates(),)
 
 _OPERANDS = {"": OperandDef, "?": OptOperandDef, "*": VarOperandDef}
 _RESULTS = {"": ResultDef, "?": OptResultDef, "*": VarResultDef}

@@ -22,9 +22,11 @@ from xdsl.transforms.dead_code_elimination import RemoveUnusedOperations, region
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.arith import integer_folds
-from ...dialects.util import canonicalization
+from ...dialects.flow import canonicalization as flow
+from ...dialects.hal import canonicalization as hal
+from ...dialects.util import canonicalization as util
 
-_BY_NAME = {**integer_folds.PATTERNS, **canonicalization.PATTERNS}
+_BY_NAME = {**integer_folds.PATTERNS, **flow.PATTERNS, **hal.PATTERNS, **util.PATTERNS}
 """Patterns of operations that have none as a trait, by name."""
 
 

@@ -1,0 +1,352 @@
+"""Canonicalization of `flow` and `iree_tensor_ext` ops on whole tensors, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    TensorType,
+)
+from xdsl.dialects.tensor import CastOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ...ir.attribute_access import attribute, constant_integer, is_splat
+from ...ir.locations import made_by
+from ...ir.syntax.assembly_format import values
+from ...ir.syntax.resource_directives import dynamic_dimensions
+from ...ir.tensor_types import shape_of
+from ..iree_encoding.interfaces import Tensor
+from ..stream.copy_patterns import DropUnused
+from ..util.canonicalization import unfoldable
+from .dialect import TensorReshapeOp
+from .tensors import TensorBitCastOp, TensorConstantOp, TensorEmptyOp, TensorSplatOp, TensorUpdateOp
+
+Dense = DenseIntOrFPElementsAttr[Any]
+
+_FLOW_CONVERSIONS = ("flow.tensor.reshape", "flow.tensor.bitcast")
+_SIZES = ("result_dims", "dynamic_dims", "target_dims", "argument_dims")
+"""The names that ops have for the dynamic sizes of their results."""
+
+
+def sizes_of(value: OpResult) -> tuple[SSAValue, ...]:
+    """Return the dynamic sizes of a result of an op of `flow` that lists them."""
+    op = value.op
+    listed = next((found for name in _SIZES if (found := values(op, name))), ())
+    start = sum(dynamic_dimensions(result.type) for result in op.results[: value.index])
+    return tuple(listed[start : start + dynamic_dimensions(value.type)])
+
+
+class FoldDimension(RewritePattern):
+    """Fold a dynamic size of a tensor of `flow` to the operand that gives it."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        tensor, index = op.operands
+        at = constant_integer(index)
+        if not isinstance(tensor, OpResult) or not tensor.op.name.startswith("flow."):
+            return
+        shape = shape_of(cast(Tensor, tensor.type))
+        if at is None or not 0 <= at < len(shape) or shape[at] is not None:
+            return
+        sizes = sizes_of(tensor)
+        if len(sizes) == shape.count(None):
+            rewriter.replace(op, (), (sizes[shape[:at].count(None)],))
+
+
+class DropConversionToSameType(RewritePattern):
+    """Drop a conversion to the same type, unless it may reorder dynamic sizes."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        source, (result,) = op.operands[0], op.results
+        sizes = sizes_of(result)
+        before = op.operands[1 : 1 + len(sizes)]
+        if source.type == result.type and (len(sizes) < 2 or tuple(before) == sizes):
+            rewriter.replace(op, (), (source,))
+
+
+class DropStaticTie(RewritePattern):
+    """Drop the tie of a tensor of static shape to no sizes."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if not dynamic_dimensions(op.results[0].type):
+            rewriter.replace(op, (), (op.operands[0],))
+
+
+class DropRepeated(RewritePattern):
+    """Drop an op that does what the producer of its operand has done, with equal properties."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        inner = made_by(op.operands[0], op.name)
+        if inner is not None and inner.properties == op.properties:
+            rewriter.replace(op, (), (op.operands[0],))
+
+
+class JoinConversions(RewritePattern):
+    """Join reshapes and bitcasts of one dialect in a row; only reshapes are a reshape."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        joined = _FLOW_CONVERSIONS if op.name in _FLOW_CONVERSIONS else (op.name,)
+        inner = made_by(op.operands[0], *joined)
+        if inner is None:
+            return
+        source = inner.operands[0]
+        same = op.name == inner.name
+        kind = cast("type[IRDLOperation]", type(op)) if same else TensorBitCastOp
+        sizes = inner.operands[1 : 1 + dynamic_dimensions(source.type)]
+        operands = [source, sizes, values(op, "result_dims")]
+        rewriter.replace(op, kind.build(operands=operands, result_types=[op.results[0].type]))
+
+
+class ReshapeOfCreated(RewritePattern):
+    """Create a tensor of one number, or of undefined contents, in the shape of its reshape."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        source, sizes = op.operands[0], values(op, "result_dims")
+        types = [op.results[0].type]
+        if (splat := made_by(source, "flow.tensor.splat")) is not None:
+            operands = [splat.operands[0], sizes]
+            rewriter.replace(op, TensorSplatOp.build(operands=operands, result_types=types))
+        elif made_by(source, "flow.tensor.empty") is not None:
+            rewriter.replace(op, TensorEmptyOp.build(operands=[sizes], result_types=types))
+
+
+class CloneOfCreated(RewritePattern):
+    """Drop a clone of a constant or of undefined contents."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        source = op.operands[0]
+        if made_by(source, "flow.tensor.empty") is not None or _dense(source) is not None:
+            rewriter.replace(op, (), (source,))
+
+
+def _is_empty(type_: Attribute) -> bool:
+    return isinstance(type_, TensorType) and 0 in type_.get_shape()
+
+
+class FoldEmpty(RewritePattern):
+    """Fold a tensor without elements, or one computed from such, to `flow.tensor.empty`."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        (result,) = op.results
+        if _is_empty(result.type) or _is_empty(op.operands[0].type):
+            new = TensorEmptyOp.build(operands=[sizes_of(result)], result_types=[result.type])
+            rewriter.replace(op, new)
+
+
+# Constants ---------------------------------------------------------------------------------------
+
+
+def _dense(value: SSAValue) -> Dense | None:
+    """Return the elements of a constant tensor of numbers."""
+    constant = made_by(value, "arith.constant", "flow.tensor.constant")
+    dense = None if constant is None else attribute(constant, "value")
+    return cast(Dense, dense) if isinstance(dense, DenseIntOrFPElementsAttr) else None
+
+
+def _position(indices: tuple[SSAValue, ...], shape: tuple[int, ...]) -> int | None:
+    """Return the row-major position of constant indices; `None` for others or outside."""
+    position = 0
+    for value, size in zip(indices, shape, strict=True):
+        index = constant_integer(value)
+        if index is None or not 0 <= index < size:
+            return None
+        position = position * size + index
+    return position
+
+
+def _elements(dense: Dense) -> list[Attribute]:
+    return list(dense.iter_attrs())
+
+
+def _replace_by_elements(
+    op: Operation, elements: list[Attribute], rewriter: PatternRewriter
+) -> None:
+    """Replace an op by a constant tensor. The elements are integers or floats of its type."""
+    type_ = cast("TensorType[Any]", op.results[0].type)
+    numbers = [cast("IntegerAttr | FloatAttr", element).value.data for element in elements]
+    constant = DenseIntOrFPElementsAttr.from_list(type_, cast("list[Any]", numbers))
+    rewriter.replace(op, ConstantOp(constant))
+
+
+class LoadOfCreated(RewritePattern):
+    """Load an element of a constant, or of a tensor of one number."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        source, indices = op.operands[0], values(op, "indices")
+        splat, dense = made_by(source, "flow.tensor.splat"), _dense(source)
+        if splat is not None:
+            rewriter.replace(op, (), (splat.operands[0],))
+        elif dense is not None:
+            at = _position(indices, dense.get_shape())
+            if at is not None and isinstance(
+                element := _elements(dense)[at], IntegerAttr | FloatAttr
+            ):
+                rewriter.replace(op, ConstantOp(cast("IntegerAttr", element)))
+
+
+class StoreToConstant(RewritePattern):
+    """Store a constant in a constant tensor."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        (target,), stored = values(op, "target"), made_by(op.operands[0], "arith.constant")
+        dense = _dense(target)
+        if dense is None or stored is None:
+            return
+        at, number = _position(values(op, "indices"), dense.get_shape()), attribute(stored, "value")
+        if at is not None and isinstance(number, IntegerAttr | FloatAttr):
+            elements = _elements(dense)
+            elements[at] = cast(Attribute, number)
+            _replace_by_elements(op, elements, rewriter)
+
+
+class SliceOfConstant(RewritePattern):
+    """Slice a constant at constant positions."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        dense, shape = _dense(op.operands[0]), shape_of(cast(Tensor, op.results[0].type))
+        starts = [constant_integer(value) for value in values(op, "start_indices")]
+        if dense is None or None in starts or None in shape:
+            return
+        element = cast(Attribute, next(dense.iter_attrs()))
+        if not isinstance(element, IntegerAttr | FloatAttr):
+            return
+        sizes = cast("tuple[int, ...]", shape)
+        if is_splat(dense):
+            _replace_by_elements(op, [element] * prod(sizes), rewriter)
+            return
+        first = cast("list[int]", starts)
+        whole = dense.get_shape()
+        if all(at >= 0 and at + n <= size for at, n, size in zip(first, sizes, whole, strict=True)):
+            elements = _elements(dense)
+            picked = [elements[at] for at in _positions(first, sizes, whole)]
+            _replace_by_elements(op, picked, rewriter)
+
+
+def _positions(starts: list[int], sizes: tuple[int, ...], whole: tuple[int, ...]) -> Iterator[int]:
+    """Yield the row-major positions of the elements of a slice."""
+    if not sizes:
+        yield 0
+        return
+    row = prod(whole[1:])
+    for index in range(starts[0], starts[0] + sizes[0]):
+        for inner in _positions(starts[1:], sizes[1:], whole[1:]):
+            yield index * row + inner
+
+
+class ExpandDynamicConstant(RewritePattern):
+    """Reshape a constant to sizes that folds cannot see through."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        value = op.properties["value"]
+        type_, wanted_type = cast(Tensor, cast(Any, value).type), cast(Tensor, op.results[0].type)
+        constant = TensorConstantOp.build(result_types=[type_], properties={"value": value})
+        rewriter.insert(constant)
+        sizes: list[SSAValue] = []
+        for size, wanted in zip(shape_of(type_), shape_of(wanted_type), strict=True):
+            if wanted is None:
+                known = IntegerAttr.from_index_int_value(cast(int, size))
+                sizes.append(unfoldable(known, rewriter))
+        reshape = TensorReshapeOp.build(
+            operands=[constant.results[0], [], sizes], result_types=[wanted_type]
+        )
+        rewriter.replace(op, reshape)
+
+
+# Updates and transfers ---------------------------------------------------------------------------
+
+
+class FoldUpdate(RewritePattern):
+    """Fold an update with nothing to the target, and one of a whole static tensor to the update."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        (target,), (update,) = values(op, "target"), values(op, "update")
+        if _is_empty(update.type):
+            rewriter.replace(op, (), (target,))
+        elif update.type == target.type and not dynamic_dimensions(target.type):
+            rewriter.replace(op, (), (update,))
+
+
+class UpdateWithoutCasts(RewritePattern):
+    """Update with, and in, tensors of static shapes that are cast to dynamic ones."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        parts: list[tuple[SSAValue, tuple[SSAValue, ...]]] = []
+        for name in ("target", "update"):
+            (value,) = values(op, name)
+            cast_ = made_by(value, "tensor.cast")
+            if cast_ is not None and not dynamic_dimensions(cast_.operands[0].type):
+                parts.append((cast_.operands[0], ()))
+            else:
+                parts.append((value, values(op, f"{name}_dims")))
+        (target, target_dims), (update, update_dims) = parts
+        if (target, update) == (*values(op, "target"), *values(op, "update")):
+            return
+        starts = values(op, "start_indices")
+        new = TensorUpdateOp.build(
+            operands=[target, target_dims, starts, update, update_dims],
+            result_types=[target.type],
+        )
+        type_ = op.results[0].type
+        if target.type == type_:
+            rewriter.replace(op, new)
+        else:
+            rewriter.replace(op, (new, CastOp(new.results[0], cast(Tensor, type_))))
+
+
+class TransferFromFirst(RewritePattern):
+    """Transfer what was transferred before from where it was first."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        inner = made_by(op.operands[0], op.name)
+        if inner is not None and inner.properties["target"] != op.properties["target"]:
+            op.operands = inner.operands
+            rewriter.notify_op_modified(op)
+
+
+# Dispatches --------------------------------------------------------------------------------------
+
+
+class DispatchEntryOnce(RewritePattern):
+    """List an entry point of a dispatch once."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        entries = cast("ArrayAttr[Attribute]", op.properties["entry_points"])
+        distinct = ArrayAttr(dict.fromkeys(entries))
+        if distinct != entries:
+            op.properties["entry_points"] = distinct
+            rewriter.notify_op_modified(op)
+
+
+_CONVERSIONS = (DropConversionToSameType(), FoldEmpty(), ReshapeOfCreated(), JoinConversions())
+
+PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
+    "flow.dispatch": (DropUnused(), DispatchEntryOnce()),
+    "flow.dispatch.region": (DropUnused(),),
+    "flow.dispatch.workgroups": (DropUnused(),),
+    "flow.tensor.bitcast": (DropConversionToSameType(), FoldEmpty(), JoinConversions()),
+    "flow.tensor.clone": (FoldEmpty(), CloneOfCreated()),
+    "flow.tensor.dynamic_constant": (ExpandDynamicConstant(),),
+    "flow.tensor.encode": (DropConversionToSameType(),),
+    "flow.tensor.load": (LoadOfCreated(),),
+    "flow.tensor.reshape": _CONVERSIONS,
+    "flow.tensor.slice": (FoldEmpty(), SliceOfConstant()),
+    "flow.tensor.splat": (FoldEmpty(),),
+    "flow.tensor.store": (StoreToConstant(),),
+    "flow.tensor.tie_shape": (DropStaticTie(),),
+    "flow.tensor.transfer": (DropRepeated(), TransferFromFirst()),
+    "flow.tensor.update": (FoldUpdate(), FoldEmpty(), UpdateWithoutCasts()),
+    "iree_tensor_ext.bitcast": (DropConversionToSameType(), JoinConversions()),
+    "iree_tensor_ext.compute_barrier.end": (DropRepeated(),),
+    "iree_tensor_ext.compute_barrier.start": (DropRepeated(),),
+    "iree_tensor_ext.dispatch.workload.ordinal": (DropRepeated(),),
+    "tensor.dim": (FoldDimension(),),
+}
+"""Patterns by the name of the operation that they apply to."""

@@ -1,0 +1,200 @@
+"""Fold globals that always hold one constant, and drop those that nothing reads.
+
+    util.global private @size : index        util.func public @f() -> index {
+    util.initializer {                          %size = arith.constant 4 : index
+      %c4 = arith.constant 4 : index     =>     util.return %size : index
+      util.global.store %c4, @size            }
+    }
+    util.func public @f() -> index {
+      %size = util.global.load @size
+      util.return %size : index
+    }
+
+Public globals may be set and read by other modules, and stay. So does a global that another
+attribute or op names, as a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    SymbolRefAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from ...ir.attribute_access import attribute
+from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE
+from ...ir.locations import locate, made_by
+from ...ir.regions import walk
+from ...ir.symbols import references_of, root_symbol, symbols_in, visibility
+from .canonicalize import merge_constants
+
+INITIALIZER = "util.initializer"
+
+
+@dataclass(frozen=True)
+class FoldGlobalsPass(ModulePass):
+    """Fold globals that always hold one constant, and drop those that nothing reads."""
+
+    name = "iree-util-fold-globals"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        changes = True
+        while changes:
+            changes = False
+            for variable in _variables(op):
+                changes |= _fold(variable, op)
+            region_dce(op.body)
+            merge_constants(op.body)
+            _drop_empty_initializers(op)
+
+
+@dataclass(eq=False)
+class _Variable:
+    """A global and the ops that name it."""
+
+    op: Operation
+    loads: list[Operation] = field(default_factory=list[Operation])
+    stores: list[Operation] = field(default_factory=list[Operation])
+    others: int = 0
+
+    @property
+    def is_private(self) -> bool:
+        """Whether loads and stores are all that may happen to the global."""
+        return visibility(self.op) == "private" and not self.others
+
+
+def _variables(module: ModuleOp) -> Sequence[_Variable]:
+    variables = {name: _Variable(op) for name, op in symbols_in(module, ("util.global",)).items()}
+    for op in walk(module):
+        for reference in references_of(op):
+            variable = variables.get(reference.root_reference.data)
+            if variable is None:
+                continue
+            if op.name == GLOBAL_LOAD:
+                variable.loads.append(op)
+            elif op.name == GLOBAL_STORE:
+                variable.stores.append(op)
+            else:
+                variable.others += 1
+    return list(variables.values())
+
+
+def _fold(variable: _Variable, module: ModuleOp) -> bool:
+    """Fold a global as far as its accesses allow; return whether that changed the program."""
+    if not variable.is_private:
+        return _mark_immutable(variable)
+    if not variable.loads:
+        for op in (*variable.stores, variable.op):
+            Rewriter.erase_op(op)
+        return True
+    if _is_set_once(variable) and (_fold_initial_value(variable) or _fold_copy(variable, module)):
+        return True
+    changes = False
+    if all(map(_is_in_initializer, variable.stores)):
+        changes = variable.op.properties.pop("is_mutable", None) is not None
+    if not variable.stores and _inline(variable):
+        return True
+    return _mark_immutable(variable) or changes
+
+
+def _is_set_once(variable: _Variable) -> bool:
+    """Return whether one initializer always sets a global, and no initializer reads it."""
+    loads_first = any(_is_in_initializer(load) for load in variable.loads)
+    return len(variable.stores) == 1 and not loads_first and _is_initial(variable.stores[0])
+
+
+def _is_initial(store: Operation) -> bool:
+    initializer = store.parent_op()
+    return (
+        initializer is not None
+        and initializer.name == INITIALIZER
+        and len(initializer.regions[0].blocks) == 1
+    )
+
+
+def _is_in_initializer(op: Operation) -> bool:
+    parent = op.parent_op()
+    return parent is not None and (parent.name == INITIALIZER or _is_in_initializer(parent))
+
+
+def _fold_initial_value(variable: _Variable) -> bool:
+    """Make the constant that an initializer stores the initial value."""
+    (store,) = variable.stores
+    constant = made_by(store.operands[0], "arith.constant")
+    if constant is None or store.operands[0].type != variable.op.properties["type"]:
+        return False
+    value = attribute(constant, "value")
+    if value is not None:
+        variable.op.properties["initial_value"] = value
+        Rewriter.erase_op(store)
+    return value is not None
+
+
+def _fold_copy(variable: _Variable, module: ModuleOp) -> bool:
+    """Read the global of which another one is a copy, if it never changes."""
+    (store,) = variable.stores
+    load = made_by(store.operands[0], GLOBAL_LOAD)
+    if load is None:
+        return False
+    name = root_symbol(load, "global")
+    origin = symbols_in(module, ("util.global",)).get(name)
+    if origin is None or "is_mutable" in origin.properties:
+        return False
+    for reader in variable.loads:
+        reader.properties["global"] = SymbolRefAttr(name)
+    Rewriter.erase_op(store)
+    variable.loads.clear()
+    return True
+
+
+def _inline(variable: _Variable) -> bool:
+    """Replace the loads of a global that is never set by its initial value, a constant."""
+    value: Attribute | None = variable.op.properties.get("initial_value")
+    if "inlining_policy" in variable.op.properties:
+        return False
+    if not isinstance(value, IntegerAttr | FloatAttr | DenseIntOrFPElementsAttr):
+        return False
+    number = cast("IntegerAttr | FloatAttr", value)
+    for load in variable.loads:
+        constant = ConstantOp(number)
+        if constant.result.type != load.results[0].type:
+            return False
+        locate(constant, load)
+        Rewriter.replace_op(load, constant)
+    return True
+
+
+def _mark_immutable(variable: _Variable) -> bool:
+    """Mark the loads of a global that initializers alone set; return whether any was not."""
+    if "is_mutable" in variable.op.properties:
+        return False
+    open_loads = [
+        load
+        for load in variable.loads
+        if "is_immutable" not in load.properties and not _is_in_initializer(load)
+    ]
+    for load in open_loads:
+        load.properties["is_immutable"] = UnitAttr()
+    return bool(open_loads)
+
+
+def _drop_empty_initializers(module: ModuleOp) -> None:
+    for op in list(module.body.block.ops):
+        if op.name == INITIALIZER:
+            blocks = op.regions[0].blocks
+            if len(blocks) == 1 and blocks[0].first_op is blocks[0].last_op:
+                Rewriter.erase_op(op)
