@@ -99,7 +99,8 @@ def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
     def compute(stack: Any) -> Sequence[Any]:
         factors, failed = _cholesky_factors(stack, lower)
-        factors = (np.tril if lower else np.triu)(factors)
+        unread = np.tri(stack.shape[-1], k=-1, dtype=np.bool)
+        np.copyto(factors, 0, where=unread.T if lower else unread)
         factors[failed != 0] = np.nan
         return [factors]
 
@@ -153,7 +154,7 @@ def _lapack(name: str, like: Any, *arguments: Any) -> None:
 
 def _by_columns(stack: Any) -> Any:
     """Return a copy of matrices in LAPACK's order, as transposes that `_by_rows` turns back."""
-    return np.ascontiguousarray(_by_rows(stack)) if stack.shape[-2] > 1 else stack.copy()
+    return _by_rows(stack).copy()
 
 
 def _by_rows(stack: Any) -> Any:
