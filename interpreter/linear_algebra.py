@@ -332,10 +332,12 @@ def _paired(imaginary: Matrices, vectors: Any) -> Any:
     """Combine the real and imaginary parts of eigenvectors, adjacent columns in LAPACK's result."""
     if not imaginary:
         return vectors
-    turns = imaginary[0][:, np.newaxis]
-    first = vectors + 1j * np.roll(vectors, -1, -1)
-    second = np.roll(vectors, 1, -1) - 1j * vectors
-    return np.where(turns > 0, first, np.where(turns < 0, second, vectors))
+    found = vectors.astype(np.result_type(vectors.dtype, np.complex64))
+    # The first of a pair has the positive imaginary part.
+    matrix, first = np.nonzero(imaginary[0][:, :-1] > 0)
+    pair = vectors[matrix, :, first] + 1j * vectors[matrix, :, first + 1]
+    found[matrix, :, first], found[matrix, :, first + 1] = pair, pair.conj()
+    return found
 
 
 @call("gesdd", "gesvd")

@@ -81,13 +81,13 @@ def _call(function: int, count: int, arguments: Sequence[Any]) -> None:
     number = start + 16 * MOST_ARGUMENTS
     rows: list[tuple[int, int, int]] = []
     for each in arguments:
-        if isinstance(each, np.ndarray):
-            rows.append((_start(each), each.strides[0] if len(each) > 1 else 0, 0))
+        if isinstance(each, int | str):
+            value = each if isinstance(each, int) else ord(each)
+            rows.append((number + 8 * len(rows), 0, value))
         elif each is None:
             rows.append((0, 0, 0))
         else:
-            value = each if isinstance(each, int) else ord(each)
-            rows.append((number + 8 * len(rows), 0, value))
+            rows.append((_start(each), each.strides[0] if len(each) > 1 else 0, 0))
     words[:, : len(rows)] = np.array(rows, np.int64).T
     words[:, len(rows) :] = 0
     _loop()(function, start, start + 8 * MOST_ARGUMENTS, count)
