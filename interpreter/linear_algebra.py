@@ -99,7 +99,8 @@ def _cholesky(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
 
     def compute(stack: Any) -> Sequence[Any]:
         factors, failed = _cholesky_factors(stack, lower)
-        factors = (np.tril if lower else np.triu)(factors)
+        unread = np.tri(stack.shape[-1], k=-1, dtype=np.bool)
+        np.copyto(factors, 0, where=unread.T if lower else unread)
         factors[failed != 0] = np.nan
         return [factors]
 
@@ -153,7 +154,7 @@ def _lapack(name: str, like: Any, *arguments: Any) -> None:
 
 def _by_columns(stack: Any) -> Any:
     """Return a copy of matrices in LAPACK's order, as transposes that `_by_rows` turns back."""
-    return np.ascontiguousarray(_by_rows(stack)) if stack.shape[-2] > 1 else stack.copy()
+    return _by_rows(stack).copy()
 
 
 def _by_rows(stack: Any) -> Any:
@@ -331,10 +332,12 @@ def _paired(imaginary: Matrices, vectors: Any) -> Any:
     """Combine the real and imaginary parts of eigenvectors, adjacent columns in LAPACK's result."""
     if not imaginary:
         return vectors
-    turns = imaginary[0][:, np.newaxis]
-    first = vectors + 1j * np.roll(vectors, -1, -1)
-    second = np.roll(vectors, 1, -1) - 1j * vectors
-    return np.where(turns > 0, first, np.where(turns < 0, second, vectors))
+    found = vectors.astype(np.result_type(vectors.dtype, np.complex64))
+    # The first of a pair has the positive imaginary part.
+    matrix, first = np.nonzero(imaginary[0][:, :-1] > 0)
+    pair = vectors[matrix, :, first] + 1j * vectors[matrix, :, first + 1]
+    found[matrix, :, first], found[matrix, :, first + 1] = pair, pair.conj()
+    return found
 
 
 @call("gesdd", "gesvd")

@@ -27,8 +27,8 @@ MOST_ARGUMENTS = 15
 WORK = object()
 """Stands for two arguments: a workspace of the size that the function asks for, and this size."""
 
-LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
-"""The first letters of functions, by the type of their matrices."""
+LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+"""The first letters of functions, by NumPy's character of an element type."""
 
 
 def call_batch(function: int, arguments: int, strides: int, count: int) -> None:
@@ -51,7 +51,7 @@ def call_lapack(name: str, kind: np.dtype[Any], count: int, *arguments: Any) -> 
     An argument is a letter, an integer, an array with a first dimension of `count` (or of 1, if all
     calls use it), `None` for a null pointer, or `WORK`.
     """
-    function = _address(LETTERS[kind.name] + name)
+    function = _address(LETTERS[kind.char] + name)
     place = next((place for place, each in enumerate(arguments) if each is WORK), None)
     if place is not None:
         known = (each if isinstance(each, int | str) else None for each in arguments)
@@ -71,29 +71,26 @@ def _work_size(function: int, kind: np.dtype[Any], place: int, *known: int | str
 
 
 def _call(function: int, count: int, arguments: Sequence[Any]) -> None:
-    """Call a function `count` times. Letters are stored as integers, in the first of their bytes.
+    """Call a function `count` times.
 
-    Each argument has a word for its address and one for its stride.
+    Each argument has three words: its address, its stride, and the integer or letter that it is. A
+    narrower integer is the first part of its word.
     """
-    numbers = np.array([_number(each) for each in arguments], np.int32)
-    base = _start(numbers)
-    words = np.zeros((2, MOST_ARGUMENTS), np.int64)
-    words[0, : len(arguments)] = [
-        _start(each) if isinstance(each, np.ndarray) else 0 if each is None else base + 4 * place
-        for place, each in enumerate(arguments)
-    ]
-    words[1, : len(arguments)] = [
-        each.strides[0] if isinstance(each, np.ndarray) and len(each) > 1 else 0
-        for each in arguments
-    ]
+    words = np.empty((3, MOST_ARGUMENTS), np.int64)
     start = _start(words)
+    number = start + 16 * MOST_ARGUMENTS
+    rows: list[tuple[int, int, int]] = []
+    for each in arguments:
+        if isinstance(each, int | str):
+            value = each if isinstance(each, int) else ord(each)
+            rows.append((number + 8 * len(rows), 0, value))
+        elif each is None:
+            rows.append((0, 0, 0))
+        else:
+            rows.append((_start(each), each.strides[0] if len(each) > 1 else 0, 0))
+    words[:, : len(rows)] = np.array(rows, np.int64).T
+    words[:, len(rows) :] = 0
     _loop()(function, start, start + 8 * MOST_ARGUMENTS, count)
-
-
-def _number(argument: Any) -> int:
-    if isinstance(argument, str):
-        return ord(argument)
-    return argument if isinstance(argument, int) else 0
 
 
 def _start(array: Any) -> int:

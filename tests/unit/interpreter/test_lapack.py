@@ -1,0 +1,114 @@
+"""LAPACK on batches of each element type: the same as SciPy's functions on each matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from mesh_opt import api
+from scipy.linalg import get_lapack_funcs
+
+TYPES = {
+    **{"f": ("f32", "s"), "d": ("f64", "d")},
+    **{"F": ("complex<f32>", "c"), "D": ("complex<f64>", "z")},
+}
+"""By NumPy's character of a type: its name in a program, and the first letter of functions."""
+
+
+def matrices(letter: str, *shape: int) -> np.ndarray:
+    random = np.random.default_rng(0)
+    found = random.standard_normal(shape)
+    return (found + 1j * random.standard_normal(shape) if letter in "FD" else found).astype(letter)
+
+
+def run(name: str, options: str, results: list[Any], *arrays: np.ndarray) -> list[np.ndarray]:
+    """Results of a custom call on arrays; `results` are arrays of its types and shapes."""
+    _, prefix = TYPES[arrays[0].dtype.char]
+    given, made = ([kind(each) for each in group] for group in (arrays, results))
+    names = ", ".join(f"%a{place}" for place in range(len(arrays)))
+    arguments = ", ".join(f"%a{place}: {each}" for place, each in enumerate(given))
+    found = ", ".join(f"%r#{place}" for place in range(len(made)))
+    text = f"""
+func.func @main({arguments}) -> ({", ".join(made)}) {{
+  %r:{len(made)} = stablehlo.custom_call @lapack_{prefix}{name}_ffi({names})
+      {{mhlo.backend_config = {{{options}}}}} : ({", ".join(given)}) -> ({", ".join(made)})
+  return {found} : {", ".join(made)}
+}}"""
+    return list(api.compile(text).main.run(list(arrays), backend="interpreter"))
+
+
+def kind(array: np.ndarray) -> str:
+    element = "i32" if array.dtype == np.int32 else TYPES[array.dtype.char][0]
+    return f"tensor<{''.join(f'{each}x' for each in array.shape)}{element}>"
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_decompositions(letter: str) -> None:
+    """Products of their results are the matrices."""
+    a = matrices(letter, 2, 3, 5, 5)
+    real, complex_type = a.real.dtype, np.result_type(letter, "F")
+    small = {"rtol": 0, "atol": 1e-4 if real == np.float32 else 1e-12}
+    status, values = np.zeros((2, 3), np.int32), np.zeros((2, 3, 5), real)
+    tau = np.zeros((2, 3, 5), letter)
+
+    reflectors, factors = run("geqrf", "", [a, tau], a)
+    (q,) = run("ungqr" if letter in "FD" else "orgqr", "", [a], reflectors, factors)
+    np.testing.assert_allclose(q @ np.triu(reflectors), a, **small)
+
+    hermitian = a + a.conj().swapaxes(-1, -2)
+    name = "heevd" if letter in "FD" else "syevd"
+    vectors, found, _ = run(name, "", [a, values, status], hermitian)
+    np.testing.assert_allclose(hermitian @ vectors, vectors * found[..., None, :], **small)
+
+    wide = a[..., :3, :].copy()
+    u, vt = np.zeros((2, 3, 3, 3), letter), a
+    _, s, u, vt, _ = run("gesdd", "", [wide, values[..., :3].copy(), u, vt, status], wide)
+    np.testing.assert_allclose((u * s[..., None, :]) @ vt[..., :3, :], wide, **small)
+
+    each = [values, values] if letter in "fd" else [tau]
+    both = "compute_left = 86 : ui8, compute_right = 86 : ui8"
+    sides = [a.astype(complex_type)] * 2
+    *parts, left, right, _ = run("geev", both, [*each, *sides, status], a)
+    found = parts[0] if letter in "FD" else parts[0] + 1j * parts[1]
+    np.testing.assert_allclose(a @ right, right * found[..., None, :], **small)
+    turned = left.conj().swapaxes(-1, -2)
+    np.testing.assert_allclose(turned @ a, found[..., None] * turned, **small)
+
+    vectors = "mode = 86 : ui8, sort = 78 : ui8"
+    t, z, *_ = run("gees", vectors, [a, a, *each, status, status], a)
+    np.testing.assert_allclose(z @ t @ z.conj().swapaxes(-1, -2), a, **small)
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_reductions_and_solves(letter: str) -> None:
+    """Each matrix has SciPy's results; a singular system has a status."""
+    a = matrices(letter, 3, 4, 4)
+    a += a.conj().swapaxes(-1, -2)
+    part = np.zeros((3, 4), a.real.dtype)
+    tau, status, pivots = matrices(letter, 3, 3), np.zeros(3, np.int32), np.zeros((3, 4), np.int32)
+    name = "hetrd" if letter in "FD" else "sytrd"
+    options = "uplo = 76 : ui8"
+    results = {
+        (name, options, (("lower", 1),)): [a, part, part[:, :3].copy(), tau, status],
+        ("gehrd", "", ()): [a, tau, status],
+        ("getrf", "", ()): [a, pivots, status],
+    }
+    for (name, options, words), made in results.items():
+        found = run(name, options, made, a)
+        (function,) = get_lapack_funcs((name,), dtype=a.dtype)
+        for place, matrix in enumerate(a):
+            for got, want in zip(found, function(matrix, **dict(words)), strict=True):
+                shift = int(got.dtype == np.int32 and got.ndim > 1)  # SciPy's pivots are from 0 on
+                np.testing.assert_allclose(got[place], want + shift, rtol=1e-4, atol=1e-5)
+    *diagonals, right = matrices(letter, 4, 3, 4)
+    right = right[..., None].copy()
+    results = [*diagonals, right, status]
+    solved = run("gtsv", "", results, *diagonals, right)
+    assert not solved[4].any()
+    for place in range(3):
+        lower, middle, upper = (each[place] for each in diagonals)
+        matrix = np.diag(middle) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
+        np.testing.assert_allclose(matrix @ solved[3][place], right[place], rtol=1e-3, atol=1e-3)
+    singular = [np.zeros_like(right[..., 0])] * 3
+    assert run("gtsv", "", results, *singular, right)[4].all()
