@@ -28,21 +28,13 @@ from ..iree_encoding.interfaces import Tensor
 from ..stream.copy_patterns import DropUnused
 from ..util.canonicalization import unfoldable
 from .dialect import TensorReshapeOp
+from .dispatch_patterns import FoldRegionResults, FoldWorkgroups
+from .sizes import sizes_of
 from .tensors import TensorBitCastOp, TensorConstantOp, TensorEmptyOp, TensorSplatOp, TensorUpdateOp
 
 Dense = DenseIntOrFPElementsAttr[Any]
 
 _FLOW_CONVERSIONS = ("flow.tensor.reshape", "flow.tensor.bitcast")
-_SIZES = ("result_dims", "dynamic_dims", "target_dims", "argument_dims")
-"""The names that ops have for the dynamic sizes of their results."""
-
-
-def sizes_of(value: OpResult) -> tuple[SSAValue, ...]:
-    """Return the dynamic sizes of a result of an op of `flow` that lists them."""
-    op = value.op
-    listed = next((found for name in _SIZES if (found := values(op, name))), ())
-    start = sum(dynamic_dimensions(result.type) for result in op.results[: value.index])
-    return tuple(listed[start : start + dynamic_dimensions(value.type)])
 
 
 class FoldDimension(RewritePattern):
@@ -329,8 +321,8 @@ _CONVERSIONS = (DropConversionToSameType(), FoldEmpty(), ReshapeOfCreated(), Joi
 
 PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
     "flow.dispatch": (DropUnused(), DispatchEntryOnce()),
-    "flow.dispatch.region": (DropUnused(),),
-    "flow.dispatch.workgroups": (DropUnused(),),
+    "flow.dispatch.region": (DropUnused(), FoldRegionResults()),
+    "flow.dispatch.workgroups": (DropUnused(), FoldWorkgroups()),
     "flow.tensor.bitcast": (DropConversionToSameType(), FoldEmpty(), JoinConversions()),
     "flow.tensor.clone": (FoldEmpty(), CloneOfCreated()),
     "flow.tensor.dynamic_constant": (ExpandDynamicConstant(),),

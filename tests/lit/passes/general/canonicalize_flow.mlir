@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --canonicalize | filecheck %s
+// RUN: mesh-opt %s --canonicalize --allow-unregistered-dialect | filecheck %s
 
 // CHECK-LABEL: @conversions
 // CHECK-NEXT: %[[BITS:.*]] = flow.tensor.bitcast %{{.*}} : tensor<4x?xf32>{%{{.*}}} -> tensor<?xi32>{%[[N:.*]]}
@@ -68,4 +68,32 @@ util.func public @transfers(%s: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 util.func public @sizes() -> tensor<?xi32> {
   %c = flow.tensor.dynamic_constant dense<1> : tensor<4xi32> -> tensor<?xi32>
   util.return %c : tensor<?xi32>
+}
+
+// CHECK-LABEL: @region(%t: tensor<?x4xf32>, %d: index, %e
+// CHECK-NEXT: %[[R:.*]] = flow.dispatch.region -> (tensor<?x4xf32>{%e}) {
+// CHECK-NEXT: %[[A:.*]], %[[B:.*]] = "test.pair"(%t)
+// CHECK-NEXT: flow.return %[[B]] : tensor<?x4xf32>
+// CHECK: util.return %[[R]], %[[R]]
+util.func public @region(%t: tensor<?x4xf32>, %d: index, %e: index) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+  %k:3 = flow.dispatch.region -> (tensor<?x4xf32>{%d}, tensor<?x4xf32>{%e}, tensor<?x4xf32>{%d}) {
+    %a, %b = "test.pair"(%t) : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+    flow.return %a, %b, %b : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
+  }
+  util.return %k#1, %k#2 : tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// CHECK-LABEL: @workgroups(%t: tensor<?xf32>, %n: index, %d
+// CHECK-NEXT: flow.dispatch.workgroups[%n](%n, %t) : (index, tensor<?xf32>{%d}) -> tensor<?xf32>{%d} =
+// CHECK-NEXT: (%[[N:.*]]: index, %[[T:.*]]: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>, %[[O:.*]]: !iree_tensor_ext
+// CHECK-NEXT: "test.kernel"(%[[N]], %[[N]], %[[T]], %[[O]])
+// CHECK-NEXT: flow.return
+util.func public @workgroups(%t: tensor<?xf32>, %n: index, %d: index) -> tensor<?xf32> {
+  %k:2 = flow.dispatch.workgroups[%n](%t, %n, %n, %t) : (tensor<?xf32>{%n}, index, index, tensor<?xf32>{%d}) -> (tensor<4xf32>, tensor<?xf32>{%d}) =
+      (%unused: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>, %a: index, %b: index, %c: !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>, %dropped: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>>, %o: !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xf32>>) {
+    %x = "test.kernel"(%a, %b, %c, %o) : (index, index, !iree_tensor_ext.dispatch.tensor<readonly:tensor<?xf32>>, !iree_tensor_ext.dispatch.tensor<writeonly:tensor<?xf32>>) -> tensor<4xf32>
+    iree_tensor_ext.dispatch.tensor.store %x, %dropped, offsets = [0], sizes = [4], strides = [1] : tensor<4xf32> -> !iree_tensor_ext.dispatch.tensor<writeonly:tensor<4xf32>>
+    flow.return
+  }
+  util.return %k#1 : tensor<?xf32>
 }
