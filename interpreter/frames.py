@@ -15,8 +15,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ..ir.attribute_access import operation_name, symbol_name
+from ..ir.attribute_access import operation_name
 from ..ir.diagnostics import OperationError
+from ..ir.symbols import symbols_of
 from ..runtime.abi.arrays import Array, UnsupportedType, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape
 from ..sharding.grid import Grid
@@ -121,15 +122,8 @@ class Program:
     def _table(self, scope: Operation) -> dict[str, Operation]:
         table = self._symbols.get(scope)
         if table is None:
-            table = dict[str, Operation]()
-            for region in scope.regions:
-                for block in region.blocks:
-                    for op in block.ops:
-                        name = symbol_name(op)
-                        if name is not None:
-                            table.setdefault(name, op)
             # Publish only the complete table: threads of other devices look up symbols too.
-            self._symbols[scope] = table
+            table = self._symbols[scope] = symbols_of(scope)
         return table
 
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from ..ir.attribute_access import attribute, constant_integer, operation_name, symbol, symbol_name
+from ..ir.attribute_access import attribute, constant_integer, operation_name, symbol
 from ..ir.host_programs import CALLS
+from ..ir.symbols import symbols_of
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import element_type
 from .hal_buffers import BufferView
@@ -108,10 +109,9 @@ def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None
     name = symbol(call, "callee")
     scope = call.parent_op()
     while scope is not None:
-        for block in (block for region in scope.regions for block in region.blocks):
-            for op in block.ops:
-                if symbol_name(op) == name and op.regions and op.regions[0].blocks:
-                    return op
+        found = symbols_of(scope).get(name)
+        if found is not None and found.regions and found.regions[0].blocks:
+            return found
         scope = scope.parent_op()
     return None
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from .graph_orders import CallGraph
-from .regions import walk
+from .regions import inner_operations, walk
 from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
@@ -57,7 +57,5 @@ def _outside_of_kernels(operation: Operation) -> Iterator[Operation]:
     yield operation
     if operation.name == KERNEL_IN_PLACE:
         return
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.ops:
-                yield from _outside_of_kernels(inner)
+    for inner in inner_operations(operation):
+        yield from _outside_of_kernels(inner)

@@ -36,6 +36,12 @@ def inner_blocks(operation: Operation) -> Iterator[Block]:
         yield from region.blocks
 
 
+def inner_operations(operation: Operation) -> Iterator[Operation]:
+    """Yield the operations directly in the regions of an operation."""
+    for block in inner_blocks(operation):
+        yield from block.ops
+
+
 def enclosing(operation: Operation | None) -> Iterator[Operation]:
     """Yield an operation and its ancestors, innermost first."""
     while operation is not None:

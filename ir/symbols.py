@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_access import symbol_name
 from .attribute_replacer import parts_of
+from .regions import inner_operations
 
 
 def root_symbol(operation: Operation, name: str) -> str:
@@ -83,22 +84,31 @@ def find_symbol(operation: Operation, name: str) -> Operation | None:
         return None
     tables = _tables.get()
     if tables is None:
-        return _symbols_of(anchor).get(name)
+        return symbols_of(anchor).get(name)
     table = tables.get(anchor)
     if table is None:
-        table = tables[anchor] = _symbols_of(anchor)
+        table = tables[anchor] = symbols_of(anchor)
     return table.get(name)
 
 
-def _symbols_of(table: Operation) -> dict[str, Operation]:
+def symbols_of(table: Operation) -> dict[str, Operation]:
+    """Return the operations directly in `table` that define symbols, by symbol."""
     symbols: dict[str, Operation] = {}
-    for region in table.regions:
-        for block in region.blocks:
-            for operation in block.ops:
-                name = symbol_name(operation)
-                if name is not None:
-                    symbols.setdefault(name, operation)
+    for operation in inner_operations(table):
+        name = symbol_name(operation)
+        if name is not None:
+            symbols.setdefault(name, operation)
     return symbols
+
+
+def symbol_at(table: Operation, path: Iterable[str]) -> Operation | None:
+    """Return the operation that `@path[0]::@path[1]...` names from `table`, or `None`."""
+    found: Operation | None = table
+    for name in path:
+        if found is None:
+            return None
+        found = symbols_of(found).get(name)
+    return found
 
 
 def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operation | None:
@@ -125,7 +135,7 @@ def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
     scope = operation.parent_op()
     while scope is not None:
         if scope.has_trait(SymbolTable):
-            symbols = _symbols_of(scope)
+            symbols = symbols_of(scope)
             found.update((name, None) for name, one in symbols.items() if one.name in kinds)
         scope = scope.parent_op()
     return list(found)
@@ -149,12 +159,10 @@ def _find_in_table(table: Operation, name: StringAttr) -> Operation | None:
         and found.get_attr_or_prop("sym_name") == name
     ):
         return found
-    for region in table.regions:
-        for block in region.blocks:
-            for candidate in block.ops:
-                if candidate.get_attr_or_prop("sym_name") == name:
-                    _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
-                    return candidate
+    for candidate in inner_operations(table):
+        if candidate.get_attr_or_prop("sym_name") == name:
+            _found_in_table.setdefault(table, {})[name.data] = ref(candidate)
+            return candidate
     return None
 
 

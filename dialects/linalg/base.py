@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from ...ir.attribute_access import element_type, number_list
+from ...ir.regions import inner_operations
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ...ir.syntax.region_headers import print_types
 from .named_ops import IteratorType
@@ -110,13 +111,11 @@ class DestinationEffects(MemoryEffect):
         if any(isinstance(operand.type, MemRefType) for operand in op.operands):
             return _READ_AND_WRITE
         effects: set[EffectInstance] = set()
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.ops:
-                    inner_effects = get_effects(inner)
-                    if inner_effects is None:
-                        return None
-                    effects |= inner_effects
+        for inner in inner_operations(op):
+            inner_effects = get_effects(inner)
+            if inner_effects is None:
+                return None
+            effects |= inner_effects
         return effects
 
 

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...ir.attribute_access import symbol_name
-from ...ir.regions import enclosing, inner_blocks
+from ...ir.regions import enclosing, inner_operations
 from ...ir.symbols import references_of, visibility
 
 
@@ -53,7 +53,5 @@ def _named_in(root: Operation, hidden: set[Operation]) -> set[str]:
         for reference in references_of(operation):
             names.add(reference.root_reference.data)
             names.update(nested.data for nested in reference.nested_references.data)
-        waiting += [
-            inner for block in inner_blocks(operation) for inner in block.ops if inner not in hidden
-        ]
+        waiting += [inner for inner in inner_operations(operation) if inner not in hidden]
     return names

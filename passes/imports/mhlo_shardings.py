@@ -37,7 +37,7 @@ from ...dialects.sdy.attributes import (
 )
 from ...dialects.sdy.dialect import ShardingConstraintOp
 from ...dialects.sdy.meshes import MeshOp
-from ...ir.attribute_access import attribute, block_of
+from ...ir.attribute_access import attribute, block_of, text
 from ...ir.diagnostics import OperationError
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
@@ -268,27 +268,25 @@ def _form_manual_computations(found: Sequence[_ShardingString], name: str, mesh:
 def _sharding_strings(module: ModuleOp) -> Iterator[_ShardingString]:
     for operation in walk(module):
         if isinstance(operation, FuncOp):
-            for which, what, types in (
-                ("arg_attrs", "argument", operation.function_type.inputs.data),
-                ("res_attrs", "result", operation.function_type.outputs.data),
-            ):
-                for index, entry in enumerate(_entries(operation, which)):
-                    text = entry.get(MHLO_SHARDING)
-                    if isinstance(text, StringAttr):
-                        yield _ShardingString(
-                            operation,
-                            f"{what} {index}",
-                            text.data,
-                            types[index],
-                            boundary=(which, index),
-                        )
+            inputs, outputs = operation.function_type.inputs, operation.function_type.outputs
+            yield from _boundary_strings(operation, "arg_attrs", "argument", inputs.data)
+            yield from _boundary_strings(operation, "res_attrs", "result", outputs.data)
         elif operation.name == "stablehlo.custom_call":
-            text = operation.attributes.get(MHLO_SHARDING)
-            target = attribute(operation, "call_target_name")
-            text = text.data if isinstance(text, StringAttr) else ""
-            target = target.data if isinstance(target, StringAttr) else ""
-            if target in (ENTRY, EXIT) or (target == "Sharding" and text):
-                yield _ShardingString(operation, "", text, operation.result_types[0])
+            written, target = text(operation, MHLO_SHARDING), text(operation, "call_target_name")
+            if target in (ENTRY, EXIT) or (target == "Sharding" and written):
+                yield _ShardingString(operation, "", written, operation.result_types[0])
+
+
+def _boundary_strings(
+    function: FuncOp, which: str, what: str, types: Sequence[Attribute]
+) -> Iterator[_ShardingString]:
+    """Yield the sharding strings of a function's arguments or results."""
+    for index, entry in enumerate(_entries(function, which)):
+        written = entry.get(MHLO_SHARDING)
+        if isinstance(written, StringAttr):
+            yield _ShardingString(
+                function, f"{what} {index}", written.data, types[index], boundary=(which, index)
+            )
 
 
 def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:

@@ -18,8 +18,8 @@ from xdsl.traits import IsolatedFromAbove
 
 from ...ir.attribute_access import symbol_name
 from ...ir.diagnostics import OperationError
-from ...ir.regions import enclosing, inner_blocks, walk
-from ...ir.symbols import references_of
+from ...ir.regions import enclosing, inner_operations, walk
+from ...ir.symbols import references_of, symbols_of
 from .pipeline_text import ANY_ANCHOR
 
 
@@ -27,8 +27,7 @@ def anchored_operations(parent: Operation, anchor: str) -> list[Operation]:
     """Return the ops directly inside `parent` on which an anchored pipeline runs."""
     return [
         operation
-        for block in inner_blocks(parent)
-        for operation in block.ops
+        for operation in inner_operations(parent)
         if anchor in (operation.name, ANY_ANCHOR)
         and operation.has_trait(IsolatedFromAbove, value_if_unregistered=False)
     ]
@@ -38,7 +37,7 @@ class SymbolsAround:
     """The symbols visible in a parent op, innermost symbol table first."""
 
     def __init__(self, parent: Operation) -> None:
-        self._tables = [_symbols_in(each) for each in enclosing(parent)]
+        self._tables = [symbols_of(each) for each in enclosing(parent)]
 
     def find(self, name: str) -> Operation | None:
         """Return the op that a symbol name resolves to, `None` if there is none."""
@@ -133,15 +132,6 @@ def _copy(symbol: Operation) -> Operation:
     copy = symbol.clone_without_regions()
     copy.properties["sym_visibility"] = StringAttr("private")
     return copy
-
-
-def _symbols_in(operation: Operation) -> dict[str, Operation]:
-    return {
-        name: inner
-        for block in inner_blocks(operation)
-        for inner in block.ops
-        if (name := symbol_name(inner)) is not None
-    }
 
 
 def _root_symbols_in(operation: Operation) -> list[str]:

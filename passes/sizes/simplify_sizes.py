@@ -39,7 +39,7 @@ from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import constant_integer, element_type, integer
 from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import block_with, builder_before, made_by
-from ...ir.regions import inner_blocks, walk
+from ...ir.regions import inner_blocks, inner_operations, walk
 from ...ir.tensor_types import ranked
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
@@ -268,11 +268,10 @@ def _add_inputs(generic: GenericOp, added: Sequence[tuple[Operation, AffineMap]]
 
 def _on_tensors(function: Operation) -> Iterator[Operation]:
     """Yield the ops of a function that are not in the body of a structured op."""
-    for block in inner_blocks(function):
-        for operation in block.ops:
-            yield operation
-            if structured_view(operation) is None:
-                yield from _on_tensors(operation)
+    for operation in inner_operations(function):
+        yield operation
+        if structured_view(operation) is None:
+            yield from _on_tensors(operation)
 
 
 def _blocks(function: Operation) -> Iterator[Block]:

@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError, raise_all
 from ...ir.host_programs import EXECUTABLES
-from ...ir.regions import inner_blocks
+from ...ir.regions import inner_operations
 from .analysis.storage import FRESH, IN_PLACE
 
 PHASE = "illegal for this phase of lowering in the stream dialect"
@@ -67,9 +67,8 @@ class Stage:
             return
         if self.lifetimes:
             yield from _without_lifetime(operation)
-        for block in inner_blocks(operation):
-            for inner in block.ops:
-                yield from self.errors(inner)
+        for inner in inner_operations(operation):
+            yield from self.errors(inner)
 
 
 def _without_lifetime(operation: Operation) -> Iterator[OperationError]:

@@ -18,6 +18,7 @@ from ...ir.attribute_access import symbol_name
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.nesting_limits import deep_recursion
 from ...ir.regions import enclosing
+from ...ir.symbols import symbol_at
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
 from ..print_diagnostics import Diagnostic, SourcePosition, from_operation_error, from_parse_error
@@ -246,24 +247,14 @@ def symbol_definition(
 ) -> tuple[Operation, Extent] | None:
     """Return the operation that `@names[0]::@names[1]...` refers to, and its name's extent."""
     for table in piece.operations_around(offset):
-        found = _symbol_in(table, names)
+        found = symbol_at(table, names)
         if found is not None and found in piece.parser.places.extents:
             return found, piece.name_of(found)
     if piece.module is not None:
-        found = _symbol_in(piece.module, names)
+        found = symbol_at(piece.module, names)
         if found is not None and found in piece.parser.places.extents:
             return found, piece.name_of(found)
     return None
-
-
-def _symbol_in(table: Operation, names: list[str]) -> Operation | None:
-    found: Operation | None = table
-    for name in names:
-        if found is None:
-            return None
-        inside = (op for region in found.regions for block in region.blocks for op in block.ops)
-        found = next((op for op in inside if symbol_name(op) == name), None)
-    return found
 
 
 def alias_definition(piece: Piece, name: str) -> Extent | None:

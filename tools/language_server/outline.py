@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ...ir.attribute_access import operation_name, symbol_name
+from ...ir.regions import inner_operations
 from .analysis import Analysis, Piece
 from .reused_functions import Extent
 
@@ -38,13 +39,11 @@ def outline(analysis: Analysis) -> list[Entry]:
 
 
 def _inside(piece: Piece, table: Operation) -> Iterator[Entry]:
-    for region in table.regions:
-        for block in region.blocks:
-            for operation in block.ops:
-                if operation in piece.parser.places.extents and (
-                    symbol_name(operation) is not None or isinstance(operation, ModuleOp)
-                ):
-                    yield _entry(piece, operation)
+    for operation in inner_operations(table):
+        if operation in piece.parser.places.extents and (
+            symbol_name(operation) is not None or isinstance(operation, ModuleOp)
+        ):
+            yield _entry(piece, operation)
 
 
 def _entry(piece: Piece, operation: Operation) -> Entry:

@@ -26,9 +26,9 @@ from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import CommandBufferType, ExecutableType
 from ....dialects.stream.types import CollectiveAttr as StreamCollectiveAttr
 from ....ir.diagnostics import OperationError
-from ....ir.regions import inner_blocks, outermost
+from ....ir.regions import outermost
 from ....ir.rules import Rules
-from ....ir.symbols import root_symbol
+from ....ir.symbols import symbol_at
 from ....ir.syntax.assembly_format import values
 from .rules import NOT_FLAGS, HalBuilder, affinity_in, flags, reference, to_hal
 
@@ -225,13 +225,7 @@ def _nested(entry: SymbolRefAttr) -> list[str]:
 
 def _named(op: Operation, names: Sequence[str]) -> Operation | None:
     """Return the operation that a symbol path names, or `None`."""
-    scope: Operation | None = outermost(op)
-    for name in names:
-        if scope is None:
-            return None
-        members = (member for block in inner_blocks(scope) for member in block.ops)
-        scope = next((m for m in members if root_symbol(m, "sym_name") == name), None)
-    return scope
+    return symbol_at(outermost(op), names)
 
 
 def _is_supported(hal: HalBuilder, device: SSAValue, variant: ExecutableVariantOp) -> SSAValue:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.utils.disjoint_set import DisjointSet
 
-from ....ir.regions import inner_blocks
+from ....ir.regions import inner_operations
 from ....ir.symbols import find_visible_symbol
 from ..annotations.access import SHARD
 
@@ -51,12 +51,11 @@ class AnnotatedFunctions:
 
 def _functions_in(operation: Operation) -> Iterator[Operation]:
     """Yield the functions with bodies in a module and its nested modules, in program order."""
-    for block in inner_blocks(operation):
-        for inner in block.ops:
-            if inner.name != FUNCTION:
-                yield from _functions_in(inner)
-            elif inner.regions[0].blocks:
-                yield inner
+    for inner in inner_operations(operation):
+        if inner.name != FUNCTION:
+            yield from _functions_in(inner)
+        elif inner.regions[0].blocks:
+            yield inner
 
 
 def _operations_in(function: Operation) -> Iterator[Operation]:
