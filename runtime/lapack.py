@@ -24,6 +24,9 @@ SOURCE = source_of(__file__)
 MOST_ARGUMENTS = 15
 """The most arguments of a function here; `call_procedure` passes as many."""
 
+MOST_SIZE = 2**31 - 1
+"""The largest size: integers of LAPACK have 32 bits."""
+
 WORK = object()
 """Stands for two arguments: a workspace of the size that the function asks for, and this size."""
 
@@ -49,7 +52,8 @@ def call_lapack(name: str, kind: np.dtype[Any], count: int, *arguments: Any) -> 
     """Call the function of an element type on `count` matrices each.
 
     An argument is a letter, an integer, an array with a first dimension of `count` (or of 1, if all
-    calls use it), `None` for a null pointer, or `WORK`.
+    calls use it), `None` for a null pointer, or `WORK`. Raises ValueError for larger sizes than
+    `MOST_SIZE`.
     """
     function = _address(LETTERS[kind.char] + name)
     place = next((place for place, each in enumerate(arguments) if each is WORK), None)
@@ -83,6 +87,8 @@ def _call(function: int, count: int, arguments: Sequence[Any]) -> None:
     for each in arguments:
         if isinstance(each, int | str):
             value = each if isinstance(each, int) else ord(each)
+            if value > MOST_SIZE:
+                raise ValueError(f"a size of {value}, but LAPACK's integers have 32 bits")
             rows.append((number + 8 * len(rows), 0, value))
         elif each is None:
             rows.append((0, 0, 0))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from mesh_opt import api
+from mesh_opt.runtime.lapack import WORK, call_lapack
 from scipy.linalg import get_lapack_funcs
 
 TYPES = {
@@ -112,3 +113,11 @@ def test_reductions_and_solves(letter: str) -> None:
         np.testing.assert_allclose(matrix @ solved[3][place], right[place], rtol=1e-3, atol=1e-3)
     singular = [np.zeros_like(right[..., 0])] * 3
     assert run("gtsv", "", results, *singular, right)[4].all()
+
+
+def test_sizes_beyond_32_bits_are_refused() -> None:
+    a, status = matrices("f", 1, 2, 2), np.zeros(1, np.int32)
+    with pytest.raises(
+        ValueError, match=r"a size of 2147483648, but LAPACK's integers have 32 bits"
+    ):
+        call_lapack("geqrf", a.dtype, 1, 2**31, 2, a, 2, np.zeros((1, 2), "f"), WORK, status)
