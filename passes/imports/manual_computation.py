@@ -193,19 +193,7 @@ class _Inlining:
         grid = self._imported(sharding).grid
         value = self._annotate(value, sharding, self._block, self._operation, True).result
         for dimension, axes in parts:
-            count = grid.size(axes) or 1
-            sizes = list(whole.get_shape())
-            sizes[dimension] = self._divided(sizes[dimension], count)
-            whole = TensorType(whole.element_type, sizes, whole.encoding)
-            if not self._has_free_axes:
-                value = self._insert(
-                    AllSliceOp(value, grid.name, axes, whole, slice_axis=dimension)
-                )
-                continue
-            value = self._in_parts(value, dimension, count)
-            part = _in_parts_type(whole, dimension, 1)
-            value = self._insert(AllSliceOp(value, grid.name, axes, part, slice_axis=dimension))
-            value = self._insert(collapse_shape(value, _groups(sizes, dimension), whole))
+            value = self._cross(AllSliceOp, grid, value, dimension, axes)
         return value if self._has_free_axes else self._as_replicated(value)
 
     def _divided(self, size: int, parts: int) -> int:
@@ -223,35 +211,41 @@ class _Inlining:
         grid = self._imported(sharding).grid
         # In reverse order of slicing, so that a gather and a slice cancel.
         for dimension, axes in reversed(self._parts(sharding)):
-            count = grid.size(axes) or 1
-            part = whole
-            sizes = list(whole.get_shape())
-            sizes[dimension] *= count
-            whole = TensorType(whole.element_type, sizes, whole.encoding)
-            if not self._has_free_axes:
-                value = self._insert(
-                    AllGatherOp(value, grid.name, axes, whole, gather_axis=dimension)
-                )
-                continue
-            value = self._in_parts(value, dimension, 1)
-            parts = _in_parts_type(part, dimension, count)
-            value = self._insert(AllGatherOp(value, grid.name, axes, parts, gather_axis=dimension))
-            value = self._insert(collapse_shape(value, _groups(sizes, dimension), whole))
+            value = self._cross(AllGatherOp, grid, value, dimension, axes)
         return self._annotate(value, sharding, self._block, self._operation, False).result
 
-    def _in_parts(self, value: SSAValue, dimension: int, count: int) -> SSAValue:
-        """Emit a reshape that divides a dimension into `count` parts and their elements.
+    def _cross(
+        self,
+        kind: type[AllSliceOp] | type[AllGatherOp],
+        grid: Grid,
+        value: SSAValue,
+        dimension: int,
+        axes: Axes,
+    ) -> SSAValue:
+        """Emit the slice or gather of a dimension along manual axes at the border.
 
-        Free axes split the elements, so they cross the border where manual axes split the parts.
+        With free axes the dimension is divided into parts and their elements for it. Free axes
+        split the elements, so they cross the border where manual axes split the parts.
         """
-        whole = ranked(value)
-        assert whole is not None
-        sizes = list(whole.get_shape())
-        sizes[dimension] //= count
-        part = TensorType(whole.element_type, sizes, whole.encoding)
-        made = _in_parts_type(part, dimension, count)
-        groups = _groups(sizes, dimension)
-        return self._insert(ExpandShapeOp(value, made.get_shape(), groups, made))
+        held = ranked(value)
+        assert held is not None
+        count = grid.size(axes) or 1
+        before, after, along = (1, count, "gather_axis")
+        if kind is AllSliceOp:
+            before, after, along = (count, 1, "slice_axis")
+        sizes = list(held.get_shape())
+        sizes[dimension] = self._divided(sizes[dimension], before)
+        part = TensorType(held.element_type, tuple(sizes), held.encoding)
+        sizes[dimension] *= after
+        made = TensorType(held.element_type, sizes, held.encoding)
+        if not self._has_free_axes:
+            return self._insert(kind(value, grid.name, axes, made, **{along: dimension}))
+        groups = _groups(len(sizes), dimension)
+        parts = _in_parts_type(part, dimension, before)
+        value = self._insert(ExpandShapeOp(value, parts.get_shape(), groups, parts))
+        parts = _in_parts_type(part, dimension, after)
+        value = self._insert(kind(value, grid.name, axes, parts, **{along: dimension}))
+        return self._insert(collapse_shape(value, groups, made))
 
     def _insert(self, made: Operation) -> SSAValue:
         made.location = self._operation.location
@@ -326,9 +320,9 @@ def _in_parts_type(part: TensorType, dimension: int, count: int) -> TensorType:
     return TensorType(part.element_type, sizes, part.encoding)
 
 
-def _groups(sizes: Sequence[int], divided: int) -> list[range]:
+def _groups(rank: int, divided: int) -> list[range]:
     """Return for each dimension those after it is divided in two: [0], [1, 2], [3] for 1 of 3."""
-    first = [each + (each > divided) for each in range(len(sizes))]
+    first = [each + (each > divided) for each in range(rank)]
     return [range(each, each + 1 + (i == divided)) for i, each in enumerate(first)]
 
 
