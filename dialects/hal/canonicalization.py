@@ -12,32 +12,19 @@ from ...ir.syntax.assembly_format import values
 from ..util.memory import NullOp
 from .objects import FenceSignalOp
 
-
-class ExportOfImport(RewritePattern):
-    """Return the buffer that a tensor was imported from, if nothing waits for its contents."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        inner = made_by(op.operands[0], "hal.tensor.import")
-        if (
-            inner is not None
-            and not values(inner, "wait_fence")
-            and inner.operands[0].type == op.results[0].type
-            and inner.properties["target_encoding"] == op.properties["source_encoding"]
-        ):
-            rewriter.replace(op, (), (inner.operands[0],))
+EXPORT, IMPORT = "hal.tensor.export", "hal.tensor.import"
 
 
-class ImportOfExport(RewritePattern):
-    """Return the tensor that a buffer was exported from, if both have one type."""
+class DropRoundTrip(RewritePattern):
+    """Return what was imported and exported again, or the other way, if nothing is waited for."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        inner = made_by(op.operands[0], "hal.tensor.export")
-        if (
-            inner is not None
-            and not values(op, "wait_fence")
-            and inner.operands[0].type == op.results[0].type
-            and inner.properties["source_encoding"] == op.properties["target_encoding"]
-        ):
+        inner = made_by(op.operands[0], EXPORT if op.name == IMPORT else IMPORT)
+        if inner is None or inner.operands[0].type != op.results[0].type:
+            return
+        imports, exports = (op, inner) if op.name == IMPORT else (inner, op)
+        encoding = imports.properties["target_encoding"]
+        if not values(imports, "wait_fence") and encoding == exports.properties["source_encoding"]:
             rewriter.replace(op, (), (inner.operands[0],))
 
 
@@ -164,7 +151,7 @@ PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
     "hal.fence.await": (DropFences(), FoldAwait()),
     "hal.fence.join": (DropFences(), FoldJoin()),
     "hal.fence.signal": (DropSignalled(),),
-    "hal.tensor.export": (ExportOfImport(),),
-    "hal.tensor.import": (ImportOfExport(),),
+    EXPORT: (DropRoundTrip(),),
+    IMPORT: (DropRoundTrip(),),
 }
 """Patterns by the name of the operation that they apply to."""
