@@ -8,11 +8,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from .graph_orders import CallGraph
-from .regions import inner_operations, walk
+from .regions import enclosing, inner_operations, walk
 from .symbols import root_symbol
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
-FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {"util.initializer"}
+INITIALIZER = "util.initializer"
+FUNCTIONS_AND_INITIALIZERS = FUNCTIONS | {INITIALIZER}
 """Functions and initializers, whose bodies are isolated from above."""
 
 CALLS = frozenset({"func.call", "util.call"})
@@ -34,6 +35,11 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
     for operation in module.body.block.ops:
         if operation.name not in EXECUTABLES:
             yield from _outside_of_kernels(operation)
+
+
+def in_initializer(operation: Operation) -> bool:
+    """Return whether an operation is an initializer, or in one."""
+    return any(scope.name == INITIALIZER for scope in enclosing(operation))
 
 
 def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:

@@ -36,13 +36,11 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...ir.attribute_access import attribute
-from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE
+from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, INITIALIZER, in_initializer
 from ...ir.locations import locate, made_by
 from ...ir.regions import walk
 from ...ir.symbols import references_of, root_symbol, symbols_in, visibility
 from .canonicalize import merge_constants
-
-INITIALIZER = "util.initializer"
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ def _fold(variable: _Variable, module: ModuleOp) -> bool:
     if _is_set_once(variable) and (_fold_initial_value(variable) or _fold_copy(variable, module)):
         return True
     changes = False
-    if all(map(_is_in_initializer, variable.stores)):
+    if all(map(in_initializer, variable.stores)):
         changes = variable.op.properties.pop("is_mutable", None) is not None
     if not variable.stores and _inline(variable):
         return True
@@ -113,7 +111,7 @@ def _fold(variable: _Variable, module: ModuleOp) -> bool:
 
 def _is_set_once(variable: _Variable) -> bool:
     """Return whether one initializer always sets a global, and no initializer reads it."""
-    loads_first = any(_is_in_initializer(load) for load in variable.loads)
+    loads_first = any(in_initializer(load) for load in variable.loads)
     return len(variable.stores) == 1 and not loads_first and _is_initial(variable.stores[0])
 
 
@@ -124,11 +122,6 @@ def _is_initial(store: Operation) -> bool:
         and initializer.name == INITIALIZER
         and len(initializer.regions[0].blocks) == 1
     )
-
-
-def _is_in_initializer(op: Operation) -> bool:
-    parent = op.parent_op()
-    return parent is not None and (parent.name == INITIALIZER or _is_in_initializer(parent))
 
 
 def _fold_initial_value(variable: _Variable) -> bool:
@@ -185,7 +178,7 @@ def _mark_immutable(variable: _Variable) -> bool:
     open_loads = [
         load
         for load in variable.loads
-        if "is_immutable" not in load.properties and not _is_in_initializer(load)
+        if "is_immutable" not in load.properties and not in_initializer(load)
     ]
     for load in open_loads:
         load.properties["is_immutable"] = UnitAttr()

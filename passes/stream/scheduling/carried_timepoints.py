@@ -26,9 +26,9 @@ from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
-from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations
+from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations, in_initializer
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
-from ....ir.regions import enclosing, inner_blocks
+from ....ir.regions import inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
@@ -169,7 +169,7 @@ class CarriedTimepoints:
         if name is None:
             return
         value, waits = awaited(store.value)
-        if all(map(_is_loaded, waits)) or _in_initializer(store):
+        if all(map(_is_loaded, waits)) or in_initializer(store):
             store.operands[0] = value
         else:
             waits = []
@@ -240,10 +240,6 @@ def _is_outside(value: SSAValue, parent: Operation | None) -> bool:
 def _is_loaded(timepoint: SSAValue) -> bool:
     """Return whether a timepoint was loaded from a global."""
     return isinstance(timepoint, OpResult) and isinstance(timepoint.op, GlobalLoadOp)
-
-
-def _in_initializer(operation: Operation) -> bool:
-    return any(scope.name == "util.initializer" for scope in enclosing(operation))
 
 
 def _ends_known(region: Region) -> bool:
