@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from math import isfinite
 
 from ...ir.index_folding import COMPARISONS, FoldingIndices
+from ...ir.intervals import Interval
 from ...runtime.abi.elements import Element
-from .intervals import Interval
 from .linear_terms import Linear
 
 Term = str | int

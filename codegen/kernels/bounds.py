@@ -17,8 +17,8 @@ from ...dialects.linalg.structured_view import StructuredView
 from ...interpreter.loops import Extents, check_linear, evaluate, linear, loop_extents
 from ...interpreter.structured import check_output_map
 from ...ir.diagnostics import OperationError
+from ...ir.intervals import Interval, affine_interval
 from ...runtime.abi.values import index_message
-from .intervals import Interval, affine_interval
 
 Shape = tuple[int, ...]
 

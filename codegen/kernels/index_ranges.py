@@ -7,24 +7,21 @@ checked when the kernel runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, integers, operand_groups
-from ...runtime.abi.values import integer_width
+from ...ir.integer_ranges import result_range, within_type
+from ...ir.intervals import Interval, affine_interval
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
-from . import intervals
-from .intervals import Interval, affine_interval
 from .static_values import constant_attribute, shape_of
 
 CONTROL_FLOW = frozenset(("scf.for", "scf.if", "scf.while"))
 """Operations whose bodies are part of the code around them."""
-
-Rule = Callable[[Sequence[Interval]], Interval | None]
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 """The indices of a loop of unknown length."""
@@ -89,22 +86,15 @@ class _Ranges:
         if value in self._known:
             return self._known[value]
         number = getattr(getattr(constant_attribute(value), "value", None), "data", None)
-        if isinstance(number, int):
-            found = Interval(number, number)
-            if found.fits(integer_width(value.type) or 64):
-                return found
-        return _all_of(value.type)
+        found = Interval(number, number) if isinstance(number, int) else None
+        return within_type(found, value.type)
 
     def visit(self, op: Operation) -> None:
         """Record the range of an operation's result, or of a loop's index."""
         if op.name == "scf.for":
             self._visit_loop(op)
-        width = integer_width(op.results[0].type) if len(op.results) == 1 else None
-        if width is None:
-            return
-        found = self._result(op)
-        if found is not None and found.fits(width):
-            self._known[op.results[0]] = found
+        if len(op.results) == 1 and (found := self._result(op)) is not None:
+            self._known[op.results[0]] = within_type(found, op.results[0].type)
 
     def _visit_loop(self, op: Operation) -> None:
         low, high, step = (self.of(bound) for bound in op.operands[:3])
@@ -120,8 +110,7 @@ class _Ranges:
         if op.name == "affine.apply":
             affine_map = _map_of(op)
             return affine_interval(affine_map.results[0], *self._arguments(op, affine_map))
-        rule = _RULES.get(op.name)
-        return None if rule is None else rule([self.of(operand) for operand in op.operands])
+        return result_range(op, self.of)
 
     def _loops_around(self, op: Operation) -> Sequence[Interval]:
         """Return the index ranges of the loops around an operation."""
@@ -193,95 +182,3 @@ def _index_ranges(sizes: Iterable[int | None]) -> list[Interval]:
 def _map_of(op: Operation) -> AffineMap:
     found = op.get_attr_or_prop("map")
     return found.data if isinstance(found, AffineMapAttr) else AffineMap.empty()
-
-
-def _all_of(kind: Attribute) -> Interval:
-    """Return all integers of a type; for i1, true may be read as 1 or as -1."""
-    width = integer_width(kind) or 64
-    if width == 1:
-        return Interval(-1, 1)
-    top = 1 << (width - 1)
-    return Interval(-top, top - 1)
-
-
-def _pair(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
-    return lambda operands: function(operands[0], operands[1])
-
-
-def _natural(function: Callable[[Interval, Interval], Interval | None]) -> Rule:
-    """Restrict a rule to non-negative operands, for which signedness and rounding do not matter."""
-
-    def rule(operands: Sequence[Interval]) -> Interval | None:
-        left, right = operands
-        return function(left, right) if left.low >= 0 and right.low >= 0 else None
-
-    return rule
-
-
-def _remainder(operands: Sequence[Interval]) -> Interval | None:
-    """Bound the remainder of a division that rounds to zero; it has the dividend's sign."""
-    left, right = operands
-    if left.low >= 0:
-        return intervals.modulo(left, right)
-    return Interval(1 - right.high, right.high - 1) if right.low > 0 else None
-
-
-def _unsigned_remainder(operands: Sequence[Interval]) -> Interval | None:
-    left, right = operands
-    if left.low >= 0:
-        return intervals.modulo(left, right)
-    return Interval(0, right.high - 1) if right.low > 0 else None
-
-
-def _least(operands: Sequence[Interval]) -> Interval:
-    left, right = operands
-    return Interval(min(left.low, right.low), min(left.high, right.high))
-
-
-def _greatest(operands: Sequence[Interval]) -> Interval:
-    left, right = operands
-    return Interval(max(left.low, right.low), max(left.high, right.high))
-
-
-def _least_unsigned(operands: Sequence[Interval]) -> Interval | None:
-    """Bound by each non-negative operand; a negative operand is large if it is unsigned."""
-    natural = [each.high for each in operands if each.low >= 0]
-    return Interval(0, min(natural)) if natural else None
-
-
-def _same(operands: Sequence[Interval]) -> Interval:
-    return operands[0]
-
-
-def _same_natural(operands: Sequence[Interval]) -> Interval | None:
-    return operands[0] if operands[0].low >= 0 else None
-
-
-def _either(operands: Sequence[Interval]) -> Interval:
-    return operands[1].union(operands[2])
-
-
-_RULES: dict[str, Rule] = {
-    "arith.addi": _pair(intervals.add),
-    "arith.andi": _least_unsigned,
-    "arith.ceildivsi": _pair(intervals.ceiling_divide),
-    "arith.ceildivui": _natural(intervals.ceiling_divide),
-    "arith.divsi": _natural(intervals.floor_divide),
-    "arith.divui": _natural(intervals.floor_divide),
-    "arith.extsi": _same,
-    "arith.extui": _same_natural,
-    "arith.floordivsi": _pair(intervals.floor_divide),
-    "arith.index_cast": _same,
-    "arith.index_castui": _same_natural,
-    "arith.maxsi": _greatest,
-    "arith.maxui": _natural(lambda left, right: _greatest((left, right))),
-    "arith.minsi": _least,
-    "arith.minui": _least_unsigned,
-    "arith.muli": _pair(intervals.multiply),
-    "arith.remsi": _remainder,
-    "arith.remui": _unsigned_remainder,
-    "arith.select": _either,
-    "arith.subi": _pair(intervals.subtract),
-    "arith.trunci": _same,
-}
-"""The range of an operation's result from those of its operands, before it wraps."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .intervals import Interval
+from ...ir.intervals import Interval
 
 _SHIFTS: dict[str, Sequence[int]] = {
     "slt": (0,),

@@ -10,8 +10,7 @@ fits, whether the offset is an argument or a constant, as JAX's `dynamic_slice` 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -26,11 +25,10 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ....ir.attribute_access import attribute, number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
+from ....ir.integer_ranges import result_range, within_type
+from ....ir.intervals import Interval
 from ....ir.regions import walk
-from ....ir.tensor_types import integer_width, tensor_shape
-
-Range: TypeAlias = tuple[int, int]
-"""The smallest and the largest signed value that an integer may have."""
+from ....ir.tensor_types import tensor_shape
 
 SLICED = {"tensor.extract_slice": 0, "tensor.insert_slice": 1, "tensor.parallel_insert_slice": 1}
 """Operations that access a slice of a tensor, with the operand number of that tensor."""
@@ -43,14 +41,14 @@ MAX_ELEMENTS = 16
 
 def fold_known_offsets(module: ModuleOp) -> None:
     """Make offsets with a known value static, in place, if the slice is within bounds there."""
-    known: dict[SSAValue, Range] = {}
+    known: dict[SSAValue, Interval] = {}
     for operation in walk(module):
         tensor = SLICED.get(operation.name)
         if tensor is not None and len(operation.operands) > tensor + 1:
             _fold(operation, tensor, known)
 
 
-def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> None:
+def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Interval]) -> None:
     extents = tensor_shape(operation.operands[tensor])
     offsets, sizes, strides = (number_list(operation.properties.get(name)) for name in SLICE_LISTS)
     if extents is None or not len(extents) == len(offsets) == len(sizes) == len(strides):
@@ -62,11 +60,12 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> No
     for dimension, offset in enumerate(mixed_list(offsets, values[:count])):
         if isinstance(offset, int):
             continue
-        low, high = range_of(offset, known)
-        extent, size, stride = extents[dimension], sizes[dimension], strides[dimension]
-        last = low + (size - 1) * stride
-        if low == high and min(low, size - 1, stride - 1) >= 0 and last < (extent or 0):
-            numbers[dimension] = low
+        found = range_of(offset, known)
+        size, stride = sizes[dimension], strides[dimension]
+        last = found.low + (size - 1) * stride
+        is_inside = min(found.low, size - 1, stride - 1) >= 0 and last < (extents[dimension] or 0)
+        if found.low == found.high and is_inside:
+            numbers[dimension] = found.low
         else:
             kept.append(offset)
     if len(kept) == count:
@@ -78,79 +77,36 @@ def _fold(operation: Operation, tensor: int, known: dict[SSAValue, Range]) -> No
         operation.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, lengths)
 
 
-def range_of(value: SSAValue, known: dict[SSAValue, Range], depth: int = 0) -> Range:
+def range_of(value: SSAValue, known: dict[SSAValue, Interval], depth: int = 0) -> Interval:
     """Return the range of an integer that constants, clamps and casts imply; caches in `known`."""
-    if value in known:
-        return known[value]
-    bits = integer_width(value.type)
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    if isinstance(value, OpResult) and depth < MAX_DEPTH:
-        found = _found(value.op, known, depth)
-        if found is not None and low <= found[0] and found[1] <= high:
-            low, high = found
-    known[value] = low, high
-    return low, high
+    if value not in known:
+        found = None
+        if isinstance(value, OpResult) and depth < MAX_DEPTH:
+            found = _found(value.op, known, depth)
+        known[value] = within_type(found, value.type)
+    return known[value]
 
 
-def _found(operation: Operation, known: dict[SSAValue, Range], depth: int) -> Range | None:
+def _found(operation: Operation, known: dict[SSAValue, Interval], depth: int) -> Interval | None:
     """Return the range of an operation's result, ignoring overflow; `None` if unknown."""
     if operation.name == "arith.constant":
         return _ends(attribute(operation, "value"))
     if operation.name == "tensor.extract":
         source = operation.operands[0]
         return _found(source.op, known, depth) if _is_constant(source) else None
-    rule = RULES.get(operation.name)
-    if rule is None:
-        return None
-    return rule(*(range_of(operand, known, depth + 1) for operand in operation.operands))
+    return result_range(operation, lambda operand: range_of(operand, known, depth + 1))
 
 
 def _is_constant(value: SSAValue) -> TypeGuard[OpResult]:
     return isinstance(value, OpResult) and value.op.name == "arith.constant"
 
 
-def _ends(constant: Attribute | None) -> Range | None:
+def _ends(constant: Attribute | None) -> Interval | None:
     """Return the smallest and the largest element of a small integer constant."""
     if isinstance(constant, IntegerAttr):
-        return constant.value.data, constant.value.data
+        return Interval(constant.value.data, constant.value.data)
     if not isinstance(constant, DenseIntOrFPElementsAttr):
         return None
     dense = cast("DenseIntOrFPElementsAttr[Any]", constant)
     numbers = number_list(dense) if len(dense) <= MAX_ELEMENTS else ()
-    return (min(numbers), max(numbers)) if numbers else None
-
-
-def _sum(left: Range, right: Range) -> Range:
-    return left[0] + right[0], left[1] + right[1]
-
-
-def _difference(left: Range, right: Range) -> Range:
-    return left[0] - right[1], left[1] - right[0]
-
-
-def _larger(left: Range, right: Range) -> Range:
-    return max(left[0], right[0]), max(left[1], right[1])
-
-
-def _smaller(left: Range, right: Range) -> Range:
-    return min(left[0], right[0]), min(left[1], right[1])
-
-
-def _either(condition: Range, left: Range, right: Range) -> Range:
-    return min(left[0], right[0]), max(left[1], right[1])
-
-
-def _same(source: Range) -> Range:
-    return source
-
-
-RULES: dict[str, Callable[..., Range]] = {
-    "arith.addi": _sum,
-    "arith.extsi": _same,
-    "arith.index_cast": _same,
-    "arith.maxsi": _larger,
-    "arith.minsi": _smaller,
-    "arith.select": _either,
-    "arith.subi": _difference,
-}
-"""The range of a result given those of operands; ranges beyond the type are discarded."""
+    return Interval(min(numbers), max(numbers)) if numbers else None

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from mesh_opt.codegen.kernels.bounds import first_outside
 from mesh_opt.codegen.kernels.index_ranges import unproven
-from mesh_opt.codegen.kernels.intervals import Interval, affine_interval
+from mesh_opt.ir.intervals import Interval, affine_interval
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise, product
 
 import pytest
-from mesh_opt.codegen.kernels.intervals import Interval
 from mesh_opt.codegen.kernels.linear_terms import Linear
 from mesh_opt.ir.index_folding import COMPARISONS
+from mesh_opt.ir.intervals import Interval
 
 TERMS = [
     Linear("i", Interval(low, low + length), factor, offset)
