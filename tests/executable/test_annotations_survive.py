@@ -44,6 +44,6 @@ def programs() -> list[pytest.ParameterSet]:
     return [pytest.param(text, id=name) for name, text in cases.items()]
 
 
-@pytest.mark.parametrize("text", sampled(programs(), 3))
+@pytest.mark.parametrize("text", sampled(programs(), 6))
 def test_means_the_same(text: str) -> None:
     check_passes(text, *PIPELINE)

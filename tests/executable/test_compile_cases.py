@@ -33,7 +33,7 @@ def test_case(text: str) -> None:
     check(text, TILED)
 
 
-@pytest.mark.parametrize("text", sampled(PROGRAMS, 4))
+@pytest.mark.parametrize("text", sampled(PROGRAMS, 8))
 def test_untiled_case(text: str) -> None:
     """By the interpreter."""
     check(text, PLAIN)
@@ -48,7 +48,7 @@ def check(text: str, pipeline: str) -> None:
         inputs = random_inputs(function)
         expected = function.reference(inputs)
         results: list[Sequence[np.ndarray]] = []
-        if compiled is None or is_sampled(len(text), 3):
+        if compiled is None or is_sampled(len(text), 5):
             results.append(function.run(inputs, "interpreter"))
         if compiled is not None:
             results.append(compiled.run_partitioned(name, inputs))

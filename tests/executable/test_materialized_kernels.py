@@ -236,7 +236,7 @@ func.func @unpack(%x: {result}, #e2>, {numbers}) -> {result}> {on} {{
 PASSED = list(product(["open", "other", "swizzled"], [*TARGETS, "gpu"], [False, True]))
 
 
-@pytest.mark.parametrize(("passed", "target", "dynamic"), sampled(PASSED, 3))
+@pytest.mark.parametrize(("passed", "target", "dynamic"), sampled(PASSED, 6))
 def test_functions_pass_tensors_in_tiles(passed: str, target: str, dynamic: bool) -> None:
     text = functions(LAYOUTS.get(passed), target, dynamic)
     x, y = inputs()

@@ -44,7 +44,7 @@ def check(text: str, pipeline: str, *backends: str) -> api.Program:
 @pytest.mark.parametrize("text", PROGRAMS)
 def test_spmd(text: str) -> None:
     # Whole programs run natively in `test_compile_cases.py`, where complex numbers are left out.
-    is_native = "complex<" not in text and is_sampled(len(text), 3)
+    is_native = "complex<" not in text and is_sampled(len(text), 5)
     program = check(text, "spmd", "interpreter", *(["native"] if is_native else []))
     said = re.search(r"// Collectives: (.*)\.\n", text)
     assert said is not None
@@ -53,11 +53,11 @@ def test_spmd(text: str) -> None:
     assert (listed or "none") == said[1]
 
 
-@pytest.mark.parametrize("text", sampled(PROGRAMS, 4))
+@pytest.mark.parametrize("text", sampled(PROGRAMS, 8))
 def test_default(text: str) -> None:
     check(text, DEFAULT, "interpreter")
 
 
-@pytest.mark.parametrize("text", sampled(PROGRAMS, 4, 2))
+@pytest.mark.parametrize("text", sampled(PROGRAMS, 8, 2))
 def test_partition_alone(text: str) -> None:
     check(text, "shard-partition", "interpreter")

@@ -79,7 +79,7 @@ def check_case(case: str, passes: DataTilePass, last: str | None = None) -> None
     check(CompiledProgram(module), name, inputs_of(original, name), original)
 
 
-@pytest.mark.parametrize("case", sampled(PROGRAMS, 2))
+@pytest.mark.parametrize("case", sampled(PROGRAMS, 4))
 def test_tiled(case: str) -> None:
     check_case(case, DataTilePass())
 

@@ -106,7 +106,7 @@ def full(shape: Shape, result: Shape | None = None) -> str:
     return f"({kind(shape)}) -> {kind(result or shape)}"
 
 
-@pytest.mark.parametrize("seed", cases(40, 400))
+@pytest.mark.parametrize("seed", cases(20, 400))
 def test_moves(seed: int) -> None:
     check(Moves(seed).text())
 

@@ -20,7 +20,7 @@ SHOWN = {"set-encoding", "convert-to-stream", "specialize-encodings", "encode-de
 """Stages after which the program is run, besides the last one."""
 
 
-@pytest.mark.parametrize("seed", cases(5, 500))
+@pytest.mark.parametrize("seed", cases(3, 500))
 def test_tiled_equals_untiled(seed: int) -> None:
     text, shapes = random_chain(seed)
     context = new_context()

@@ -158,7 +158,7 @@ def program(seed: int) -> str:
     return "\n".join([*definitions, *chain.globals, f"{head} {{\n  {body}\n}}"])
 
 
-@pytest.mark.parametrize("seed", cases(10, 1000))
+@pytest.mark.parametrize("seed", cases(5, 1000))
 def test_random_chains(seed: int) -> None:
     text = program(seed)
     context, module = parse(text)

@@ -24,7 +24,7 @@ from program_writer import Value, Writer
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.passes import ModulePass
 
-COUNT = breadth(12, 1000)
+COUNT = breadth(8, 1000)
 FAILING = os.environ.get("MESH_OPT_FAILING_PROGRAM")
 
 GRIDS = [(2,), (3,), (4,), (2, 2), (2, 3), (3, 2), (2, 2, 2), (2, 1, 3), (2, 2, 1, 2)]

@@ -19,7 +19,7 @@ COMMANDS = ("iree-stream-automatic-reference-counting", "iree-stream-elide-timep
 
 
 def test_stages_mean_the_same() -> None:
-    for seed in cases(10, 1500):
+    for seed in cases(5, 1500):
         text, inputs = random_stream_program(seed)
         context = new_context()
         module = parse_module(context, Source(text, "<program>"))
@@ -37,7 +37,7 @@ def test_stages_mean_the_same() -> None:
 
 @pytest.mark.parametrize("pipeline", ["", "convert-stream-to-hal"])
 def test_compiled_programs_mean_the_same(pipeline: str) -> None:
-    for seed in cases(4, 300):
+    for seed in cases(2, 300):
         text, inputs = random_stream_program(seed)
         found = [
             list(compile(text, pipeline, backend=backend)["main"].run(inputs))

@@ -20,7 +20,7 @@ from stream_width_programs import StreamWidthProgram
 from width_programs import DYNAMIC_SIZE, WidthProgram
 from xdsl.dialects.builtin import ModuleOp, TensorType
 
-SEEDS = cases(8, 500)
+SEEDS = cases(4, 500)
 NATIVE_STAGES = ("", "iree-stream-encode-device-tensors", "verify-collectives")
 """Stages that kernels are made of: none, and those whose bindings are bytes."""
 

@@ -25,7 +25,7 @@ def test_case(case: Path) -> None:
     check_passes(case.read_text(), "spmd")
 
 
-@pytest.mark.parametrize("case", sampled(MEANT, 4), ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", sampled(MEANT, 8), ids=lambda path: path.stem)
 def test_partition_alone(case: Path) -> None:
     check_passes(case.read_text(), "shard-partition")
 
@@ -99,6 +99,6 @@ func.func @f(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
 @pytest.mark.parametrize("grid", ["2", "2x2", "2x3"])
 def test_all_reshards_of_matrices(grid: str, shape: str) -> None:
     ways = matrix_splits(1 if grid == "2" else 2)
-    for source, target in sampled(list(product(ways, ways)), 3, len(grid) % 3):
+    for source, target in sampled(list(product(ways, ways)), 6, len(grid) % 6):
         text = RESHARD.format(grid=grid, shape=shape, source=source, target=target)
         check_passes(text, "shard-partition")

@@ -247,7 +247,7 @@ class Program:
         )
 
 
-@pytest.mark.parametrize("seed", cases(5, 60))
+@pytest.mark.parametrize("seed", cases(3, 60))
 def test_partitioned(seed: int) -> None:
     program = Program(seed)
     text = program.text()

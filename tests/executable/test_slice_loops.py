@@ -274,7 +274,7 @@ ELEMENTS = ("f32", "f64", "bf16", "i8", "i32", "complex<f32>", "f16")
 
 
 @pytest.mark.parametrize(("most", "pipeline"), [(0, "spmd"), (1 << 20, "spmd"), (0, "compile")])
-@pytest.mark.parametrize(("case", "element"), sampled([*product(SCATTERS, ELEMENTS)], 5))
+@pytest.mark.parametrize(("case", "element"), sampled([*product(SCATTERS, ELEMENTS)], 9))
 def test_scatter(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], list[int]],
     element: str,

@@ -89,7 +89,7 @@ def test_passes_on_demand_mean_the_same(name: str) -> None:
 
 def test_control_flow() -> None:
     """Random programs with loops and branches, as `data-tile` leaves them."""
-    for seed in cases(6, 500):
+    for seed in cases(3, 500):
         text, arguments = control_flow_program(seed)
         (context, module), inputs = parse_verified(text), inputs_for(arguments, seed)
         passes = with_passes_on_demand() if seed % 2 else ()

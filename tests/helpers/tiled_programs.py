@@ -58,7 +58,7 @@ def check(
     expected = run(module, "main", inputs)
     for number, one in enumerate(DataTilePass(encode_convolutions=convolutions).passes()):
         one.apply(context, module)
-        if not is_sampled(number + len(text), 4):
+        if not is_sampled(number + len(text), 6):
             continue
         module.verify()
         for found, wanted in zip(run(module, "main", inputs), expected, strict=True):

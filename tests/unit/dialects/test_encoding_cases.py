@@ -11,7 +11,7 @@ from tool_runs import mesh_opt, printed
 CASES = sorted((Path(__file__).parents[2] / "cases" / "encoding").glob("*.mlir"))
 
 
-@pytest.mark.parametrize("path", sampled(CASES, 2), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sampled(CASES, 4), ids=lambda path: path.stem)
 def test_spellings(path: Path) -> None:
     as_read = printed(str(path), "--verify-roundtrip")
     today = printed("--spelling=today", "--verify-roundtrip", text=as_read)

@@ -18,8 +18,8 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
 from tool_runs import mesh_opt
 
-INPUTS = cases(60, 200_000)
-PIPELINES = cases(15, 50_000)
+INPUTS = cases(30, 200_000)
+PIPELINES = cases(8, 50_000)
 BATCH = 200
 
 _TOKEN = re.compile(

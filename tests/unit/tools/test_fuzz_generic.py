@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
-INPUTS = cases(30, 50_000)
+INPUTS = cases(15, 50_000)
 BATCH = 50
 PIPELINES = [
     (),
