@@ -60,6 +60,15 @@ class Resource:
         """The size in bytes."""
         return int(self.contents.size)
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether another resource has the same bytes, on whatever device they are."""
+        return isinstance(other, Resource) and (
+            np.array_equal(self.contents, other.contents)
+            and np.array_equal(self.unresolved_tensor, other.unresolved_tensor)
+        )
+
+    __hash__ = object.__hash__
+
     def owned_by(self, owner: str | None) -> Resource:
         """Return the same bytes with another owner."""
         return replace(self, owner=owner)

@@ -160,10 +160,12 @@ class Function(CallableFunction):
         """Compare each result with that of the program before all passes.
 
         Raises the same errors as `run`, and ValueError if a result has another shape or element
-        type.
+        type, or if there are more or fewer results.
         """
         expected = self.reference(inputs)
         results = self.run(inputs, backend)
+        if len(results) != len(expected):
+            raise ValueError(f"has {len(results)} results, expected {len(expected)}")
         return [
             compare(actual, wanted, through=through)
             for actual, wanted, through in zip(results, expected, self.rounding(), strict=True)

@@ -78,6 +78,8 @@ def compare(
     Results that are not arrays, such as shardings, must be equal. `allowed` overrides the tolerance
     of float types; `through` is as for `tolerance`. Raises ValueError if shapes or types differ.
     """
+    if is_number(actual) != is_number(expected):
+        raise ValueError(f"is {_kind(actual)}, expected {_kind(expected)}")
     if not is_number(expected):
         return Difference(0.0, 0.0, (), bool(actual == expected))
     if actual.shape != expected.shape:
@@ -103,6 +105,10 @@ def compare(
     index = tuple(int(number) for number in np.unravel_index(position, actual.shape))
     relative = absolute / scale if scale else absolute
     return Difference(absolute, relative, index, agrees)
+
+
+def _kind(value: Value) -> str:
+    return "an array" if is_number(value) else f"a {type(value).__name__.lower()}"
 
 
 def first_difference(actual: Array, expected: Array) -> str | None:

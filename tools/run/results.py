@@ -203,6 +203,10 @@ def compare_reference(
     # This module imports xDSL, which saved programs do not need.
     from ...runtime.abi.arrays import count_undefined, is_number
 
+    if len(results) != len(expected):
+        counts = f"{len(results)} results, expected {len(expected)}"
+        stdout.write(f"CHECK @{function.name} DISAGREES with the reference: it has {counts}\n")
+        return False
     agrees = True
     for index, (actual, wanted, through) in enumerate(
         zip(results, expected, rounding, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mesh_opt.interpreter.storage import Resource
 from mesh_opt.runtime.abi.compare import compare
 from tool_runs import Result, mesh_opt, mesh_run
 
@@ -70,3 +71,9 @@ def test_errors_are_shown_without_control_characters() -> None:
 def test_rank_0_is_no_shape() -> None:
     with pytest.raises(ValueError, match="has rank 0, expected 2"):
         compare(np.zeros(()), np.zeros((2,)))
+
+
+def test_arrays_are_not_compared_with_resources() -> None:
+    resource = Resource(np.zeros(2, np.uint8))
+    with pytest.raises(ValueError, match="is a resource, expected an array"):
+        compare(resource, np.zeros(2))
