@@ -15,8 +15,11 @@ from xdsl.ir import Operation
 from ..dialects.stablehlo.lapack_calls import CallOptions, lapack_name
 from ..ir.attribute_access import attribute, flag
 from ..ir.rules import Rules
+from ..runtime.abi.lapack import LETTERS, WORK, After, Buffer, LapackCall, lapack_call, work
 from ..runtime.abi.values import dtype_of, static_shape
-from ..runtime.lapack import LETTERS, WORK, After, Buffer, LapackCall, lapack_call, work
+
+PARTS = {"F": "f", "D": "d"}
+"""The types of the parts of complex numbers, as NumPy's characters."""
 
 Matrices = Sequence[Buffer]
 """The operands of one call."""
@@ -135,7 +138,7 @@ def _sizes(matrix: Buffer) -> tuple[int, int, int]:
 
 def _parts_type(matrix: Buffer) -> np.dtype[Any]:
     """Return the type of real and imaginary parts, or of real elements."""
-    return np.zeros((), matrix.dtype).real.dtype
+    return np.dtype(PARTS.get(matrix.dtype.char, matrix.dtype.char))
 
 
 def _is_complex(matrix: Buffer) -> bool:

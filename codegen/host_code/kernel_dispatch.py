@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ...runtime.abi.lapack import LapackFunction
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
-from ...runtime.lapack import LapackFunction
 from ..kernels.kernel_text import (
     Bound,
     Constant,

@@ -80,7 +80,6 @@ class _Walk:
             operands,
             results,
             tuple(map(self._is_fused, operation.results)),
-            tuple(each.first_use is None for each in operation.results),
             blocks,
         )
 

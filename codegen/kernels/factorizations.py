@@ -1,7 +1,6 @@
-"""Write the kernels of factorizations and triangular solves, one matrix a tile.
+"""Write the kernels of small factorizations and triangular solves, one matrix a tile.
 
-Those of small matrices have loops of their own. For larger ones kernels call LAPACK
-(`lapack_kernels.py`), which keeps blocks of them in registers and caches.
+LAPACK is called for larger matrices: it keeps blocks of them in registers and caches.
 """
 
 from __future__ import annotations
@@ -12,18 +11,16 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.stablehlo.lapack_calls import CallOptions, lapack_name
-from ...interpreter.lapack_calls import static_call
 from ...ir.attribute_access import attribute, flag
 from ...runtime.abi.values import element_type
 from .ast_builder import Term
 from .kernel_text import TileCount
-from .lapack_kernels import write_lapack_call
 from .static_values import shape_of
 from .tiled_loops import write_tiled_loops
 from .writer import Indices, KernelWriter
 
 FACTORIZATIONS = ("stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.custom_call")
-"""Operations that may have a kernel here; the last one is a call of LAPACK."""
+"""Operations that may have a kernel here; the last one calls LAPACK."""
 
 MAX_ROWS = 160
 """The most rows of a matrix that a kernel factors."""
@@ -36,13 +33,8 @@ ROWS_AT_ONCE = 4
 
 
 def has_factorization_kernel(op: Operation) -> bool:
-    """Return whether an operation on matrices has a kernel: if their sizes are known."""
-    return op.name in FACTORIZATIONS and (_has_loops(op) or static_call(op) is not None)
-
-
-def _has_loops(op: Operation) -> bool:
-    """Return whether an operation has loops of its own: on small real matrices."""
-    if not (_is_cholesky(op) or _is_solve(op) or _is_lu(op)):
+    """Return whether a factorization or a solve has a kernel: of small matrices of known sizes."""
+    if op.name not in FACTORIZATIONS or not (_is_cholesky(op) or _is_solve(op) or _is_lu(op)):
         return False
     types = [each.type for each in op.operands]
     if not all(isinstance(element_type(each), Float32Type | Float64Type) for each in types):
@@ -73,9 +65,7 @@ def _called(op: Operation) -> str | None:
 
 
 def write_factorization(writer: KernelWriter, op: Operation) -> TileCount:
-    """Write the kernel of an operation that has one here."""
-    if not _has_loops(op):
-        return write_lapack_call(writer, op)
+    """Write the loops of an operation that has a kernel here."""
     batch = shape_of(op.results[0])[:-2]
     write = _write_cholesky if _is_cholesky(op) else _write_lu if _is_lu(op) else _write_solve
     return write_tiled_loops(writer.code, batch, lambda indices: write(writer, op, indices))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.index_folding import FoldingIndices, V
-from ...runtime.lapack import LapackFunction
+from ...runtime.abi.lapack import LapackFunction
 from .ast_builder import Term
 
 FIRST_FAILURE = 64

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from ...interpreter.lapack_calls import static_call
 from ...ir.attribute_access import flag
 from ...runtime.abi.elements import element_by_name
-from ...runtime.lapack import (
+from ...runtime.abi.lapack import (
     MOST_ARGUMENTS,
     After,
     Argument,
@@ -26,7 +25,8 @@ from ...runtime.lapack import (
     number_of,
 )
 from .ast_builder import AstBuilder, Term
-from .kernel_text import Failure, TileCount
+from .expressions import write_element
+from .kernel_text import Failure, KernelText, TileCount
 from .static_values import shape_of
 from .tiled_loops import write_tiled_loops
 from .writer import Indices, KernelWriter
@@ -41,15 +41,13 @@ ANY_SCOPE = 32
 """The number of no alias scope: LAPACK writes to results and to other memory."""
 
 
-def write_lapack_call(writer: KernelWriter, op: Operation) -> TileCount:
-    """Write the kernel of an operation that LAPACK computes.
+def write_lapack_call(op: Operation, call: LapackCall) -> KernelText:
+    """Return the kernel of an operation that a call computes.
 
-    Raises ValueError for other operations.
+    Raises OperationError for element types that kernels do not support.
     """
-    call = static_call(op)
-    if call is None:
-        raise ValueError(f"{op.name} is no call of LAPACK")
-    return _CallWriter(writer, op, call).write()
+    writer = KernelWriter(op, tuple(op.results), lambda value: False, write_element)
+    return writer.finish(_CallWriter(writer, op, call).write())
 
 
 class _CallWriter:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..lapack import LapackFunction
+from ..abi.lapack import LapackFunction
 from .instructions import SCALARS, signature
 from .program import (
     ArrayAddress,

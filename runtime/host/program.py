@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..abi.arrays import Words
+from ..abi.lapack import LapackFunction
 from ..abi.native_code import Native
-from ..lapack import LapackFunction
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .machine_state import FUNCTION_WORDS
 from .scalar_code import native_scalars
