@@ -21,7 +21,7 @@ from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedur
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
-from ..microkernels.transposes import emit_transpose, emit_unzip, emit_zip
+from ..microkernels.transposes import emit_stream_transpose, emit_transpose, emit_unzip, emit_zip
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -114,8 +114,8 @@ def _transpose(parts: Sequence[str]) -> Primitive:
 
 
 def _stream_transpose(parts: Sequence[str]) -> Primitive:
-    """Return `streamtranspose_bytes`, the same with streaming stores."""
-    return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts), is_streamed=True))
+    """Return `streamtranspose_bytes_side`, the same with streaming stores, down a cache line."""
+    return Primitive((_WORD,) * 6, emit_stream_transpose(*map(int, parts)))
 
 
 def _zip(parts: Sequence[str]) -> Primitive:
