@@ -26,13 +26,11 @@ from ...runtime.abi.lapack import (
 )
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
-from .kernel_text import Failure, KernelText, TileCount
+from .heap_memory import aligned, allocated
+from .kernel_text import KernelText, TileCount
 from .static_values import shape_of
 from .tiled_loops import write_tiled_loops
 from .writer import Indices, KernelWriter
-
-ALIGNMENT = 64
-"""Allocated buffers begin at multiples of so many bytes."""
 
 COLUMNS_AT_ONCE = 16
 """The columns of which a loop copies one row: their cache lines stay in the first-level cache."""
@@ -63,7 +61,7 @@ class _CallWriter:
             if not buffer.by_columns:
                 self._stored.setdefault(buffer, result)
         others = [each for each in call.buffers if each not in self._stored]
-        sizes = [-(-each.bytes // ALIGNMENT) * ALIGNMENT for each in others]
+        sizes = [aligned(each.bytes) for each in others]
         *offsets, self._bytes = accumulate(sizes, initial=0)
         self._offsets = dict(zip(others, offsets, strict=True))
         self._memory: Term = 0
@@ -72,23 +70,14 @@ class _CallWriter:
 
     def write(self) -> TileCount:
         """Write the kernel."""
-        code, op = self._code, self._op
-        if self._bytes:
-            self._memory = code.load("allocate", self._bytes)
-            checks = self._writer.checks
-            checks.in_order = True
-            message = f"needs {self._bytes} bytes of memory, which the system does not have"
-            is_missing = code.compare("eq", self._memory, 0)
-            checks.fail_if(is_missing, Failure(op, message), 0)
-        self._words = code.load(f"scratch_i64_{2 * MOST_ARGUMENTS}")
-        for place, each in enumerate(self._call.arguments):
-            code.run(f"store_i64_{ANY_SCOPE}", self._words, MOST_ARGUMENTS + place, number_of(each))
-        rank = len(shape_of(op.results[0])) - len(self._call.results[0].shape)
-        batch = shape_of(op.results[0])[:rank]
-        tiles = write_tiled_loops(code, batch, lambda indices: self._write_call(batch, indices))
-        if self._bytes:
-            code.run("free", self._memory)
-        return tiles
+        code, shape = self._code, shape_of(self._op.results[0])
+        batch = shape[: len(shape) - len(self._call.results[0].shape)]
+        with allocated(self._writer, self._bytes) as self._memory:
+            self._words = code.load(f"scratch_i64_{2 * MOST_ARGUMENTS}")
+            for place, each in enumerate(self._call.arguments):
+                at = MOST_ARGUMENTS + place
+                code.run(f"store_i64_{ANY_SCOPE}", self._words, at, number_of(each))
+            return write_tiled_loops(code, batch, lambda indices: self._write_call(batch, indices))
 
     def _write_call(self, batch: Indices, indices: Indices) -> None:
         """Write the call for one matrix, with copies before and after it."""
