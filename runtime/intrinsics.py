@@ -159,18 +159,6 @@ def call_library(
 
 
 @intrinsic
-def call_procedure(builder: Any, address: Any, arguments: Any) -> None:
-    """Call a C function with 15 words that are stored at `arguments`.
-
-    A function with fewer parameters ignores the rest.
-    """
-    kind = ir.FunctionType(ir.VoidType(), [_I64] * 15)
-    places = [builder.gep(_pointer(builder, arguments), [_I64(each)]) for each in range(15)]
-    function = builder.inttoptr(address, kind.as_pointer())
-    builder.call(function, [builder.load(each) for each in places])
-
-
-@intrinsic
 def pause(builder: Any) -> None:
     """Emit the CPU's spin-wait hint, if it has one."""
     if "x86" in builder.module.triple:

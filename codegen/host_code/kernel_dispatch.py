@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from ...runtime.abi.lapack import LapackFunction
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.long_instructions import UNDIVIDED_WORK
 from ...runtime.host.program import Register
@@ -141,6 +142,8 @@ def _constant(
         return (sections or {})[each]
     if isinstance(each, FailedValue):
         return 0
+    if isinstance(each, LapackFunction):
+        return lowering.builder.constant(each)
     if isinstance(each, IndexConstant):
         return lowering.number(each.value)
     found = bound.get(each.tensor)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...ir.regions import captured, successors
-from ..kernels.kernel_text import FailedValue, IndexConstant, KernelText, SectionConstant
+from ..kernels.kernel_text import IndexConstant, KernelText, SizeConstant
 from ..kernels.schedule import Schedule
 
 
@@ -97,6 +97,6 @@ def _step_reads(operation: Operation, kernel: KernelText | None) -> list[SSAValu
     constants = [
         constant.value if isinstance(constant, IndexConstant) else constant.tensor
         for constant in kernel.constants
-        if not isinstance(constant, SectionConstant | FailedValue)
+        if isinstance(constant, IndexConstant | SizeConstant)
     ]
     return [each for each in (*kernel.reads, *constants) if isinstance(each, SSAValue)]

@@ -30,6 +30,7 @@ from .shapes import HostShapes
 from .size_rules import conditions, fixed_sizes, given_sizes
 from .values import (
     Counted,
+    HostObject,
     HostTensor,
     HostValue,
     NotLowered,
@@ -37,6 +38,7 @@ from .values import (
     dynamic_words,
     element_dtype,
     filled_words,
+    is_wide_number,
     type_shape,
 )
 
@@ -77,6 +79,9 @@ class ValueLowering:
     def constant(self, operation: Operation) -> HostValue:
         """Return the value of a constant operation."""
         result = operation.results[0]
+        if is_wide_number(result.type):
+            # Kernels have the number in their code.
+            return HostObject(self.program.array(operation)[0])
         dtype = element_dtype(result.type, operation)
         array, address = self.program.array(operation)
         if type_shape(result.type, operation) is None:

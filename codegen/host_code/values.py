@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FunctionType, MemRefType, TensorType, UnrankedMemRefType
+from xdsl.dialects.builtin import (
+    ComplexType,
+    FunctionType,
+    MemRefType,
+    TensorType,
+    UnrankedMemRefType,
+    f64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...interpreter.function_signatures import BUFFER_VIEW, tensor_type_of
@@ -140,6 +147,11 @@ def type_shape(value_type: Attribute, op: Operation) -> tuple[int, ...] | None:
     return None
 
 
+def is_wide_number(value_type: Attribute) -> bool:
+    """Return whether a type is that of numbers that are wider than a register."""
+    return value_type == ComplexType(f64)
+
+
 def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
     """Return the NumPy dtype of a value's elements.
 
@@ -149,7 +161,7 @@ def element_dtype(value_type: Attribute, op: Operation) -> np.dtype[Any]:
         dtype = dtype_of(value_type)
     except UnsupportedType as error:
         raise NotLowered(op, str(error)) from error
-    if not isinstance(value_type, TensorType) and dtype.itemsize > 8:
+    if is_wide_number(value_type):
         raise NotLowered(op, f"has a number of type {value_type}, which does not fit in a register")
     return dtype
 

@@ -12,7 +12,8 @@ Real and imaginary parts are apart between the passes, so that both fill vectors
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import cos, pi, prod, sin
@@ -21,7 +22,9 @@ from xdsl.ir import Operation
 
 from ...dialects.stablehlo.attributes import fft_kind
 from ...ir.attribute_access import integers
+from ...runtime.abi.elements import Element
 from .ast_builder import AstBuilder, Term
+from .heap_memory import aligned, allocated
 from .kernel_text import TileCount
 from .static_values import shape_of
 from .writer import Indices, KernelWriter
@@ -34,8 +37,11 @@ COMPLEX = ("FFT", "IFFT")
 RADICES = (4, 2, 3, 5)
 """The factors of lengths that have a kernel."""
 
-MAX_LENGTH = 1 << 13
-"""The maximum length of rows that a kernel transforms: its parts stay in the second-level cache."""
+MAX_LENGTH = 1 << 16
+"""The maximum length of rows that a kernel transforms. Its code has tables of all factors."""
+
+MAX_STACK_LENGTH = 1 << 13
+"""The maximum length of rows whose parts are on the stack."""
 
 SCOPES = (31, 30, 29, 28)
 """The alias scopes of the parts of numbers between passes: the last ones, as for other scratch."""
@@ -95,10 +101,26 @@ def _radices(length: int) -> list[int]:
 
 def write_fourier(writer: KernelWriter, op: Operation) -> TileCount:
     """Write the passes over each row."""
-    transform = _Transform(writer, op)
-    with writer.code.loop("first", "last") as row:
-        transform.write_row(row)
+    with _scratch(writer, op) as memory, writer.code.loop("first", "last") as row:
+        _Transform(writer, op, memory).write_row(row)
     return TileCount(((shape_of(op.results[0])[:-1], 1),))
+
+
+@contextmanager
+def _scratch(writer: KernelWriter, op: Operation) -> Generator[list[Term]]:
+    """Yield the addresses of the parts of numbers between passes."""
+    code, length, part = writer.code, _complex_length(op), _complex_element(writer, op).part
+    if length <= MAX_STACK_LENGTH:
+        yield [code.load(f"scratch_{part.name}_{length}") for _ in SCOPES]
+        return
+    size = aligned(length * part.storage_bytes)
+    with allocated(writer, len(SCOPES) * size) as memory:
+        yield [code.add(memory, place * size) for place in range(len(SCOPES))]
+
+
+def _complex_element(writer: KernelWriter, op: Operation) -> Element:
+    """Return the type of the complex side of a transform."""
+    return writer.element_of(op.results[0] if fft_kind(op) == "RFFT" else op.operands[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +144,18 @@ class _Transform:
     complex rows of half the length, whose parts are the numbers at even and at odd places.
     """
 
-    def __init__(self, writer: KernelWriter, op: Operation) -> None:
+    def __init__(self, writer: KernelWriter, op: Operation, memory: Sequence[Term]) -> None:
+        """`memory` has the addresses of scratch memory, with one alias scope each."""
         self._writer, self._code = writer, writer.code
         self._source, self._result = op.operands[0], op.results[0]
         self._kind, self._length = fft_kind(op), _complex_length(op)
         self._radices = _radices(self._length)
         self._is_inverse = self._kind in ("IFFT", "IRFFT")
-        is_from_real = self._kind == "RFFT"
-        self._whole = writer.element_of(self._result if is_from_real else self._source)
+        self._whole = _complex_element(writer, op)
         self._part = self._whole.part.name
         self._numbers = Numbers(self._code, self._part)
         self._batch: Indices = ()
-        size = self._length
-        self._memory = [self._code.load(f"scratch_{self._part}_{size}") for _ in SCOPES]
+        self._memory = memory
 
     def write_row(self, row: Term) -> None:
         """Write the code for a row."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.index_folding import FoldingIndices, V
+from ...runtime.abi.lapack import LapackFunction
 from .ast_builder import Term
 
 FIRST_FAILURE = 64
@@ -70,7 +71,7 @@ class FailedValue:
     """A constant that the kernel writes if a check fails: the number that is wrong."""
 
 
-Constant = SizeConstant | IndexConstant | SectionConstant | FailedValue
+Constant = SizeConstant | IndexConstant | SectionConstant | FailedValue | LapackFunction
 
 
 def constant_name(number: int) -> str:

@@ -172,30 +172,37 @@ class _Move:
         sides = tuple(
             square if _is_less(each, wide) else wide for each in (self.rows, self.columns)
         )
-        is_streamed = _is_streamed(self.shape, bytes_, self._step, square)
+        is_whole = sides[1] * bytes_ % CACHE_LINE == 0
+        is_streamed = is_whole and _is_streamed(self.shape, bytes_, self._step)
         is_near = isinstance(self._step, int) and self._step * bytes_ % (CACHE_SET_STRIDE // 2) == 0
         down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
         name = f"transpose_{bytes_}_{square}"
 
-        def copy_squares(primitive: str, at: At, r: Term, c: Term) -> None:
+        def copy_squares(at: At, r: Term, c: Term) -> None:
             for below, right in product(range(0, sides[0], square), range(0, sides[1], square)):
                 to, taken = self._places(at(code.add(r, below), code.add(c, right)))
-                if is_streamed:
+                code.run(name, base, to, self._step, start, taken, self._pitch)
+
+        def stream_squares(at: At, r: Term, c: Term) -> None:
+            line = CACHE_LINE // bytes_
+            for below, right in product(range(0, sides[0], square), range(0, sides[1], line)):
+                to, taken = self._places(at(code.add(r, below), code.add(c, right)))
+                if not _is_less(self.rows, 2 * sides[0] * down):
                     # Prefetch what the next tile reads.
                     following = code.add(taken, sides[0] * down)
-                    for number in range(square):
+                    for number in range(line):
                         place = code.add(following, code.multiply(self._pitch, number))
                         code.run(f"prefetch_{self._element.name}", start, place)
-                code.run(primitive, base, to, self._step, start, taken, self._pitch)
+                code.run(f"stream{name}", base, to, self._step, start, taken, self._pitch)
 
         def copy_block(at: At, r: Term, c: Term) -> None:
             if not is_streamed:
-                copy_squares(name, at, r, c)
+                copy_squares(at, r, c)
                 return
             with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
-                copy_squares(f"stream{name}", at, r, c)
+                stream_squares(at, r, c)
             with code.otherwise():
-                copy_squares(name, at, r, c)
+                copy_squares(at, r, c)
 
         block = _Blocks((sides[0], sides[1]), (down, BLOCKS))
         tiles = _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
@@ -204,18 +211,17 @@ class _Move:
         return tiles
 
 
-def _is_streamed(shape: Indices, storage_bytes: int, step: Term, square: int) -> bool:
-    """Return whether a result is large, and vectors fill the cache lines of its rows.
+def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
+    """Return whether a result is large, and its rows are whole cache lines.
 
     `step` is the distance in elements between the rows of a block.
     """
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
     is_known = len(known) == len(shape)
-    is_line = square * storage_bytes == CACHE_LINE
     is_apart = isinstance(step, int) and step * storage_bytes % CACHE_SET_STRIDE == 0
     least = MIN_STREAMED_CONFLICT_BYTES if is_apart else MIN_STREAMED_BYTES
-    return is_known and is_line and size >= least and row % CACHE_LINE == 0
+    return is_known and size >= least and row % CACHE_LINE == 0
 
 
 def write_with_transposes(

@@ -22,46 +22,69 @@ def square_of(storage_bytes: int) -> int:
     return min(16, vector_bits() // (8 * storage_bytes))
 
 
-def emit_transpose(
-    storage_bytes: int, side: int = 0, height: int = 0, *, is_streamed: bool = False
-) -> Any:
+def emit_transpose(storage_bytes: int, side: int = 0, height: int = 0) -> Any:
     """Return an emitter of `transpose(to, at, step, start, from, pitch)`.
 
     `to` and `start` are addresses, the other operands count elements. It reads a square at `start +
     from`, whose rows are `pitch` elements apart, and writes it transposed at `to + at`, with rows
     `step` elements apart. The side of the square is a power of two, by default that of `square_of`.
-    With `height`, only so many rows of the square are read. Streaming stores bypass the caches;
-    they write whole aligned cache lines, and a fence must follow.
+    With `height`, only so many rows of the square are read.
     """
     count = side or square_of(storage_bytes)
     height = height or count
-    kind = ir.IntType(8 * storage_bytes)
-    vector = ir.VectorType(kind, count)
+    vector = ir.VectorType(ir.IntType(8 * storage_bytes), count)
     first = ir.Constant(ir.VectorType(_I32, height), list(range(height)))
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, at, step, start, taken, pitch = values
-
-        def row(address: Any, first: Any, stride: Any, number: int, length: int) -> Any:
-            index = builder.add(first, builder.mul(stride, ir.Constant(_WORD, number)))
-            return _vector_at(builder, storage_bytes, length, address, index)
-
-        rows: list[Any] = [
-            builder.load(row(start, taken, pitch, number, count), align=storage_bytes)
-            for number in range(height)
-        ]
+        rows = _rows_at(builder, storage_bytes, count, start, taken, pitch, height)
         rows += [ir.Constant(vector, None)] * (count - height)
         for number, each in enumerate(transposed(builder, rows)):
             value = each if height == count else builder.shuffle_vector(each, each, first)
-            place = row(base, at, step, number, height)
-            if is_streamed:
-                hint = builder.module.add_metadata([ir.Constant(_I32, 1)])
-                builder.store(value, place, CACHE_LINE).set_metadata("nontemporal", hint)
-            else:
-                builder.store(value, place, storage_bytes)
+            index = builder.add(at, builder.mul(step, ir.Constant(_WORD, number)))
+            place = _vector_at(builder, storage_bytes, height, base, index)
+            builder.store(value, place, storage_bytes)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
+
+
+def emit_stream_transpose(storage_bytes: int, side: int) -> Any:
+    """Return an emitter of the same with streaming stores, for the squares below each other.
+
+    There are as many as fill a cache line of the result. Streaming stores bypass the caches; they
+    write whole aligned cache lines, one after the other, and a fence must follow.
+    """
+    line = CACHE_LINE // storage_bytes
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, at, step, start, taken, pitch = values
+        rows = _rows_at(builder, storage_bytes, side, start, taken, pitch, line)
+        hint = builder.module.add_metadata([ir.Constant(_I32, 1)])
+        squares = [
+            transposed(builder, rows[first : first + side]) for first in range(0, line, side)
+        ]
+        for number, parts in enumerate(zip(*squares, strict=True)):
+            index = builder.add(at, builder.mul(step, ir.Constant(_WORD, number)))
+            for part, each in enumerate(parts):
+                behind = builder.add(index, ir.Constant(_WORD, part * side))
+                place = _vector_at(builder, storage_bytes, side, base, behind)
+                builder.store(each, place, side * storage_bytes).set_metadata("nontemporal", hint)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
+def _rows_at(
+    builder: Any, storage_bytes: int, count: int, start: Any, first: Any, pitch: Any, rows: int
+) -> list[Any]:
+    """Load the first `count` elements of some rows."""
+    found: list[Any] = []
+    for number in range(rows):
+        index = builder.add(first, builder.mul(pitch, ir.Constant(_WORD, number)))
+        place = _vector_at(builder, storage_bytes, count, start, index)
+        found.append(builder.load(place, align=storage_bytes))
+    return found
 
 
 def emit_zip(storage_bytes: int, width: int) -> Any:
@@ -74,11 +97,7 @@ def emit_zip(storage_bytes: int, width: int) -> Any:
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, at, start, taken, pitch = values
-        rows: list[Any] = []
-        for number in range(width):
-            index = builder.add(taken, builder.mul(pitch, ir.Constant(_WORD, number)))
-            place = _vector_at(builder, storage_bytes, count, start, index)
-            rows.append(builder.load(place, align=storage_bytes))
+        rows = _rows_at(builder, storage_bytes, count, start, taken, pitch, width)
         joined = _joined(builder, rows)
         order = [row * count + lane for lane in range(count) for row in range(width)]
         place = _vector_at(builder, storage_bytes, count * width, base, at)

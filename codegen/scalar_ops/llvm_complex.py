@@ -56,6 +56,12 @@ def of_parts(name: str) -> Emit:
     return emit
 
 
+def choose(builder: Builder, condition: Value, one: Value, other: Value) -> Value:
+    """Return one of two numbers, part by part, so that loops are vectorised."""
+    pairs = zip(parts_of(builder, one), parts_of(builder, other), strict=True)
+    return create(builder, [builder.select(condition, *pair) for pair in pairs])
+
+
 def conjugate(builder: Builder, values: Sequence[Value], *_: Element) -> Value:
     """Emit the complex conjugate."""
     one, other = parts_of(builder, values[0])

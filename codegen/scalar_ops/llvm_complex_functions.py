@@ -15,6 +15,7 @@ from . import llvm_double_functions as doubles
 from . import llvm_powers as powers
 from . import llvm_trigonometry as trigonometry
 from .llvm_complex import (
+    choose,
     conjugate,
     create,
     divide,
@@ -118,12 +119,6 @@ def _any_infinite(builder: Builder, x: Value, y: Value) -> Value:
 def _is_infinite(builder: Builder, value: Value) -> Value:
     size = intrinsic(builder, "llvm.fabs", value)
     return builder.fcmp_ordered("==", size, number(math.inf))
-
-
-def _choose(builder: Builder, condition: Value, one: Value, other: Value) -> Value:
-    """Return one of two numbers, part by part, so that loops are vectorised."""
-    pairs = zip(parts_of(builder, one), parts_of(builder, other), strict=True)
-    return create(builder, [builder.select(condition, *pair) for pair in pairs])
 
 
 def _is_zero(builder: Builder, value: Value) -> Value:
@@ -278,10 +273,10 @@ def _integer_power(builder: Builder, base: Sequence[Value], exponent: Value) -> 
             power = multiply(builder, [power, power])
         flag = builder.and_(bits, constant(BITS, 1 << bit))
         is_set = builder.icmp_unsigned("!=", flag, constant(BITS, 0))
-        total = _choose(builder, is_set, multiply(builder, [total, power]), total)
+        total = choose(builder, is_set, multiply(builder, [total, power]), total)
     inverse = divide(builder, [number_like(total, 1.0, 0.0), total])
     is_negative = builder.fcmp_ordered("<", exponent, number(0.0))
-    total = _choose(builder, is_negative, inverse, total)
+    total = choose(builder, is_negative, inverse, total)
     is_whole = builder.fcmp_ordered("==", whole, size)
     is_small = builder.fcmp_ordered("<", size, number(100.0))
     rests = [builder.fsub(each, each) for each in parts_of(builder, total)]

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from .llvm_doubles import BITS, DOUBLE, ROUNDER_BITS, nearest, number, of_integer
-from .llvm_functions import copy_sign, larger, multiply_add, one_plus, polynomial, smaller
+from .llvm_functions import copy_sign, larger, multiply_add, polynomial, smaller, with_limits_of_log
 from .llvm_trigonometry import octant
 from .llvm_values import Builder, Value, constant, intrinsic
 
@@ -103,12 +103,6 @@ def expm1(builder: Builder, value: Value) -> Value:
     return builder.select(builder.fcmp_ordered("==", value, number(0.0)), value, result)
 
 
-def sigmoid(builder: Builder, value: Value) -> Value:
-    """Emit `1 / (1 + e^-x)`."""
-    power = exp(builder, builder.fneg(value))
-    return builder.fdiv(number(1.0), builder.fadd(number(1.0), power))
-
-
 def tanh(builder: Builder, value: Value) -> Value:
     """Emit `tanh(x)` as `t / (t + 2)` with `t = e^|2x| - 1`. From 22 on it is 1."""
     magnitude = smaller(builder, intrinsic(builder, "llvm.fabs", value), 22.0)
@@ -156,19 +150,7 @@ def log(builder: Builder, value: Value) -> Value:
     series = multiply_add(builder, whole, number(_LN2[1]), series)
     result = builder.fsub(rest, builder.fsub(half, series))
     result = multiply_add(builder, whole, number(_LN2[0]), result)
-    is_zero = builder.fcmp_ordered("==", value, number(0.0))
-    result = builder.select(is_zero, number(-math.inf), result)
-    is_infinite = builder.fcmp_ordered("==", value, number(math.inf))
-    result = builder.select(is_infinite, value, result)
-    is_number = builder.fcmp_ordered(">=", value, number(0.0))
-    return builder.select(is_number, result, number(math.nan))
-
-
-def log1p(builder: Builder, value: Value) -> Value:
-    """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` if `u` is 1."""
-    total, lost = one_plus(builder, value)
-    result = builder.fadd(log(builder, total), lost)
-    return builder.select(builder.fcmp_ordered("==", total, number(1.0)), value, result)
+    return with_limits_of_log(builder, value, result)
 
 
 def atan2(builder: Builder, y: Value, x: Value) -> Value:

@@ -11,6 +11,7 @@ units in the last place, and 0.2 more on a CPU without fused multiply-add.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -134,6 +135,41 @@ def one_plus(builder: Builder, value: Value) -> tuple[Value, Value]:
     return total, builder.select(is_number, lost, ir.Constant(value.type, 0.0))
 
 
+def with_limits_of_log(builder: Builder, value: Value, result: Value) -> Value:
+    """Return a logarithm, but infinities at 0 and infinity, and NaN for negative numbers."""
+
+    def number(limit: float) -> Value:
+        return ir.Constant(value.type, limit)
+
+    for at, limit in ((0.0, -math.inf), (math.inf, math.inf)):
+        is_here = builder.fcmp_ordered("==", value, number(at))
+        result = builder.select(is_here, number(limit), result)
+    is_number = builder.fcmp_ordered(">=", value, number(0.0))
+    return builder.select(is_number, result, number(math.nan))
+
+
+def log1p_of(log: Compute) -> Compute:
+    """Return `ln(1 + x)`: `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`, or `x` for 1."""
+
+    def log1p(builder: Builder, value: Value) -> Value:
+        total, lost = one_plus(builder, value)
+        result = builder.fadd(log(builder, total), lost)
+        is_one = builder.fcmp_ordered("==", total, ir.Constant(value.type, 1.0))
+        return builder.select(is_one, value, result)
+
+    return log1p
+
+
+def sigmoid_of(exp: Compute) -> Compute:
+    """Return `1 / (1 + e^-x)`."""
+
+    def sigmoid(builder: Builder, value: Value) -> Value:
+        one, power = ir.Constant(value.type, 1.0), exp(builder, builder.fneg(value))
+        return builder.fdiv(one, builder.fadd(one, power))
+
+    return sigmoid
+
+
 _ROUNDER = 12582912.0
 """1.5 * 2^23: adding it to a number below 2^22 rounds to an integer in the low bits of the sum."""
 
@@ -184,19 +220,7 @@ def log(builder: Builder, value: Value) -> Value:
     series = multiply_add(builder, square, _number(-0.5), series)
     result = builder.fadd(rest, series)
     result = multiply_add(builder, whole, _number(0.693359375), result)
-    zero = _number(0.0)
-    result = builder.select(builder.fcmp_ordered("==", value, zero), _number(float("-inf")), result)
-    infinite = builder.fcmp_ordered("==", value, _number(float("inf")))
-    result = builder.select(infinite, value, result)
-    is_number = builder.fcmp_ordered(">=", value, zero)
-    return builder.select(is_number, result, _number(float("nan")))
-
-
-def log1p(builder: Builder, value: Value) -> Value:
-    """Emit `ln(1 + x)` as `ln(u) + (x - (u - 1)) / u` with the rounded sum `u`; `x` if `u` is 1."""
-    total, lost = one_plus(builder, value)
-    result = builder.fadd(log(builder, total), lost)
-    return builder.select(builder.fcmp_ordered("==", total, _number(1.0)), value, result)
+    return with_limits_of_log(builder, value, result)
 
 
 def expm1(builder: Builder, value: Value) -> Value:
@@ -247,9 +271,3 @@ def erf(builder: Builder, value: Value) -> Value:
     rest = multiply_add(builder, builder.fneg(root), root, _number(1.0))
     far = copy_sign(builder, rest, value)
     return builder.select(builder.fcmp_ordered(">", magnitude, _number(1.0)), far, near)
-
-
-def sigmoid(builder: Builder, value: Value) -> Value:
-    """Emit `1 / (1 + e^-x)`."""
-    power = exp(builder, builder.fneg(value))
-    return builder.fdiv(_number(1.0), builder.fadd(_number(1.0), power))

@@ -134,11 +134,6 @@ def integer_comparison(predicate: str, signed: bool) -> Emit:
     return emit
 
 
-def select(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-    """Emit the second operand if the first is true, else the third."""
-    return builder.select(*values)
-
-
 def identity(builder: Builder, values: Sequence[Value], element: Element) -> Value:
     """Return the operand."""
     return values[0]

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from ...runtime.abi.elements import Element
 from .llvm_doubles import BITS, DOUBLE, even_polynomial, nearest, number, of_integer
 from .llvm_floats import libm
-from .llvm_functions import copy_sign, larger, multiply_add, one_plus, polynomial, smaller
+from .llvm_functions import (
+    copy_sign,
+    larger,
+    multiply_add,
+    one_plus,
+    polynomial,
+    smaller,
+    with_limits_of_log,
+)
 from .llvm_values import Builder, Value, constant, intrinsic, narrow, round_to_element
 
 _POWER = (
@@ -60,12 +68,7 @@ def log2(builder: Builder, value: Value) -> Value:
     half = builder.fmul(slope, even_polynomial(builder, _ARC_TANGENT, slope))
     whole = of_integer(builder, exponent)
     result = multiply_add(builder, half, number(2 / math.log(2)), whole)
-    is_zero = builder.fcmp_ordered("==", value, number(0.0))
-    result = builder.select(is_zero, number(-math.inf), result)
-    is_infinite = builder.fcmp_ordered("==", value, number(math.inf))
-    result = builder.select(is_infinite, value, result)
-    is_number = builder.fcmp_ordered(">=", value, number(0.0))
-    return builder.select(is_number, result, number(math.nan))
+    return with_limits_of_log(builder, value, result)
 
 
 def log10(builder: Builder, value: Value) -> Value:

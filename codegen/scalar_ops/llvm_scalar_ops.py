@@ -8,7 +8,7 @@ in MLIR. Narrow floats are computed in `f32` and rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
@@ -23,7 +23,7 @@ from . import llvm_powers as powers
 from . import llvm_trigonometry as trigonometry
 from .llvm_doubles import of_doubles
 from .llvm_remainders import remainder
-from .llvm_values import Compute, Emit, constant
+from .llvm_values import Builder, Compute, Emit, Value, constant
 
 Types = tuple[list[Element | str], Element | str]
 """The types of the arguments, and the type of the result."""
@@ -75,8 +75,8 @@ _DOUBLES: dict[str, Compute] = {
     "exp": doubles.exp,
     "expm1": doubles.expm1,
     "log": doubles.log,
-    "log1p": doubles.log1p,
-    "sigmoid": doubles.sigmoid,
+    "log1p": functions.log1p_of(doubles.log),
+    "sigmoid": functions.sigmoid_of(doubles.exp),
     "tanh": doubles.tanh,
     "sinh": doubles.sinh,
     "cosh": doubles.cosh,
@@ -97,11 +97,18 @@ def _in_doubles(name: str, own: Compute) -> Emit:
     return _elementary(name, of_doubles(own))
 
 
+def _select(builder: Builder, values: Sequence[Value], element: Element) -> Value:
+    """Emit the second operand if the first is true, else the third."""
+    if element.is_complex:
+        return complexes.choose(builder, *values)
+    return builder.select(*values)
+
+
 _PAIRS = ("addc", "subc", "mulc", "divc", "powc")
 
 OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "as": (_unary, integers.identity),
-    "select": (_selection, integers.select),
+    "select": (_selection, _select),
     # Integers
     "addi": (_binary, integers.method("add")),
     "subi": (_binary, integers.method("sub")),
@@ -180,10 +187,10 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
             ("exp", functions.exp),
             ("expm1", functions.expm1),
             ("log", functions.log),
-            ("log1p", functions.log1p),
+            ("log1p", functions.log1p_of(functions.log)),
             ("tanh", functions.tanh),
             ("erf", functions.erf),
-            ("sigmoid", functions.sigmoid),
+            ("sigmoid", functions.sigmoid_of(functions.exp)),
         )
     },
     "erfc": (_unary, floats.libm_float("erfc")),

@@ -17,10 +17,11 @@ from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, Element, element_by_name
 from ..microkernels.amx import emit_matrix_tile
+from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedure
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
-from ..microkernels.transposes import emit_transpose, emit_unzip, emit_zip
+from ..microkernels.transposes import emit_stream_transpose, emit_transpose, emit_unzip, emit_zip
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -113,8 +114,8 @@ def _transpose(parts: Sequence[str]) -> Primitive:
 
 
 def _stream_transpose(parts: Sequence[str]) -> Primitive:
-    """Return `streamtranspose_bytes`, the same with streaming stores."""
-    return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts), is_streamed=True))
+    """Return `streamtranspose_bytes_side`, the same with streaming stores, down a cache line."""
+    return Primitive((_WORD,) * 6, emit_stream_transpose(*map(int, parts)))
 
 
 def _zip(parts: Sequence[str]) -> Primitive:
@@ -145,6 +146,21 @@ def _scratch(parts: Sequence[str]) -> Primitive:
         return builder.ptrtoint(memory, _WORD)
 
     return Primitive((), emit)
+
+
+def _procedure(parts: Sequence[str]) -> Primitive:
+    """Return `procedure_count(address, arguments)`, which calls a C function."""
+    return Primitive((_WORD,) * 2, emit_procedure(*map(int, parts)))
+
+
+def _allocate(parts: Sequence[str]) -> Primitive:
+    """Return `allocate(bytes)`, the address of memory of the C library."""
+    return Primitive((_WORD,), emit_allocate)
+
+
+def _free(parts: Sequence[str]) -> Primitive:
+    """Return `free(address)`."""
+    return Primitive((_WORD,), emit_free)
 
 
 _ALIAS_SCOPES = 32
@@ -363,11 +379,14 @@ def _vector_dot(names: Sequence[str]) -> Primitive:
 
 
 _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
+    "allocate": _allocate,
     "amx": _matrix_microkernel,
     "fence": _fence,
+    "free": _free,
     "load": partial(_memory, "load"),
     "microkernel": _microkernel,
     "prefetch": _prefetch,
+    "procedure": _procedure,
     "roots": _roots,
     "scratch": _scratch,
     "store": partial(_memory, "store"),

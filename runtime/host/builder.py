@@ -14,7 +14,7 @@ from .instructions import KINDS
 from .lifetimes import shorten_lifetimes
 from .program import (
     AnyRegister,
-    ArrayAddress,
+    Constant,
     HostFunction,
     Instruction,
     Label,
@@ -37,7 +37,7 @@ class Builder(FoldingIndices[Register]):
         self._count = 0
         self._scopes = 1
         self._scope = 0
-        self._constants: dict[int | ArrayAddress, Register] = {}
+        self._constants: dict[Constant, Register] = {}
         self._later: list[tuple[Label, Callable[[], None], object]] = []
 
     # Registers --------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ class Builder(FoldingIndices[Register]):
         self.function.results.append(register)
         return register
 
-    def constant(self, value: int | ArrayAddress) -> Register:
+    def constant(self, value: Constant) -> Register:
         """Return a register that holds a constant."""
         found = self._constants.get(value)
         if found is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..abi.lapack import LapackFunction
 from .instructions import SCALARS, signature
 from .program import (
     ArrayAddress,
@@ -114,6 +115,8 @@ class _FunctionPrinter:
         constant = self._function.constants.get(operand)
         if isinstance(constant, ArrayAddress):
             return f"@constant_{constant.number}"
+        if isinstance(constant, LapackFunction):
+            return f"@{constant.name}"
         if isinstance(constant, int):
             return number_text(constant, element)
         return self._names.setdefault(operand, f"%{len(self._names)}")

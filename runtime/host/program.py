@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..abi.arrays import Words
+from ..abi.lapack import LapackFunction
 from ..abi.native_code import Native
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .machine_state import FUNCTION_WORDS
@@ -49,7 +50,7 @@ class Label:
 
 AnyRegister = Register | Outgoing
 Operand = AnyRegister | int | Label | tuple[AnyRegister, ...]
-Constant = int | ArrayAddress
+Constant = int | ArrayAddress | LapackFunction
 RegisterValues = Sequence[int]
 
 
@@ -232,6 +233,8 @@ class LinkedProgram:
     def _address(self, constant: Constant) -> int:
         if isinstance(constant, int):
             return constant
+        if isinstance(constant, LapackFunction):
+            return constant.address
         return int(self.program.arrays[constant.number].ctypes.data)
 
     def _assembled(self) -> ProgramCode:

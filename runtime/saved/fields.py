@@ -73,6 +73,11 @@ class Fields:
         """Whether the value is a list."""
         return isinstance(self._value, list)
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the value is a string."""
+        return isinstance(self._value, str)
+
     def integer(self, low: int = -MAX_INT64 - 1, high: int = MAX_INT64) -> int:
         """Return an integer from `low` to `high`."""
         if type(self._value) is not int or not low <= self._value <= high:

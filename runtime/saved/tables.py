@@ -10,6 +10,7 @@ from ...sharding.collective_matching import DYNAMIC_SIZE, CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
 from ..abi.elements import Element, element_by_name
+from ..abi.lapack import LapackFunction
 from ..abi.shards import MAX_DEVICES
 from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
@@ -84,16 +85,33 @@ def read_sharding(data: Fields) -> Sharding:
 
 
 def constants_data(constants: Sequence[Constant]) -> Any:
-    """Return constants as data: words, and addresses of arrays as lists of their numbers."""
-    return [each if isinstance(each, int) else [each.number] for each in constants]
+    """Return constants as data: words, numbers of arrays in lists, and names of functions."""
+    return [_constant_data(each) for each in constants]
+
+
+def _constant_data(constant: Constant) -> Any:
+    if isinstance(constant, int):
+        return constant
+    return [constant.number] if isinstance(constant, ArrayAddress) else constant.name
 
 
 def read_constants(data: Fields, arrays: int) -> tuple[Constant, ...]:
     """Read constants of a program with `arrays` arrays."""
-    return tuple(
-        ArrayAddress(each.items(1)[0].integer(0, arrays - 1)) if each.is_list else each.integer()
-        for each in data.items()
-    )
+    return tuple(_read_constant(each, arrays) for each in data.items())
+
+
+def _read_constant(data: Fields, arrays: int) -> Constant:
+    if data.is_list:
+        return ArrayAddress(data.items(1)[0].integer(0, arrays - 1))
+    if not data.is_text:
+        return data.integer()
+    function = LapackFunction(data.text())
+    try:
+        # The address is looked up to check the name.
+        _ = function.address
+    except KeyError:
+        raise DamagedFile(f"has no function of LAPACK as {data.path}") from None
+    return function
 
 
 def function_data(function: FunctionCode) -> Any:

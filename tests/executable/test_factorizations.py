@@ -1,4 +1,4 @@
-"""Cholesky factorizations and triangular solves of small matrices: kernels, as LAPACK does them."""
+"""Factorizations and triangular solves: kernels of small matrices, and kernels that call LAPACK."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_records import record_kernels
 from mesh_opt import api
-from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_ROWS
+from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_SOLVE_ROWS
 
 
 @pytest.fixture
@@ -26,12 +26,16 @@ def positive(shape: tuple[int, ...], dtype: str, seed: int = 0) -> np.ndarray:
 
 def kind(array: np.ndarray) -> str:
     sizes = "".join(f"{each}x" for each in array.shape)
+    if array.dtype.kind == "c":
+        return f"tensor<{sizes}complex<f{array.dtype.itemsize * 4}>>"
     return f"tensor<{sizes}{'i' if array.dtype.kind == 'i' else 'f'}{array.dtype.itemsize * 8}>"
 
 
 def same_as_the_interpreter(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
     """The results of native code, which are close to those of the interpreter."""
-    main = api.compile(text)["main"]
+    program = api.compile(text)
+    program.require_native = True
+    main = program["main"]
     found, expected = (main.run(list(inputs), backend=each) for each in ("native", "interpreter"))
     for got, want in zip(found, expected, strict=True):
         tolerance = 1e-4 if want.dtype == np.float32 else 1e-11
@@ -129,14 +133,26 @@ func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> {kind(b)} {{
     assert len(written) == 2
 
 
-def test_large_matrices(written: list[str]) -> None:
-    a = positive((MAX_ROWS + 1, MAX_ROWS + 1), "f4")
+@pytest.mark.parametrize("lower", ["true", "false"])
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_matrices_for_lapack(dtype: str, lower: str, written: list[str]) -> None:
+    """Large or complex ones: one without a factor is NaN, and triangles are solved with."""
+    size = MAX_SOLVE_ROWS + 1 if dtype == "f4" else 5
+    a = positive((3, size, size), dtype)
+    if dtype == "c16":
+        a += 1j * np.tri(size, k=-1) - 1j * np.tri(size, k=-1).T
+    a[1, 2, 2] = -1
+    b = np.ones((3, size, 2), dtype)
     text = f"""
-func.func @main(%a: {kind(a)}) -> {kind(a)} {{
-  %0 = stablehlo.cholesky %a, lower = true : {kind(a)}
-  return %0 : {kind(a)}
+func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> ({kind(a)}, {kind(b)}) {{
+  %0 = stablehlo.cholesky %a, lower = {lower} : {kind(a)}
+  %1 = "stablehlo.triangular_solve"(%a, %b) <{{left_side = true, lower = {lower},
+    unit_diagonal = false, transpose_a = #stablehlo<transpose ADJOINT>}}>
+    : ({kind(a)}, {kind(b)}) -> {kind(b)}
+  return %0, %1 : {kind(a)}, {kind(b)}
 }}"""
-    same_as_the_interpreter(text, a)
+    factors, _ = same_as_the_interpreter(text, a, b)
+    np.testing.assert_array_equal(np.isnan(factors).any((1, 2)), [False, True, False])
     assert not written
 
 

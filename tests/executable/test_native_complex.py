@@ -209,3 +209,17 @@ def test_powers(dtype: type[np.complexfloating]) -> None:
     for backend in ("native", "interpreter"):
         (found,) = program.main.run([base, exponent], backend=backend)
         np.testing.assert_allclose(found, wanted, rtol=4 * np.finfo(dtype).eps, atol=1e-16)
+
+
+def test_numbers_wider_than_a_register() -> None:
+    """A constant that a whole tensor is filled with is in the code of a kernel."""
+    program = api.compile("""
+func.func @main(%a: tensor<3x3xcomplex<f64>>, %c: tensor<3x3xi1>) -> tensor<3x3xcomplex<f64>> {
+  %0 = stablehlo.constant dense<(2.0, -1.0)> : tensor<3x3xcomplex<f64>>
+  %1 = stablehlo.select %c, %a, %0 : tensor<3x3xi1>, tensor<3x3xcomplex<f64>>
+  return %1 : tensor<3x3xcomplex<f64>>
+}""")
+    program.require_native = True
+    a, c = np.arange(9).reshape(3, 3) * (1 + 2j), np.tri(3, dtype=bool)
+    (found,) = program.main.run([a, c])
+    np.testing.assert_array_equal(found, np.where(c, a, 2 - 1j))

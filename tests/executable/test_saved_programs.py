@@ -17,6 +17,7 @@ from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.saved import program as saved_program
 from mesh_opt.runtime.saved.container import Container
+from mesh_opt.runtime.saved.fields import SavedFileError
 from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.run.inputs import random_inputs
 from mpi_ranks import launch
@@ -131,6 +132,14 @@ func.func @main(%x: tensor<4x2xf32>, %w: tensor<2x4xf32>) -> tensor<4x4xf32> {
   return %y : tensor<4x4xf32>
 }
 """
+FACTORS = """
+func.func @main(%a: tensor<2x5x4xf64>) -> (tensor<2x5x4xf64>, tensor<2x4xf64>) {
+  %0:2 = stablehlo.custom_call @lapack_dgeqrf_ffi(%a) {api_version = 4 : i32}
+    : (tensor<2x5x4xf64>) -> (tensor<2x5x4xf64>, tensor<2x4xf64>)
+  return %0#0, %0#1 : tensor<2x5x4xf64>, tensor<2x4xf64>
+}
+"""
+
 PROGRAMS: dict[str, tuple[Path | str, str]] = {
     "one_device": (ROOT / "docs" / "examples" / "iterate.mlir", ""),
     "a_grid_of_2x2": (ROOT / "docs" / "examples" / "product.mlir", "spmd"),
@@ -144,6 +153,7 @@ PROGRAMS: dict[str, tuple[Path | str, str]] = {
     "uneven_shards_of_data_tiled_devices": (UNEVEN, "compile"),
     "collectives_of_open_sizes": (OPEN, ""),
     "collectives_of_all_elements": (COLLECTIVES, ""),
+    "a_call_of_lapack": (FACTORS, ""),
 }
 
 
@@ -205,7 +215,7 @@ print(*sorted(each for each in sys.modules if each.startswith(heavy) and each !=
     "name",
     [
         *("two_targets", "a_loop_over_open_sizes", "shards_that_change_places", "uneven_shards"),
-        *("collectives_of_open_sizes", "uneven_shards_of_data_tiled_devices"),
+        *("collectives_of_open_sizes", "uneven_shards_of_data_tiled_devices", "a_call_of_lapack"),
     ],
 )
 def test_running_imports_no_compiler(name: str, tmp_path: Path) -> None:
@@ -349,6 +359,18 @@ def test_interpreted_operations_need_the_compiler(tmp_path: Path) -> None:
     with pytest.raises(api.ExecutionError, match=r"<string>:6:8: error: .*native code is required"):
         program.save(tmp_path / "q.meshprog")
     assert not (tmp_path / "q.meshprog").exists()
+
+
+def test_functions_of_lapack_are_known(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, FACTORS)
+    wrong = tmp_path / "q.meshprog"
+
+    def rename(header: Any) -> None:
+        (constants,) = (each[3] for each in header["functions"][0]["entries"][0]["functions"])
+        constants[constants.index("dgeqrf")] = "exit"
+
+    with pytest.raises(SavedFileError, match="has no function of LAPACK as"):
+        mesh_opt.load(altered(path, wrong, rename)).main.run([np.ones((2, 5, 4))])
 
 
 def test_arrays_stay_on_devices(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Keep ops that have no conversion: Cholesky, FFT, triangular solves and LAPACK calls.
 
-The interpreter executes them, for native code as well, which emits a remark. Small factorizations
-and triangular solves have kernels (`codegen/kernels/factorizations.py`), and so have transforms
-along the last dimension (`codegen/kernels/fourier.py`). Those along several are one after another.
+Small factorizations and triangular solves have kernels (`codegen/kernels/factorizations.py`).
+Others of known sizes have kernels that call LAPACK (`codegen/kernels/lapack_kernels.py`).
+Transforms along the last dimension have kernels (`codegen/kernels/fourier.py`); those along several
+are one after another. The interpreter executes the rest, for native code as well, which emits a
+remark.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def polynomial(x: FloatExpr, coefficients: Sequence[float]) -> FloatExpr:
     """Emit Horner's rule; the coefficient of the highest power is first."""
     total = x.of(coefficients[0])
     for coefficient in coefficients[1:]:
-        total = total * x + coefficient
+        total = total.apply("math.fma", x, coefficient)
     return total
 
 

@@ -14,7 +14,15 @@ from xdsl.dialects.arith import (
     FastMathFlagsAttr,
     IntegerOverflowAttr,
 )
-from xdsl.dialects.builtin import ComplexType, FloatAttr, IndexType, IntegerAttr, IntegerType, f32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    f32,
+)
 from xdsl.dialects.complex import Complex
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -106,20 +114,21 @@ class ScalarEmitter(BuilderIndices):
     def constant(self, value: float | complex, element: Attribute) -> SSAValue:
         """Emit a constant of a signless integer, index, float or complex type."""
         if isinstance(element, ComplexType):
-            part = cast("ComplexType[Any]", element).element_type
-            number = complex(value)
-            pair = (self.constant(number.real, part), self.constant(number.imag, part))
-            return self.op("complex.create", *pair, to=cast(Attribute, element))
+            part, number = cast("ComplexType[Any]", element).element_type, complex(value)
+            parts = ArrayAttr([FloatAttr(each, part) for each in (number.real, number.imag)])
+            return self._constant("complex.constant", parts, cast(Attribute, element))
         if kind(element).name == "float":
-            attribute: Attribute = FloatAttr(float(cast(float, value)), cast(Any, element))
-        else:
-            number = int(cast(int, value))
-            attribute = IntegerAttr(number, cast(Any, element), truncate_bits=True)
-        return self.insert(
-            _classes()["arith.constant"].create(
-                result_types=[element], properties={"value": attribute}
+            return self._constant(
+                "arith.constant", FloatAttr(float(cast(float, value)), cast(Any, element)), element
             )
+        number = int(cast(int, value))
+        return self._constant(
+            "arith.constant", IntegerAttr(number, cast(Any, element), truncate_bits=True), element
         )
+
+    def _constant(self, name: str, value: Attribute, element: Attribute) -> SSAValue:
+        made = _classes()[name].create(result_types=[element], properties={"value": value})
+        return self.insert(made)
 
     def compare_integers(self, predicate: str, left: SSAValue, right: SSAValue) -> SSAValue:
         """Emit `arith.cmpi` with a predicate such as `slt`."""
