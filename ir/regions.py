@@ -66,6 +66,9 @@ def values_read(operation: Operation) -> Iterator[SSAValue]:
 
 def captured(scope: Operation | Region) -> list[SSAValue]:
     """Return the distinct values that a region, or an operation's regions, use from outside."""
+    regions_of_scope = scope.regions if isinstance(scope, Operation) else (scope,)
+    if not regions_of_scope:
+        return []
     read: dict[SSAValue, None] = {}
     inside: set[SSAValue] = set()
 
@@ -77,7 +80,7 @@ def captured(scope: Operation | Region) -> list[SSAValue]:
         return [operation for block in blocks for operation in block.ops][::-1]
 
     # Iterative: with nested generators each operation would cost time proportional to its depth.
-    pending = enter(scope.regions if isinstance(scope, Operation) else (scope,))
+    pending = enter(regions_of_scope)
     while pending:
         operation = pending.pop()
         read.update(dict.fromkeys(operation.operands))
