@@ -16,10 +16,9 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from mesh_opt.codegen.cache import compile_module
+from mesh_opt.codegen.cache import compile_function, compile_module
 from mesh_opt.codegen.microkernels.products import tile_of
 from mesh_opt.codegen.microkernels.vectors import accumulate, multiply_add, splat
-from mesh_opt.codegen.native_functions import compile_function
 from mesh_opt.runtime.abi.elements import F32
 from mesh_opt.runtime.abi.native_code import source_of
 from mesh_opt.runtime.intrinsics import copy_bytes

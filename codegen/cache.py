@@ -4,6 +4,8 @@ The name of a cached file is the hash of everything that its code is generated f
 function, the source files of the primitives, the version of llvmlite, and the CPU.
 
 In memory, equal functions share one copy, and code that nothing references is unloaded.
+
+The compiler is imported when a function is in neither cache, since its import takes time.
 """
 
 from __future__ import annotations
@@ -17,12 +19,11 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
+from types import FunctionType
 from weakref import WeakValueDictionary
 
 from ..runtime.abi.native_code import Native, load_object, target_platform
 from ..runtime.abi.private_cache import cache_folder, drop_oldest, read_private, write_private
-from .kernels.llvm_lowering import kernel_module
-from .parallel_compilation import compile_in_parallel
 
 RECENT = 256
 """The most recently used functions, which stay loaded without a reference.
@@ -71,10 +72,27 @@ def compile_module(text: str, write: Callable[[str], str]) -> Native:
 def compile_kernels(functions: Sequence[ast.FunctionDef]) -> list[Native]:
     """Return the native code of kernels; equal kernels share it."""
 
-    def module(function: ast.FunctionDef) -> Module:
-        return Module(ast.dump(function), lambda name: str(kernel_module(function, name)))
+    return compile_modules(
+        [Module(ast.dump(each), partial(_kernel_text, each)) for each in functions]
+    )
 
-    return compile_modules([module(each) for each in functions])
+
+def _kernel_text(function: ast.FunctionDef, name: str) -> str:
+    from .kernels.llvm_lowering import kernel_module
+
+    return str(kernel_module(function, name))
+
+
+def compile_function(function: FunctionType, *sources: str) -> Native:
+    """Return the native code of a function; `sources` are the texts of the modules it uses."""
+    text = "\0".join((function.__name__, function.__globals__["SOURCE"], *sources))
+    return compile_module(text, partial(_function_text, function))
+
+
+def _function_text(function: FunctionType, name: str) -> str:
+    from .native_functions import function_module
+
+    return str(function_module(function, name))
 
 
 def compile_modules(modules: Sequence[Module]) -> list[Native]:
@@ -88,7 +106,7 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
         texts = [
             partial(wanted[digest].write, name) for digest, name in zip(missing, names, strict=True)
         ]
-        codes = compile_in_parallel(texts) if texts else []
+        codes = _compiled(texts) if texts else []
         for digest, name, code in zip(missing, names, codes, strict=True):
             _keep(digest, name, code)
             natives[digest] = _loaded[digest] = load_object(name, code)
@@ -99,6 +117,12 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
         return [found[digest] for digest in digests]
+
+
+def _compiled(texts: Sequence[Callable[[], str]]) -> list[bytes]:
+    from .parallel_compilation import compile_in_parallel
+
+    return compile_in_parallel(texts)
 
 
 def _known(digest: str) -> Native | None:

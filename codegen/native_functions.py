@@ -17,8 +17,7 @@ from typing import Any
 import llvmlite.binding
 from llvmlite import ir
 
-from ..runtime.abi.native_code import Intrinsic, Native, is_rare
-from .cache import compile_module
+from ..runtime.abi.native_code import Intrinsic, is_rare
 from .kernels.llvm_lowering import FunctionLowering
 from .scalar_ops.primitives import Primitive, primitive
 
@@ -34,12 +33,6 @@ _TYPES: dict[str, Any] = {
 """The LLVM types of parameters and results, by their annotation."""
 
 _BUILTINS = {"min": "minsi_i64", "max": "maxsi_i64"}
-
-
-def compile_function(function: FunctionType, *sources: str) -> Native:
-    """Return the native code of a function; `sources` are the texts of the modules it uses."""
-    text = "\0".join((function.__name__, _source(function), *sources))
-    return compile_module(text, lambda name: str(function_module(function, name)))
 
 
 def function_module(function: FunctionType, name: str) -> ir.Module:

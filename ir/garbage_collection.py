@@ -21,3 +21,12 @@ def without_garbage_collection() -> Generator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+RARELY = 200_000
+"""The new objects after which the collector runs in a tool. Python's default is 700."""
+
+
+def collect_rarely() -> None:
+    """Let the collector run rarely in a tool, whose modules and programs live until its end."""
+    gc.set_threshold(RARELY)

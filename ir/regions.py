@@ -66,6 +66,9 @@ def values_read(operation: Operation) -> Iterator[SSAValue]:
 
 def captured(scope: Operation | Region) -> list[SSAValue]:
     """Return the distinct values that a region, or an operation's regions, use from outside."""
+    regions_of_scope = scope.regions if isinstance(scope, Operation) else (scope,)
+    if not regions_of_scope:
+        return []
     read: dict[SSAValue, None] = {}
     inside: set[SSAValue] = set()
 
@@ -77,7 +80,7 @@ def captured(scope: Operation | Region) -> list[SSAValue]:
         return [operation for block in blocks for operation in block.ops][::-1]
 
     # Iterative: with nested generators each operation would cost time proportional to its depth.
-    pending = enter(scope.regions if isinstance(scope, Operation) else (scope,))
+    pending = enter(regions_of_scope)
     while pending:
         operation = pending.pop()
         read.update(dict.fromkeys(operation.operands))
@@ -85,6 +88,41 @@ def captured(scope: Operation | Region) -> list[SSAValue]:
         if operation.regions:
             pending += enter(operation.regions)
     return [value for value in read if value not in inside]
+
+
+def copy_region(
+    region: Region, values: dict[SSAValue, SSAValue], blocks: dict[Block, Block]
+) -> Region:
+    """Return a copy of a region with the operands and successors that `values` and `blocks` give.
+
+    The values and blocks of the copy are added to these. In a single block, values are defined
+    before they are used: copying needs one walk, where xDSL's `clone_into` makes three.
+    """
+    copy = Region()
+    old = region.first_block
+    if old is None or old is not region.last_block:
+        region.clone_into(copy, None, values, blocks)
+        return copy
+    new = blocks[old] = Block(arg_types=[argument.type for argument in old.args])
+    copy.add_block(new)
+    for argument, copied in zip(old.args, new.args, strict=True):
+        values[argument] = copied
+        copied.name_hint, copied.location = argument.name_hint, argument.location
+    for operation in old.ops:
+        made = operation.create(
+            operands=[values.get(operand, operand) for operand in operation.operands],
+            result_types=operation.result_types,
+            properties=operation.properties,
+            attributes=operation.attributes,
+            location=operation.location,
+            successors=[blocks.get(block, block) for block in operation.successors],
+            regions=[copy_region(each, values, blocks) for each in operation.regions],
+        )
+        new.add_op(made)
+        for result, copied in zip(operation.results, made.results, strict=True):
+            values[result] = copied
+            copied.name_hint = result.name_hint
+    return copy
 
 
 def successors(block: Block) -> tuple[Block, ...]:

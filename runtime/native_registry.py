@@ -26,7 +26,7 @@ def runtime_function(function: FunctionType, *sources: str) -> Native:
 
     def compile() -> Native:
         # Imported here because importing the compiler takes time.
-        from ..codegen.native_functions import compile_function
+        from ..codegen.cache import compile_function
 
         return compile_function(function, *sources)
 

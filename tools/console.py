@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from ..ir.garbage_collection import collect_rarely
 from .progress import shown_progress
 
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
@@ -28,6 +29,7 @@ def is_for_console(problem: Exception) -> bool:
 
 def run_console(main: Main) -> int:
     """Run a tool on the process's arguments and streams. Returns the exit code."""
+    collect_rarely()
     if not open_streams():
         sys.stderr.write(f"{Path(sys.argv[0]).name}: {STDOUT_CLOSED}\n")
         return 1

@@ -29,8 +29,6 @@ from ..passes.manager.pass_manager import (
     describe_steps,
     run_steps,
 )
-from .opt.iree_options import IGNORED
-from .opt.options import Options
 from .opt.reporter import Reporter
 from .output_files import open_output
 from .plugins import PluginContext, load_dialects
@@ -48,6 +46,7 @@ from .remarks import remark_sink, wants, yaml_sink
 if TYPE_CHECKING:
     from ..dialects.iree_encoding.interfaces import Spelling
     from .observers import EncodedTensors, Watchers
+    from .opt.options import Options
     from .pass_records import LastPass
 
 
@@ -104,8 +103,11 @@ class Driver:
             module = self._read(context, source)
         if module is None:
             return None
-        for name in self._options.ignored:
-            remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
+        if self._options.ignored:
+            from .opt.iree_options import IGNORED
+
+            for name in self._options.ignored:
+                remark("backend", module, f"--{name} is ignored: {IGNORED[name].reason}")
         encoded = _new_encoded_tensors() if self._options.encoding_report else None
         watching = self._watchers.observers if self._watchers is not None else []
         more = [each for each in (encoded, self._last_pass) if each is not None]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from ...dialects.linalg.structured_view import remembered_views
 from ...interpreter.devices import grid_with_devices
 from ...interpreter.frames import Program
 from ...ir.diagnostics import OperationError
@@ -61,7 +62,7 @@ class EntryCache:
         if grid is not None and grid_with_devices(self._symbols.module, grid) is not None:
             count = grid.device_count()
         try:
-            with without_garbage_collection(), deep_recursion():
+            with without_garbage_collection(), deep_recursion(), remembered_views():
                 return [
                     HostEntry(self._symbols, target, grid, process, self._devices)
                     for process in range(count)

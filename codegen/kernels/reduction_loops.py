@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.diagnostics import OperationError
-from ..scalar_ops.llvm_scalar_ops import REDUCTION_FORMS
+from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount

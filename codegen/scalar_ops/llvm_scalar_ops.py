@@ -255,6 +255,3 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "bitcast": (_conversion, floats.bitcast),
 }
 """The signature and the emitter of every scalar operation."""
-
-REDUCTION_FORMS = {"addf": "sumf", "mulf": "productf"}
-"""The form of an operation that combines the terms of a reduction."""

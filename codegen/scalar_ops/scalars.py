@@ -17,6 +17,9 @@ from ..kernels.ast_builder import AstBuilder, Term
 
 Handler = Callable[[AstBuilder, Operation, Sequence[Term]], tuple[Term, ...]]
 
+REDUCTION_FORMS = {"addf": "sumf", "mulf": "productf"}
+"""The form of a primitive that combines the terms of a reduction."""
+
 _SAME_ELEMENT: dict[str, str] = {
     **{
         f"arith.{name}": name

@@ -7,7 +7,9 @@ work as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,7 +22,13 @@ from ...ir.rules import Rules
 from .bodies import BodyError, body_template
 from .named_ops import CONTRACT, DATA_MOVEMENT, ELEMENTWISE, NAMED_OPS, IteratorType, NamedOp
 
-__all__ = ["STRUCTURED_OPERATIONS", "IteratorType", "StructuredView", "structured_view"]
+__all__ = [
+    "STRUCTURED_OPERATIONS",
+    "IteratorType",
+    "StructuredView",
+    "remembered_views",
+    "structured_view",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,23 @@ class StructuredView:
 
 view_reader = Rules[Callable[[Operation], StructuredView | None]]()
 
+Views = dict[Operation, StructuredView | None]
+
+_views: ContextVar[Views | None] = ContextVar("structured_views", default=None)
+
+
+@contextmanager
+def remembered_views() -> Generator[None]:
+    """Read the view of each operation once inside the `with` block.
+
+    No structured operation may change while the views are remembered.
+    """
+    token = _views.set({})
+    try:
+        yield
+    finally:
+        _views.reset(token)
+
 
 def structured_view(operation: Operation) -> StructuredView | None:
     """Return the view of a structured op; `None` for any other op.
@@ -85,7 +110,14 @@ def structured_view(operation: Operation) -> StructuredView | None:
     `linalg.softmax`, `pack` and `unpack` are no loop nests and have none either.
     """
     reader = view_reader.get(operation.name)
-    return None if reader is None else reader(operation)
+    if reader is None:
+        return None
+    views = _views.get()
+    if views is None:
+        return reader(operation)
+    if operation not in views:
+        views[operation] = reader(operation)
+    return views[operation]
 
 
 def given_maps(operation: Operation) -> tuple[AffineMap, ...] | None:

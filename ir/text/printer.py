@@ -117,6 +117,8 @@ class ModulePrinter(Printer):
 
     def _pack_of(self, result: OpResult) -> Sequence[OpResult]:
         """Return the results that share a name with `result` (`%x:2`), itself included."""
+        if len(result.op.results) == 1:
+            return (result,)
         return next(pack for pack in self._packs(result.op) if result in pack)
 
     def _packs(self, op: Operation) -> Iterable[Sequence[OpResult]]:

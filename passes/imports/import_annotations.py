@@ -36,6 +36,8 @@ def import_annotations(module: ModuleOp) -> None:
 def _is_sdy(operation: Operation) -> bool:
     if operation.name.startswith("sdy.") or SDY_SHARDING in operation.attributes:
         return True
+    if _BOUNDARY.isdisjoint(operation.properties):
+        return False
     return any(
         isinstance(entry, DictionaryAttr)
         and not {SDY_SHARDING, MHLO_SHARDING}.isdisjoint(entry.data)

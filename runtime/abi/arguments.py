@@ -142,7 +142,9 @@ def _numbered(
 
 def checked_input(index: int, value: Array | DeviceArray, value_type: ValueType) -> Array:
     """Return an input as an array of the argument's element type and shape. Raises InputError."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    # NumPy imports `np.ma` where it is first named; plain arrays do without.
+    is_plain = type(value) is np.ndarray
+    if not is_plain and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InputError(f"input {index} has masked elements, expected only numbers")
     array = np.asarray(value)
     check_kind(f"input {index}", array.dtype, array.shape, value_type)

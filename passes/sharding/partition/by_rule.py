@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
 from ....ir.diagnostics import remark
-from ....ir.regions import captured
+from ....ir.regions import captured, copy_region
 from ....ir.tensor_types import element_bytes, ranked
 from ....sharding.factor_splits import TensorState
 from ....sharding.factors import FactorKind
@@ -246,9 +246,7 @@ def copy_with(
             for value in captured(region):
                 given = None if known is None else known.get(value)
                 mapper[value] = partitioner.value(value) if given is None else given
-        copy = Region()
-        region.clone_into(copy, None, mapper, blocks)
-        regions.append(copy)
+        regions.append(copy_region(region, mapper, blocks))
     made = type(operation).create(
         operands=operands,
         result_types=result_types,

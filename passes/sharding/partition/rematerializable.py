@@ -7,7 +7,7 @@ different shardings is made twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -52,7 +52,7 @@ class Rematerializable:
 
     def annotated(self, sharding: Sharding | None) -> Rematerializable:
         """Return the same tensor with another annotated sharding."""
-        return replace(self, sharding=sharding)
+        return Rematerializable(self.result, self.operation, self.emitter, sharding)
 
 
 def rematerialize(

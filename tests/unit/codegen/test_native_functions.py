@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 import pytest
-from mesh_opt.codegen.native_functions import compile_function
+from mesh_opt.codegen.cache import compile_function
 from mesh_opt.runtime.abi.native_code import (
     LIBRARIES_OF_LINKER,
     Native,

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from mesh_opt.dialects.linalg.structured_view import (
+    IteratorType,
+    StructuredView,
+    remembered_views,
+    structured_view,
+)
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
@@ -231,3 +236,18 @@ def test_body_without_region_is_made_once() -> None:
     assert views[0] is not None and views[1] is not None
     assert views[0].body is views[1].body
     assert body(views[0]) == ["arith.addf", "linalg.yield"]
+
+
+def test_remembered_views_are_read_once() -> None:
+    fill = operation(
+        "%r = linalg.fill ins(%a : f32) outs(%b : tensor<4xf32>) -> tensor<4xf32>",
+        "%a: f32, %b: tensor<4xf32>",
+    )
+    with remembered_views():
+        first = structured_view(fill)
+        assert first is not None
+        assert structured_view(fill) is first
+    fill.operands[1] = fill.results[0]
+    second = structured_view(fill)
+    assert second is not None
+    assert second.outputs == (fill.results[0],)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from mesh_opt.ir.regions import walk
+import pytest
+from mesh_opt.ir.regions import copy_region, walk
 from parsing import parse
+from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import Rewriter
 
 TEXT = """
@@ -41,3 +43,23 @@ def test_current_operation_may_be_erased() -> None:
     erased = [names.index("func.func"), names.index("math.exp")]
     left = [name for number, name in enumerate(names) if number not in erased]
     assert [operation.name for operation in walk(module)] == left
+
+
+@pytest.mark.parametrize("name", ["func.func", "scf.for"])
+def test_a_copy_of_a_region_reads_its_own_values(name: str) -> None:
+    _, module = parse(TEXT)
+    original = [each for each in walk(module) if each.name == name][-1]
+    values: dict[SSAValue, SSAValue] = {}
+    blocks: dict[Block, Block] = {}
+    copied = original.create(
+        operands=original.operands,
+        result_types=original.result_types,
+        properties=original.properties,
+        regions=[copy_region(original.regions[0], values, blocks)],
+    )
+    assert copied.is_structurally_equivalent(original)
+    for old, new in list(zip(walk(original), walk(copied), strict=True))[1:]:
+        assert list(new.operands) == [values.get(each, each) for each in old.operands]
+        assert list(new.successors) == [blocks[each] for each in old.successors]
+        assert new is not old
+        assert new.location == old.location
