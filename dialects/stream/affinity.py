@@ -25,8 +25,10 @@ DEFAULT_AFFINITY = "stream.affinity.default"
 """Attribute of a module, function or initializer: the affinity of ops that have none."""
 
 AFFINITY = "stream.affinity"
-"""Attribute of a global, or of an op without an affinity property: its affinity, and that of the ops
-in it that have none."""
+"""Attribute of a global, or of an op without an affinity property: its affinity.
+
+Ops in it that have none have the same.
+"""
 
 
 class AffinityAttribute(Attribute, ABC):
