@@ -230,7 +230,7 @@ class DispatchTensorStoreOp(DispatchTensorStore):
 
 DispatchWorkloadOrdinalOp = row(
     "dispatch.workload.ordinal",
-    "operand -> result | ordinal:int",
+    "operand -> result | ordinal:indexattr",
     " attr-dict $operand, index($ordinal) : type($result)",
     traits=PURE,
     doc="Mark a value in a kernel as a workload operand, in the current spelling.",
@@ -265,7 +265,7 @@ class FlowDispatchTensorStoreOp(DispatchTensorStore):
 
 FlowDispatchWorkloadOrdinalOp = flow_row(
     "dispatch.workload.ordinal",
-    "operand -> result | ordinal:int",
+    "operand -> result | ordinal:indexattr",
     " $operand, index($ordinal) attr-dict : type($result)",
     traits=PURE,
     doc="Mark a value in a kernel as a workload operand, in the spelling of 2024.",

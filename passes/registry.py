@@ -85,6 +85,8 @@ _PASSES = {
     "iree-stream-verify-lowering-to-cmd": "stream.verify_lowering:verify_lowering_to_cmd",
     "iree-stream-verify-lowering-to-tensors": "stream.verify_lowering:verify_lowering_to_tensors",
     "iree-util-fold-globals": "general.fold_globals",
+    "iree-util-fuse-globals": "general.fuse_globals",
+    "iree-util-simplify-global-accesses": "general.simplify_global_accesses",
     "linalg-detensorize": "loops.linalg_detensorize",
     "loop-invariant-code-motion": "general.loop_invariant_code_motion",
     "merge-globals": "stream.merge_globals",

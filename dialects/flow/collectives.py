@@ -21,6 +21,7 @@ from ...ir.syntax.resource_directives import (
     tied_operands,
 )
 from ...ir.syntax.rows import PURE, READS, Rows
+from ...ir.syntax.typed_values import type_carried_by
 from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function, verify_callee
@@ -85,13 +86,27 @@ REDUCTION = (" ", KeywordIndex("reduction_op", COLLECTIVE_REDUCTIONS, first=1), 
 """The value 0 of the property means no reduction."""
 TIED = Implied("tied_operands", tied_operands([0]))
 SOURCES = "target:tensor target_dims* source:tensor channel:channel"
-PROPERTIES = "element_type:int tied_operands:array?"
+PROPERTIES = "element_type:i32attr tied_operands:array?"
 SOURCE = "parameter($source_scope, $source_key, $source_offset)"
 WRITTEN = "parameter($target_scope, $target_key, $target_offset)"
 
 
 def _verify_call(call: Operation) -> None:
     verify_callee(call, FuncOp, [value.type for value in values(call, "arguments")])
+
+
+def _verify_same_type(collective: Operation) -> None:
+    source, target = (values(collective, name)[0].type for name in ("source", "target"))
+    if not source == target == collective.results[0].type:
+        raise VerifyException(
+            "failed to verify that all of {source, target, result} have same type"
+        )
+
+
+def _verify_dynamic_constant(constant: Operation) -> None:
+    value = constant.properties["value"]
+    if not isinstance(type_carried_by(value), TensorType):
+        raise VerifyException(f"expected a constant tensor, found {value}")
 
 
 ROWS = (
@@ -127,8 +142,9 @@ ROWS = (
     *(
         row(
             f"collective.{what}",
-            f"{SOURCES} -> result:tensor | reduction_op:int {PROPERTIES}",
+            f"{SOURCES} -> result:tensor | reduction_op:i32attr {PROPERTIES}",
             (TIED, *REDUCTION, " ", ELEMENT, f", $target, $source, $channel : ({TYPES}){TARGET}"),
+            verify=_verify_same_type if what == ALL_REDUCE.name else None,
         )
         for what in (ALL_REDUCE.name, REDUCE_SCATTER.name)
     ),
@@ -142,6 +158,7 @@ ROWS = (
             ", $target, $source, $channel, $send, $recv"
             f" : ({TYPES}, type($send), type($recv)){TARGET}",
         ),
+        verify=_verify_same_type,
     ),
     row(
         "call",
@@ -166,6 +183,7 @@ ROWS = (
         "tensor.dynamic_constant",
         "-> result:tensor | value:attr",
         " attr-dict $value -> type($result)",
+        verify=_verify_dynamic_constant,
     ),
     row(
         "tensor.trace",

@@ -85,7 +85,7 @@ EncodingTypeOp = row(
 
 BufferViewDimOp = row(
     "buffer_view.dim",
-    "buffer_view:view -> result | index:int",
+    "buffer_view:view -> result | index:indexattr",
     "<$buffer_view : type($buffer_view)>[index($index)] : type($result) attr-dict-with-keyword",
     traits=PURE,
     doc="Return the size of one dimension of a buffer view.",

@@ -45,7 +45,7 @@ ROWS = (
     row(
         "command_buffer.create",
         "device:device queue_affinity:i64 binding_capacity? -> result:commands"
-        " | modes:int command_categories:int",
+        " | modes:i32attr command_categories:i32attr",
         " device($device : type($device)) mode(command-modes($modes))"
         " categories(command-categories($command_categories)) affinity($queue_affinity)"
         f"( bindings($binding_capacity))?{RESULT}",
@@ -65,27 +65,28 @@ ROWS = (
     row("command_buffer.end_debug_group", "command_buffer:commands", COMMAND + END),
     row(
         "command_buffer.execution_barrier",
-        "command_buffer:commands | source_stage_mask:int target_stage_mask:int flags:int",
+        "command_buffer:commands"
+        " | source_stage_mask:i32attr target_stage_mask:i32attr flags:i64attr",
         f"{COMMAND} source(execution-stages($source_stage_mask))"
         f" target(execution-stages($target_stage_mask)){FLAGS}",
     ),
     row(
         "command_buffer.fill_buffer",
         "command_buffer:commands target_buffer:bound target_offset length pattern:i8/i16/i32"
-        " | flags:int",
+        " | flags:i64attr",
         f"{COMMAND}{RANGE} pattern($pattern : type($pattern)){FLAGS}",
     ),
     row(
         "command_buffer.update_buffer",
         "command_buffer:commands source_buffer:host source_size source_offset target_buffer:bound"
-        " target_offset length | flags:int",
+        " target_offset length | flags:i64attr",
         f"{COMMAND} source($source_buffer : type($source_buffer){{$source_size}})[$source_offset]"
         f"{TARGET} length($length){FLAGS}",
     ),
     row(
         "command_buffer.copy_buffer",
         "command_buffer:commands source_buffer:bound source_offset target_buffer:bound"
-        " target_offset length | flags:int",
+        " target_offset length | flags:i64attr",
         f"{COMMAND}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
     row(
@@ -112,7 +113,7 @@ ROWS = (
         "command_buffer.dispatch",
         "command_buffer:commands executable:executable entry_point:i64 workgroup_x workgroup_y"
         " workgroup_z constants:i32* binding_buffers:bound* binding_offsets* binding_lengths*"
-        " | flags:int",
+        " | flags:i64attr",
         (
             f"{COMMAND} target($executable : type($executable))[$entry_point]"
             " workgroups([$workgroup_x, $workgroup_y, $workgroup_z])( constants([$constants]))?"
@@ -125,7 +126,7 @@ ROWS = (
         "command_buffer.dispatch.indirect",
         "command_buffer:commands executable:executable entry_point:i64 workgroups_buffer:bound"
         " workgroups_offset constants:i32* binding_buffers:bound* binding_offsets* binding_lengths*"
-        " | flags:int",
+        " | flags:i64attr",
         (
             f"{COMMAND} target($executable : type($executable))[$entry_point]"
             " workgroups($workgroups_buffer : type($workgroups_buffer))[$workgroups_offset]"
@@ -138,7 +139,7 @@ ROWS = (
     row(
         "device.queue.alloca",
         f"{ON_QUEUE} pool:i64 memory_types:i32 buffer_usage:i32 result_size -> result:buffer"
-        " | flags:int",
+        " | flags:i64attr",
         (
             f"{QUEUE} pool($pool) type(",
             "$memory_types) usage($buffer_usage) flags(alloca-flags($flags))"
@@ -147,50 +148,50 @@ ROWS = (
     ),
     row(
         "device.queue.dealloca",
-        f"{ON_QUEUE} buffer:buffer | flags:int",
+        f"{ON_QUEUE} buffer:buffer | flags:i64attr",
         f"{QUEUE} buffer($buffer : type($buffer)) flags(dealloca-flags($flags)){END}",
     ),
-    row("device.queue.barrier", f"{ON_QUEUE} | flags:int", QUEUE + FLAGS),
+    row("device.queue.barrier", f"{ON_QUEUE} | flags:i64attr", QUEUE + FLAGS),
     row(
         "device.queue.fill",
-        f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:i8/i16/i32 | flags:int",
+        f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:i8/i16/i32 | flags:i64attr",
         f"{QUEUE}{TARGET} length($length) pattern($pattern : type($pattern)){FLAGS}",
     ),
     row(
         "device.queue.update",
         f"{ON_QUEUE} source_buffer:host source_offset target_buffer:buffer target_offset length"
-        " | flags:int",
+        " | flags:i64attr",
         f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
     row(
         "device.queue.copy",
         f"{ON_QUEUE} source_buffer:buffer source_offset target_buffer:buffer target_offset length"
-        " | flags:int",
+        " | flags:i64attr",
         f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
     row(
         "device.queue.read",
         f"{ON_QUEUE} source_file:file source_offset:i64 target_buffer:buffer target_offset length"
-        " | flags:int",
+        " | flags:i64attr",
         f"{QUEUE} source($source_file : type($source_file))[$source_offset]{TARGET}"
         f" length($length){FLAGS}",
     ),
     row(
         "device.queue.write",
         f"{ON_QUEUE} source_buffer:buffer source_offset target_file:file target_offset:i64 length"
-        " | flags:int",
+        " | flags:i64attr",
         f"{QUEUE}{SOURCE} target($target_file : type($target_file))[$target_offset]"
         f" length($length){FLAGS}",
     ),
     row(
         "device.queue.execute",
-        f"{ON_QUEUE} command_buffer:commands | flags:int",
+        f"{ON_QUEUE} command_buffer:commands | flags:i64attr",
         f"{QUEUE} commands($command_buffer){FLAGS}",
     ),
     row(
         "device.queue.execute.indirect",
         f"{ON_QUEUE} command_buffer:commands binding_buffers:buffer* binding_offsets*"
-        " binding_lengths* | flags:int",
+        " binding_lengths* | flags:i64attr",
         (f"{QUEUE} commands($command_buffer) bindings(", BINDINGS, f"){FLAGS}"),
         same_sizes=True,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -62,11 +62,11 @@ class InterfaceBindingSubspanOp(SyntaxOperation):
 
     name = "hal.interface.binding.subspan"
     layout = prop_def(PipelineLayoutAttr)
-    binding = prop_def(IntegerAttr)
+    binding = prop_def(IntegerAttr.constr(IndexType()))
     byte_offset = opt_operand_def(IndexType())
     dynamic_dims = var_operand_def(IndexType())
-    alignment = opt_prop_def(IntegerAttr)
-    descriptor_flags = opt_prop_def(Attribute)
+    alignment = opt_prop_def(IntegerAttr.constr(IndexType()))
+    descriptor_flags = opt_prop_def(IntegerAttr.constr(i32))
     result = result_def()
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(Pure())
@@ -94,8 +94,8 @@ class InterfaceConstantLoadOp(SyntaxOperation):
 
     name = "hal.interface.constant.load"
     layout = prop_def(PipelineLayoutAttr)
-    ordinal = prop_def(IntegerAttr)
-    alignment = opt_prop_def(IntegerAttr)
+    ordinal = prop_def(IntegerAttr.constr(IndexType()))
+    alignment = opt_prop_def(IntegerAttr.constr(IndexType()))
     values_ = opt_prop_def(ArrayAttr[Attribute], prop_name="values")
     result = result_def(SIGNLESS_SCALAR)
     traits = traits_def(Pure())

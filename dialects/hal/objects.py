@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import CREATES, PURE, READS, OneOf, Rows
+from ...ir.syntax.typed_values import type_carried_by
 from ..stream.rows import PLACED
 from ..stream.types import KNOWN_LIFETIMES
 from ..util.types import BufferType as HostBufferType
@@ -92,6 +94,12 @@ FenceSignalOp = row(
 )
 
 
+def _verify_query(query: Operation) -> None:
+    default = query.properties.get("default_value")
+    if default is not None and type_carried_by(default) != query.results[1].type:
+        raise VerifyException("type mismatch between result and default value")
+
+
 ROWS = (
     row(
         "return",
@@ -123,7 +131,7 @@ ROWS = (
     ),
     row(
         "allocator.resolve_memory_properties",
-        "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:int",
+        "-> memory_types:i32 buffer_usage:i32 | affinity:attr? lifetime:i32attr",
         (
             "( for($affinity))? lifetime(",
             KeywordIndex("lifetime", KNOWN_LIFETIMES, first=1),
@@ -147,13 +155,13 @@ ROWS = (
     ),
     row(
         "memory_type",
-        "-> result:i32 | type:int",
+        "-> result:i32 | type:i32attr",
         "<memory-types($type)> attr-dict : type($result)",
         traits=PURE,
     ),
     row(
         "buffer_usage",
-        "-> result:i32 | usage:int",
+        "-> result:i32 | usage:i32attr",
         "<buffer-usage($usage)> attr-dict : type($result)",
         traits=PURE,
     ),
@@ -161,7 +169,7 @@ ROWS = (
     row(
         "buffer.assert",
         "buffer:buffer allocator:allocator minimum_length"
-        " | message:str memory_types:int buffer_usage:int",
+        " | message:str memory_types:i32attr buffer_usage:i32attr",
         f"{BUFFER} message($message) allocator($allocator : type($allocator))"
         " minimum_length($minimum_length) type(memory-types($memory_types))"
         " usage(buffer-usage($buffer_usage)) attr-dict-with-keyword",
@@ -215,14 +223,14 @@ ROWS = (
     row(
         "channel.create",
         "device:device queue_affinity:i64 id:host group:host rank:i32 count:i32 -> result:channel"
-        " | flags:int",
+        " | flags:i64attr",
         f"{ON_DEVICE} affinity($queue_affinity) flags(reserved-flags($flags)) id($id)"
         f" group($group) rank($rank) count($count){RESULT}",
         traits=CREATES,
     ),
     row(
         "channel.split",
-        "channel:channel color:i32 key:i32 -> result:channel | flags:int",
+        "channel:channel color:i32 key:i32 -> result:channel | flags:i64attr",
         f"{CHANNEL} color($color) key($key) flags(reserved-flags($flags)){RESULT}",
         traits=CREATES,
     ),
@@ -245,6 +253,7 @@ ROWS = (
         f"{DEVICE} key($category :: $key) : type($ok), type($value)"
         "( = $default_value)? attr-dict-with-keyword",
         traits=PURE,
+        verify=_verify_query,
     ),
     row(
         "device.resolve",
@@ -263,27 +272,27 @@ ROWS = (
     row(
         "ex.file.from_memory",
         "device:device queue_affinity:i64 buffer:host offset length flags:i32 -> result:file"
-        " | access:int",
+        " | access:i32attr",
         f"{ON_DEVICE} affinity($queue_affinity) access(access-flags($access))"
         f" buffer($buffer : type($buffer))[$offset for $length] flags($flags){RESULT}",
     ),
     # Fences.
     row(
         "fence.create",
-        "device:device -> result:fence | flags:int",
+        "device:device -> result:fence | flags:i64attr",
         f"{ON_DEVICE} flags(reserved-flags($flags)){RESULT}",
         traits=CREATES,
     ),
     row(
         "fence.join",
-        "fences:fence* -> result:fence | flags:int",
+        "fences:fence* -> result:fence | flags:i64attr",
         " at([$fences]) flags(reserved-flags($flags)) -> type($result) attr-dict-with-keyword",
     ),
     row("fence.query", "fence:fence -> result:i32", FENCE + RESULT),
     row("fence.fail", "fence:fence status:i32", f"{FENCE} status($status) attr-dict-with-keyword"),
     row(
         "fence.await",
-        "timeout_millis:i32 fences:fence* -> status:i32 | flags:int",
+        "timeout_millis:i32 fences:fence* -> status:i32 | flags:i64attr",
         " until([$fences]) timeout_millis($timeout_millis) flags(reserved-flags($flags))"
         " : type($status) attr-dict-with-keyword",
     ),
@@ -300,7 +309,7 @@ ROWS = (
     ),
     row(
         "instrument.value",
-        "buffer:memref workgroup_key operand:any -> result:any | ordinal:int",
+        "buffer:memref workgroup_key operand:any -> result:any | ordinal:i8attr",
         f"{INSTRUMENT} $ordinal = $operand attr-dict : type($operand, $result)",
     ),
     *(

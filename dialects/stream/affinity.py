@@ -25,7 +25,10 @@ DEFAULT_AFFINITY = "stream.affinity.default"
 """Attribute of a module, function or initializer: the affinity of ops that have none."""
 
 AFFINITY = "stream.affinity"
-"""Attribute of a global, or of an op without an affinity property: its affinity."""
+"""Attribute of a global, or of an op without an affinity property: its affinity.
+
+Ops in it that have none have the same.
+"""
 
 
 class AffinityAttribute(Attribute, ABC):
@@ -118,15 +121,20 @@ def own_affinity(operation: Operation) -> Attribute | None:
 def affinity_of(operation: Operation) -> Attribute | None:
     """Return the affinity of an op: its own, or that of the nearest enclosing op that has one.
 
-    An enclosing op has one as its property `affinity` or as the default affinity. Returns `None` if
-    neither is found.
+    An enclosing op has one as its property `affinity`, as `stream.affinity` or as the default
+    affinity. Returns `None` if none is found.
     """
     if (affinity := own_affinity(operation)) is not None:
         return affinity
     scope = operation.parent_op()
     while scope is not None:
-        for default in (scope.properties.get("affinity"), scope.attributes.get(DEFAULT_AFFINITY)):
-            if default is not None:
-                return default
+        places = (
+            scope.properties.get("affinity"),
+            scope.attributes.get(AFFINITY),
+            scope.attributes.get(DEFAULT_AFFINITY),
+        )
+        for affinity in places:
+            if affinity is not None:
+                return affinity
         scope = scope.parent_op()
     return None

@@ -35,7 +35,7 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
     return {
         f"{prefix}.{name}": row(
             name,
-            "-> result | dimension:int" + (" upper_bound:int?" if bounded else ""),
+            "-> result | dimension:indexattr" + (" upper_bound:indexattr?" if bounded else ""),
             f"[index($dimension)]{bound} attr-dict : type($result)",
             traits=PURE,
             verify=_verify,

@@ -248,13 +248,14 @@ ROWS = (
     # Host memory.
     row(
         "buffer.alloc",
-        "storage_size -> result:buffer | alignment:int?",
+        "storage_size -> result:buffer | alignment:indexattr?",
         (" uninitialized", "struct($alignment) attr-dict : type($result){$storage_size}"),
     ),
     row("buffer.dealloc", "operand:buffer operand_size", f" {OF_OPERAND}{END}"),
     row(
         "buffer.slice",
-        "source:buffer source_size source_offset result_size -> result:buffer | alignment:int?",
+        "source:buffer source_size source_offset result_size"
+        " -> result:buffer | alignment:indexattr?",
         " $source[$source_offset]struct($alignment) attr-dict : type($source){$source_size}"
         " -> type($result){$result_size}",
     ),

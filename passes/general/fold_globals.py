@@ -16,8 +16,7 @@ attribute or op names, as a device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -36,10 +35,10 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...ir.attribute_access import attribute
-from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, INITIALIZER, in_initializer
+from ...ir.host_programs import GLOBAL_LOAD, INITIALIZER, in_initializer
 from ...ir.locations import locate, made_by
-from ...ir.regions import walk
-from ...ir.symbols import references_of, root_symbol, symbols_in, visibility
+from ...ir.symbols import root_symbol, symbols_in
+from .analysis.global_accesses import GlobalAccesses, global_accesses
 from .canonicalize import merge_constants
 
 
@@ -53,45 +52,14 @@ class FoldGlobalsPass(ModulePass):
         changes = True
         while changes:
             changes = False
-            for variable in _variables(op):
+            for variable in global_accesses(op).values():
                 changes |= _fold(variable, op)
             region_dce(op.body)
             merge_constants(op.body)
             _drop_empty_initializers(op)
 
 
-@dataclass(eq=False)
-class _Variable:
-    """A global and the ops that name it."""
-
-    op: Operation
-    loads: list[Operation] = field(default_factory=list[Operation])
-    stores: list[Operation] = field(default_factory=list[Operation])
-    others: int = 0
-
-    @property
-    def is_private(self) -> bool:
-        """Whether loads and stores are all that may happen to the global."""
-        return visibility(self.op) == "private" and not self.others
-
-
-def _variables(module: ModuleOp) -> Sequence[_Variable]:
-    variables = {name: _Variable(op) for name, op in symbols_in(module, ("util.global",)).items()}
-    for op in walk(module):
-        for reference in references_of(op):
-            variable = variables.get(reference.root_reference.data)
-            if variable is None:
-                continue
-            if op.name == GLOBAL_LOAD:
-                variable.loads.append(op)
-            elif op.name == GLOBAL_STORE:
-                variable.stores.append(op)
-            else:
-                variable.others += 1
-    return list(variables.values())
-
-
-def _fold(variable: _Variable, module: ModuleOp) -> bool:
+def _fold(variable: GlobalAccesses, module: ModuleOp) -> bool:
     """Fold a global as far as its accesses allow; return whether that changed the program."""
     if not variable.is_private:
         return _mark_immutable(variable)
@@ -109,7 +77,7 @@ def _fold(variable: _Variable, module: ModuleOp) -> bool:
     return _mark_immutable(variable) or changes
 
 
-def _is_set_once(variable: _Variable) -> bool:
+def _is_set_once(variable: GlobalAccesses) -> bool:
     """Return whether one initializer always sets a global, and no initializer reads it."""
     loads_first = any(in_initializer(load) for load in variable.loads)
     return len(variable.stores) == 1 and not loads_first and _is_initial(variable.stores[0])
@@ -124,7 +92,7 @@ def _is_initial(store: Operation) -> bool:
     )
 
 
-def _fold_initial_value(variable: _Variable) -> bool:
+def _fold_initial_value(variable: GlobalAccesses) -> bool:
     """Make the constant that an initializer stores the initial value."""
     (store,) = variable.stores
     constant = made_by(store.operands[0], "arith.constant")
@@ -137,7 +105,7 @@ def _fold_initial_value(variable: _Variable) -> bool:
     return value is not None
 
 
-def _fold_copy(variable: _Variable, module: ModuleOp) -> bool:
+def _fold_copy(variable: GlobalAccesses, module: ModuleOp) -> bool:
     """Read the global of which another one is a copy, if it never changes."""
     (store,) = variable.stores
     load = made_by(store.operands[0], GLOBAL_LOAD)
@@ -154,7 +122,7 @@ def _fold_copy(variable: _Variable, module: ModuleOp) -> bool:
     return True
 
 
-def _inline(variable: _Variable) -> bool:
+def _inline(variable: GlobalAccesses) -> bool:
     """Replace the loads of a global that is never set by its initial value, a constant."""
     value: Attribute | None = variable.op.properties.get("initial_value")
     if "inlining_policy" in variable.op.properties:
@@ -171,7 +139,7 @@ def _inline(variable: _Variable) -> bool:
     return True
 
 
-def _mark_immutable(variable: _Variable) -> bool:
+def _mark_immutable(variable: GlobalAccesses) -> bool:
     """Mark the loads of a global that initializers alone set; return whether any was not."""
     if "is_mutable" in variable.op.properties:
         return False

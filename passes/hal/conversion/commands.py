@@ -61,11 +61,13 @@ def _execute(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
         return (hal.enqueue(f"hal.device.queue.{name}", operands, flags=NOT_FLAGS),)
     device, queue = hal.device_and_queues(affinity_in(op))
     runs_code = any(command.name in RUNNING for command in op.walk())
+    # Commands that wait for a fence must not run while they are recorded.
+    inline = () if values(op, "await_timepoint") else ("AllowInlineExecution",)
     (recorded,) = hal.emit(
         "hal.command_buffer.create",
         [device, queue, ()],
         [COMMANDS],
-        modes=flags("command-modes", "OneShot", *(("AllowInlineExecution",) if commands else ())),
+        modes=flags("command-modes", "OneShot", *inline),
         command_categories=flags(
             "command-categories", "Transfer", *(("Dispatch",) if runs_code else ())
         ),

@@ -67,6 +67,32 @@ REFUSED = {
         '%0 = "arith.cmpi"(%s, %s) <{predicate = 0 : i0}> : (index, index) -> i1',
         "expected a predicate from 0 to 9 of type i64",
     ),
+    "an integer of another type": (
+        '%0 = "stream.dispatch.workgroup.id"() <{dimension = 1 : i32}> : () -> index',
+        "attribute 'dimension' must be integer of index, but got '1 : i32'",
+    ),
+    "flags of another type": (
+        '%d = "test.op"() : () -> !hal.device\n'
+        '%0 = "hal.fence.create"(%d) <{flags = 1 : i32}> : (!hal.device) -> !hal.fence',
+        "attribute 'flags' must be integer of i64, but got '1 : i32'",
+    ),
+    "a default value of another type": (
+        '%d = "test.op"() : () -> !hal.device\n'
+        '%0, %1 = "hal.device.query"(%d) <{category = "a", key = "b", default_value = 1 : i32}>'
+        " : (!hal.device) -> (i1, i64)",
+        "type mismatch between result and default value",
+    ),
+    "a dynamic constant that is none": (
+        '%0 = "flow.tensor.dynamic_constant"() <{value = @a}> : () -> tensor<?xf32>',
+        "expected a constant tensor, found @a",
+    ),
+    "a sum of another shape": (
+        '%a, %b, %c = "test.op"() : () -> (tensor<4xf32>, tensor<8xf32>, !flow.channel)\n'
+        '%0 = "flow.collective.all_reduce"(%a, %b, %c) <{reduction_op = 1 : i32, '
+        "element_type = 9 : i32, tied_operands = [0 : index]}>"
+        " : (tensor<4xf32>, tensor<8xf32>, !flow.channel) -> tensor<4xf32>",
+        "failed to verify that all of {source, target, result} have same type",
+    ),
     "numbers of another type": (
         '%a = "test.op"() : () -> tensor<4x4xf32>\n'
         '%0 = "linalg.transpose"(%a, %a) <{permutation = array<i32: 1, 0>}> ({\n'
@@ -119,9 +145,6 @@ GENERIC = {
         '^bb0(%x: f32, %y: f32, %z: f32):\n  %m = "arith.mulf"(%x, %y) : (f32, f32) -> f32\n'
         '  %n = "arith.addf"(%z, %m) : (f32, f32) -> f32\n  "linalg.yield"(%n) : (f32) -> ()\n'
         "}) : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
-    ),
-    "an integer of another type": (
-        '%0 = "stream.dispatch.workgroup.id"() <{dimension = 1 : i32}> : () -> index'
     ),
     "an initializer without its type": (
         '"util.initializer"() ({\n  "util.return"() : () -> ()\n}) : () -> ()'

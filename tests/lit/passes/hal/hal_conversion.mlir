@@ -56,7 +56,7 @@ util.func public @alone(%r: !stream.resource<transient>, %n: index, %o: index, %
 // Commands are behind those before them, but for those at the same time.
 
 // CHECK-LABEL: util.func public @recorded
-// CHECK: %[[C:.*]] = hal.command_buffer.create device(%{{.*}} : !hal.device) mode("OneShot|AllowInlineExecution") categories("Transfer|Dispatch") affinity(%{{.*}}) : !hal.command_buffer
+// CHECK: %[[C:.*]] = hal.command_buffer.create device(%{{.*}} : !hal.device) mode(OneShot) categories("Transfer|Dispatch") affinity(%{{.*}}) : !hal.command_buffer
 // CHECK-NEXT: hal.command_buffer.execution_barrier<%[[C]] : !hal.command_buffer> source("Dispatch|Transfer|CommandRetire") target("CommandIssue|Dispatch|Transfer") flags("None")
 // CHECK-NEXT: hal.command_buffer.copy_buffer<%[[C]] : !hal.command_buffer> source(%r : !hal.buffer)[%o] target(%r : !hal.buffer)[%l] length(%l) flags("None")
 // CHECK-NEXT: hal.command_buffer.collective<%[[C]] : !hal.command_buffer> channel(%channel : !hal.channel) op(<all_reduce with sum : f32>) send(%r : !hal.buffer)[%o, %l] recv(%r : !hal.buffer)[%o, %l] count(%l)
@@ -277,4 +277,18 @@ util.func public @parameters(%scope: !util.buffer, %key: !util.buffer, %n: index
     %1[%n for %l] : !stream.resource<constant>{%n} -> %scope::%key[%at]
   } => !stream.timepoint
   util.return %4 : !stream.timepoint
+}
+
+// -----
+
+// Nothing is waited for, so commands may run while they are recorded.
+// CHECK-LABEL: util.func public @without_wait
+// CHECK: hal.command_buffer.create device(%{{.*}} : !hal.device) mode("OneShot|AllowInlineExecution") categories(Transfer)
+util.global private @a : !hal.device
+util.func public @without_wait(%r: !stream.resource<transient>, %n: index, %v: i8) -> !stream.timepoint {
+  %0 = stream.cmd.execute on(#hal.device.affinity<@a>) with(%r as %a: !stream.resource<transient>{%n}) {
+    stream.cmd.fill %v, %a[%n for %n] : i8 -> !stream.resource<transient>{%n}
+    stream.cmd.flush %a[%n for %n] : !stream.resource<transient>{%n}
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
 }

@@ -163,3 +163,24 @@ util.func public @globals(%x: tensor<?xf32>) -> tensor<?xf32> {
   %2 = util.global.load @open : tensor<?xf32>
   util.return %2 : tensor<?xf32>
 }
+
+// -----
+
+// A function and an initializer may have an affinity, which is that of the ops in them; the nearest
+// scope counts.
+// CHECK-LABEL: @of_function
+// CHECK: stream.tensor.splat on(#hal.device.affinity<@d0>)
+// CHECK-LABEL: @of_module
+// CHECK: stream.tensor.splat on(#hal.device.affinity<@d1>)
+module attributes {stream.affinity.default = #hal.device.affinity<@d1>} {
+  util.global private @d0 : !hal.device
+  util.global private @d1 : !hal.device
+  util.func public @of_function(%x: f32) -> tensor<4xf32> attributes {stream.affinity = #hal.device.affinity<@d0>} {
+    %0 = flow.tensor.splat %x : tensor<4xf32>
+    util.return %0 : tensor<4xf32>
+  }
+  util.func public @of_module(%x: f32) -> tensor<4xf32> {
+    %0 = flow.tensor.splat %x : tensor<4xf32>
+    util.return %0 : tensor<4xf32>
+  }
+}

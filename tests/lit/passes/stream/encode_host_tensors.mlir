@@ -250,3 +250,15 @@ util.func public @multiples(%r: !stream.resource<*>, %s: index, %n: index, %d: i
   %3 = stream.tensor.slice %r[%a for %c3] : tensor<?xi2>{%d} in !stream.resource<*>{%s} -> tensor<3xi2> in !stream.resource<*>{%s}
   util.return %0, %1, %2, %3 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
 }
+
+// -----
+
+// Integers above 64 bits are stored in 16 bytes.
+// CHECK-LABEL: @wide_integers
+// CHECK: stream.async.constant : !stream.resource<constant>{%{{.*}}} = dense<[1, -170141183460469231731687303715884105728]> : tensor<2xi128>
+// CHECK: stream.async.constant : !stream.resource<constant>{%{{.*}}} = dense<[5, 4722366482869645213695]> : tensor<2xi128>
+util.func public @wide_integers() -> (!stream.resource<constant>, !stream.resource<constant>) {
+  %0 = stream.tensor.constant : tensor<2xi128> in !stream.resource<constant> = dense<[1, -170141183460469231731687303715884105728]> : tensor<2xi128>
+  %1 = stream.tensor.constant : tensor<2xi72> in !stream.resource<constant> = dense<[5, -1]> : tensor<2xi72>
+  util.return %0, %1 : !stream.resource<constant>, !stream.resource<constant>
+}

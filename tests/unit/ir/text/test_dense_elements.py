@@ -1,4 +1,4 @@
-"""Elements of dense constants that are written as bits."""
+"""Elements of dense constants that are written as bits, or are wider than 64 bits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
+from xdsl.dialects.builtin import IntegerType
 from xdsl.utils.exceptions import ParseError
 
 
@@ -36,3 +37,28 @@ def test_hexadecimal_elements_of_floats_are_bits(
 def test_bits_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(ParseError, match="out of range for f16"):
         _values("0xFF800000> : tensor<2xf16>")
+
+
+@pytest.mark.parametrize(
+    ("literal", "expected"),
+    [
+        (f"[1, {-(2**127)}]> : tensor<2xi128>", (1, -(2**127))),
+        (f"{2**128 - 1}> : tensor<2xui128>", (2**128 - 1, 2**128 - 1)),
+        (f"[{2**71 - 1}, -5]> : tensor<2xi72>", (2**71 - 1, -5)),
+        (f'"0x{1:0<32}{2:0>2}{"":0<30}"> : tensor<2xi128>', (16, 2)),
+    ],
+)
+def test_integers_above_64_bits(literal: str, expected: tuple[object, ...]) -> None:
+    assert _values(literal) == expected
+
+
+def test_integers_above_64_bits_that_do_not_fit() -> None:
+    with pytest.raises(ParseError, match="out of range for type i128"):
+        _values(f"{2**128}> : tensor<2xi128>")
+
+
+def test_bytes_that_are_no_whole_integers_above_64_bits() -> None:
+    with pytest.raises(ValueError, match="15 bytes are not whole elements of 16 bytes"):
+        tuple(IntegerType(128).iter_unpack(bytes(15)))
+    with pytest.raises(ValueError, match="found 1 elements, expected 2"):
+        IntegerType(128).unpack(bytes(16), 2)

@@ -1,0 +1,1 @@
+"""What passes on host programs have to know about globals."""
