@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import attribute
 from ..ir.dialect_extension import dialect_of
@@ -67,6 +68,14 @@ _VALUE = Custom(
     lambda op: getattr(attribute(op, "value"), "type", None) == op.operand_types[0],
 )
 
+
+def _verify_constant(operation: Operation) -> None:
+    value, expected = attribute(operation, "value"), operation.operand_types[0]
+    kind: Attribute | None = getattr(value, "type", None)
+    if not isinstance(value, DenseIntOrFPElementsAttr) or kind != expected:
+        raise VerifyException(f"expected 'value' to be a dense constant of type {expected}")
+
+
 _TWO = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs, $rhs)")
 _BOTH = (" $lhs, $rhs", _TOLERANCES, " attr-dict : type($lhs), type($rhs)")
 _CONSTANT = (" $lhs, ", _VALUE, _TOLERANCES, " attr-dict")
@@ -88,8 +97,14 @@ ROWS: list[type[IRDLOperation]] = [
     define(
         "check.expect_close", "lhs rhs | max_ulp_difference? min_ulp_difference?", _BOTH, pure=False
     ),
-    define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False),
-    define("check.expect_almost_eq_const", "lhs | value tolerance?", _CONSTANT, pure=False),
+    define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False, verify=_verify_constant),
+    define(
+        "check.expect_almost_eq_const",
+        "lhs | value tolerance?",
+        _CONSTANT,
+        pure=False,
+        verify=_verify_constant,
+    ),
 ]
 
 Check = dialect_of("check", sys.modules[__name__])

@@ -40,6 +40,12 @@ from .entry_function import (
     split_axes,
 )
 from .torch_export.arrays import Array, as_array, as_tensor
+from .torch_export.constant_buffers import (
+    check_unchanged,
+    check_unwritten,
+    constant_tensors,
+    integer_buffers,
+)
 from .torch_export.import_program import Imported, import_program
 from .torch_export.logs import without_torch_logs
 from .torch_export.substitutes import traceable
@@ -103,7 +109,7 @@ def compile(
         annotate(function, "arg_attrs", placed, names)
         _annotate_results(function, found, names, placed, results, axes)
     entry = EntryFunction(program, pipeline, backend, names)
-    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller.results, found)
+    return Compiled(entry, module, len(examples), tuple(keywords), inputs, caller, found)
 
 
 def _with_examples(
@@ -152,14 +158,15 @@ class Compiled(CompiledEntry):
         positional: int,
         keywords: tuple[str, ...],
         inputs: Tree,
-        results: Tree,
+        caller: Any,
         imported: Imported,
     ) -> None:
         super().__init__(entry, type(module).__name__)
         self._module = module
         self._keywords = keywords
         self._count = positional
-        self._inputs, self._outputs = inputs, results
+        self._inputs, self._outputs = inputs, caller.results
+        self._constants: dict[str, int] = caller.numbers if caller.folds else {}
         self._dtypes, self._written = imported.dtypes, imported.written
         self._placed: dict[int, Any] = {}
 
@@ -212,7 +219,9 @@ class Compiled(CompiledEntry):
             )
         ordered = {name: keywords[name] for name in self._keywords}
         given = self._inputs.tensors((tuple(inputs), ordered))
-        return [*_weights(self._module).values(), *given]
+        weights = _weights(self._module)
+        check_unchanged(weights, self._constants)
+        return [*weights.values(), *given]
 
     def _arrays(self, tensors: Sequence[Any]) -> list[Any]:
         torch, placed = _torch(), self._placed
@@ -286,13 +295,18 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
         results: Tree
         trains = False
         """Whether the module may ask for gradients of its weights."""
+        numbers = integer_buffers(module)
+        folds = False
+        """Whether these buffers are constants."""
 
         def forward(self, weights: Any, tensors: Any) -> Any:
             if self.trains:
                 weights = {k: v.requires_grad_(k in trained) for k, v in weights.items()}
             given = inputs.value([*tensors.values()])
+            constants = constant_tensors(torch, module, self.numbers) if self.folds else {}
             with located(torch), traceable(torch):
-                found = torch.func.functional_call(module, weights, *given)
+                found = torch.func.functional_call(module, {**weights, **constants}, *given)
+            check_unwritten(constants)
             self.results = Tree(torch, found, leaf_names(torch, found), "result")
             return self.results.tensors(found)
 

@@ -20,6 +20,7 @@ from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
 from .syntax import Custom, define, string
 from .transfer_checks import verify_composite
+from .types import TokenType
 
 
 @irdl_op_definition
@@ -189,6 +190,22 @@ class _ListSyntax(IRDLOperation):
         printer.print_list(self.operand_types, printer.print_attribute)
 
 
+def _verify_barrier(operation: Operation) -> None:
+    found, expected = (
+        ", ".join(map(str, types)) for types in (operation.result_types, operation.operand_types)
+    )
+    if found != expected:
+        raise VerifyException(
+            f"expected results of the operands' types ({expected}), got ({found})"
+        )
+
+
+def _verify_tokens(operation: Operation) -> None:
+    for each in (*operation.operand_types, *operation.result_types):
+        if not isinstance(each, TokenType):
+            raise VerifyException(f"expected tokens, got {each}")
+
+
 class _OneTypeSyntax(IRDLOperation):
     """`%a, %b : t`: the type of the result, which implies the types of the operands."""
 
@@ -232,7 +249,7 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "stablehlo.custom_call",
-        "inputs* -> results_* | call_target_name has_side_effect? backend_config? "
+        "inputs* -> results_* | call_target_name:str has_side_effect? backend_config? "
         "api_version? called_computations? operand_layouts? result_layouts? "
         "output_operand_aliases?",
         (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
@@ -249,8 +266,13 @@ ROWS: list[type[IRDLOperation]] = [
         pure=False,
         verify=verify_composite,
     ),
-    define("stablehlo.optimization_barrier", "operands_* -> results_*", base=_ListSyntax),
-    define("stablehlo.after_all", "inputs* -> result", base=_OneTypeSyntax),
+    define(
+        "stablehlo.optimization_barrier",
+        "operands_* -> results_*",
+        verify=_verify_barrier,
+        base=_ListSyntax,
+    ),
+    define("stablehlo.after_all", "inputs* -> result", verify=_verify_tokens, base=_OneTypeSyntax),
     define("stablehlo.tuple", "val* -> result", base=_OneTypeSyntax),
     define(
         "stablehlo.get_tuple_element",

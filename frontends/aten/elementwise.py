@@ -7,7 +7,7 @@ from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .rules import decomposition, require
+from .rules import decomposition, decomposition_with_op, require
 
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
@@ -71,6 +71,13 @@ def scatter_reduce(
         return torch.div(sums, counts, rounding_mode="floor")
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
+
+
+@decomposition_with_op("scatter.src", "scatter.value", "scatter_add.default")
+def scatter(torch: Any, operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
+    """Make the dimension non-negative: torch-mlir crashes on negative ones."""
+    require(dim < 0)
+    return operation(x, dim + x.dim(), index, source)
 
 
 @decomposition("scatter.value_reduce", "scatter.reduce")

@@ -36,23 +36,35 @@ def traceable(torch: Any) -> Generator[None]:
             found = NotImplemented if rule is None else rule(torch, *args, **(kwargs or {}))
             return function(*args, **(kwargs or {})) if found is NotImplemented else found
 
+    module: Any = torch.nn.Module
+    apply = module._apply
     transformer: Any = import_module("torch.nn.modules.transformer")
     adaptive: Any = import_module("torch.nn.modules.adaptive")
     softmax = adaptive.AdaptiveLogSoftmaxWithLoss
     detect, forward = transformer._detect_is_causal_mask, softmax.forward
     transformer._detect_is_causal_mask = _is_causal
+    module._apply = partialmethod(_apply, apply)
     softmax.forward = partialmethod(_adaptive_log_softmax, adaptive._ASMoutput, forward)
     try:
         with Mode():
             yield
     finally:
         transformer._detect_is_causal_mask, softmax.forward = detect, forward
+        module._apply = apply
 
 
 def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Return only an explicit hint: it selects kernels that we do not use; the mask is applied."""
     del mask, size
     return is_causal is True
+
+
+def _apply(module: Any, original: Callable[..., Any], change: Any, recurse: bool = True) -> Any:
+    """Leave a module as it is if no tensor changes: `layer.to(dtype)` replaces traced weights."""
+    tensors = [*module.parameters(recurse), *module.buffers(recurse)]
+    if all(change(each) is each for each in tensors):
+        return module
+    return original(module, change, recurse)
 
 
 # Places that a tensor says -----------------------------------------------------------------------

@@ -16,7 +16,8 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
 
     Modules that use gradients or `torch.func` transforms are first traced by `make_fx`, with
     `caller.trains` set: torch.export does not support gradients, and leaves the levels of `vmap` in
-    its graph.
+    its graph. A module that cannot be traced otherwise is traced with `caller.folds` set, so that
+    sizes may depend on its integer buffers.
     """
     leaves, spec = torch.utils._pytree.tree_flatten(arguments)
     leaves = list(_apart(leaves))
@@ -25,6 +26,9 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
         found = torch.export.export(caller, arguments, dynamic_shapes=dynamic_shapes)
     except Exception as problem:
         cause = problem.__cause__ if isinstance(problem, TracingError) else problem
+        if _asks_for_numbers(str(cause)) and caller.numbers and not caller.folds:
+            caller.folds = True
+            return trace(torch, caller, arguments, dynamic_shapes)
         frames = traceback.extract_tb(None if cause is None else cause.__traceback__)
         transformed = any("_functorch" in Path(frame.filename).parts for frame in frames)
         asked = any(each in str(problem) for each in ("functorch", "does not require grad"))
@@ -43,6 +47,14 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
     options = {"record_stack_traces": True, "_allow_non_fake_inputs": True}
     graph = make(flat, tracing_mode="fake", **options)(*leaves)
     return torch.export.export(graph, tuple(leaves))
+
+
+def _asks_for_numbers(message: str) -> bool:
+    return "data-dependent" in message or _CONCRETE in message
+
+
+_CONCRETE = "expected to contain only concrete integers"
+"""PyTorch's message about sizes that are elements of tensors."""
 
 
 def _apart(tensors: Sequence[Any]) -> Generator[Any]:
@@ -102,6 +114,8 @@ def _phrase(problem: Exception) -> str:
             " torch.where, or pass values that do not depend on elements as arguments"
             f" ({name})"
         )
+    if _CONCRETE in text:
+        return f"where a size depends on the elements of a tensor: pass it as a number ({name})"
     first = text.partition("\n")[0]
     if re.fullmatch(r"aten\.[\w.]+", first):
         return f"{first}, whose result depends on the elements of tensors ({name})"

@@ -272,7 +272,8 @@ def _sharding_strings(module: ModuleOp) -> Iterator[_ShardingString]:
             yield from _boundary_strings(operation, "arg_attrs", "argument", inputs.data)
             yield from _boundary_strings(operation, "res_attrs", "result", outputs.data)
         elif operation.name == "stablehlo.custom_call":
-            written, target = text(operation, MHLO_SHARDING), text(operation, "call_target_name")
+            target = text(operation, "call_target_name")
+            written = _string(operation, "has", attribute(operation, MHLO_SHARDING))
             if target in (ENTRY, EXIT) or (target == "Sharding" and written):
                 yield _ShardingString(operation, "", written, operation.result_types[0])
 
@@ -282,11 +283,21 @@ def _boundary_strings(
 ) -> Iterator[_ShardingString]:
     """Yield the sharding strings of a function's arguments or results."""
     for index, entry in enumerate(_entries(function, which)):
-        written = entry.get(MHLO_SHARDING)
-        if isinstance(written, StringAttr):
+        description = f"{what} {index}"
+        written = _string(function, f"has {description} with", entry.get(MHLO_SHARDING))
+        if MHLO_SHARDING in entry:
             yield _ShardingString(
-                function, f"{what} {index}", written.data, types[index], boundary=(which, index)
+                function, description, written, types[index], boundary=(which, index)
             )
+
+
+def _string(operation: Operation, what: str, found: Attribute | None) -> str:
+    """Return the text of a sharding, empty if there is none."""
+    if found is None:
+        return ""
+    if not isinstance(found, StringAttr):
+        raise OperationError(operation, f"{what} {MHLO_SHARDING} = {found}, expected a string")
+    return found.data
 
 
 def _entries(function: FuncOp, which: str) -> list[dict[str, Attribute]]:

@@ -49,6 +49,18 @@ module @cross_replica_variadic {
     } : (tensor<2xi64>) -> tensor<2xi64>
     return %result : tensor<2xi64>
   }
+  func.func public @sender(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %result = "stablehlo.collective_permute"(%operand) {
+      source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>
+    } : (tensor<2xi64>) -> tensor<2xi64>
+    return %result : tensor<2xi64>
+  }
+  func.func public @receiver(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %result = "stablehlo.collective_permute"(%operand) {
+      source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>
+    } : (tensor<2xi64>) -> tensor<2xi64>
+    return %result : tensor<2xi64>
+  }
   func.func @main() {
     %process0_oper0 = stablehlo.constant dense<[1,  2,  3,  4]> : tensor<4xi64>
     %process0_oper1 = stablehlo.constant dense<[5,  6,  7,  8,  9]> : tensor<5xi64>
@@ -80,6 +92,11 @@ module @cross_replica_variadic {
     } : (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
     check.expect_eq_const %c#0, dense<0> : tensor<2xi64>
     check.expect_eq_const %c#2, dense<[3, 4]> : tensor<2xi64>
+    %d:2 = "interpreter.run_parallel"(%x, %y) {
+      programs=[[@sender], [@receiver]]
+    } : (tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %d#0, dense<0> : tensor<2xi64>
+    check.expect_eq %d#1, %x : tensor<2xi64>
     func.return
   }
 }"""

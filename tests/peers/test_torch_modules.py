@@ -75,6 +75,13 @@ def views(x):
     return (y.view(a, 2 * b, 4), y.view(a, 2 * b, 4).view(a, b, 2, 4), y.view(a * b, 2, 4),
             y.view(a, 1, b, 8), y.view(1, a * b, 8, 1), y.view(a * b * 8), z)
 
+# torch-mlir crashes on negative dimensions of a scatter.
+def scatters(x):
+    order, zeros = x.argsort(-1), torch.zeros_like(x)
+    return zeros.scatter(-1, order, x), zeros.scatter(-1, order, 2), zeros.scatter_add(-1, order, x)
+
+same(scatters, torch.randn(4, 6), dynamic_shapes={"inputs[0]": {0: torch.export.Dim("rows")}})
+
 attend = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval()
 for function in (views, lambda x: attend(x, x, x, need_weights=False)[0].detach(),
                  lambda x: attend(x, x, x)[1].detach()):
@@ -106,6 +113,34 @@ def marked(x, rows, columns, values):
 
 rows, columns = tensor([True, False, True, False]), x[0] > 0
 same(marked, x, rows, columns, torch.randn(2, 6))
+
+# Sizes from buffers: these are constants.
+class Strided(torch.nn.Module):
+    def __init__(self, counts):
+        super().__init__()
+        self.register_buffer("stride", tensor(2), persistent=False)
+        self.register_buffer("calls", tensor(0))
+        self.counts, self.layer = counts, torch.nn.Linear(6, 6)
+
+    def forward(self, x):
+        if self.counts:
+            self.calls += 1
+        frames = torch.ceil((x.shape[-1] - 1) / self.stride + 1).to(torch.int64)
+        more = int(frames * self.stride) - x.shape[-1]
+        return functional.pad(self.layer.to(x.dtype)(x), (0, more)) * self.stride
+
+strided = Strided(False)
+compiled = mesh_opt.torch.compile(strided, x, backend="interpreter")
+torch.testing.assert_close(compiled(x), strided(x).detach())
+strided.stride.fill_(3)
+for call, problem in ((lambda: compiled(x), "buffer stride is 3, compiled for the constant 2"),
+                      (lambda: mesh_opt.torch.compile(Strided(True), x), "calls is written")):
+    try:
+        call()
+    except (TypeError, ValueError) as found:
+        assert problem in str(found), found
+    else:
+        raise AssertionError(problem)
 
 chances = torch.randn(8, 3, 5).log_softmax(2)
 targets, times, sizes = torch.randint(1, 5, (3, 4)), tensor([8, 3, 6]), tensor([4, 3, 0])

@@ -8,6 +8,7 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    FunctionType,
     IntegerAttr,
     StringAttr,
     TensorType,
@@ -55,8 +56,19 @@ def _agree(
     return result
 
 
+def _require_alike(op: Operation, result_count: int) -> None:
+    """Check the signature of a call. Raises OperationError."""
+    types = op.operand_types
+    if len(types) != 2 or types[0] != types[1] or len(op.results) != result_count:
+        own = FunctionType.from_lists(types, op.result_types)
+        raise OperationError(
+            op, f"expected two operands of one type and {result_count} results, found {own}"
+        )
+
+
 @call_rule("check.expect_eq", "check.expect_almost_eq", "check.expect_close")
 def _expect(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    _require_alike(op, 0)
     target = string(attribute(op, "call_target_name")) or ""
     _agree(lowering, op, operands[0], operands[1], target.removeprefix("check.expect_"))
     return ()
@@ -68,6 +80,7 @@ def _check_eq(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
     The expected values are the first operand.
     """
+    _require_alike(op, 1)
     how = "eq" if operand_kind(op).is_integer else "almost_eq"
     return [_agree(lowering, op, operands[1], operands[0], how)]
 
@@ -80,13 +93,9 @@ def _expect_op(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 @tensor_rule("check.expect_eq_const", "check.expect_almost_eq_const")
 def _expect_constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    value = attribute(op, "value")
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        raise OperationError(op, f"expects a dense constant, found {value}")
-    type_ = cast("TensorType[Any]", operands[0].type)
-    shape = cast("TensorType[Any]", cast(Any, value).type).get_shape()
-    constant_type = TensorType(type_.element_type, shape)
-    stored = DenseIntOrFPElementsAttr(constant_type, cast(Any, value).data)
+    value: Any = attribute(op, "value")
+    constant_type = cast("TensorType[Any]", operands[0].type)
+    stored = DenseIntOrFPElementsAttr(constant_type, value.data)
     expected = lowering.emit.insert(ConstantOp(stored, constant_type))
     how = op.name.removeprefix("check.expect_").removesuffix("_const")
     _agree(lowering, op, operands[0], expected, how)

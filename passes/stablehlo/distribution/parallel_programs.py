@@ -8,14 +8,15 @@ and asynchronous ops are executed when they start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.interpreter import function_names, program_rows
 from ....dialects.stablehlo.attributes import ChannelHandleAttr, ReplicaGroupMeshAxesAttr
 from ....ir.attribute_access import attribute, element_type, flag, integer
 from ....ir.diagnostics import OperationError
@@ -102,8 +103,7 @@ class _Processes:
 
 @tensor_rule("interpreter.run_parallel")
 def _run_parallel(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    infeed = attribute(op, "infeed")
-    queue = cast("ArrayAttr[Any]", infeed).data if infeed is not None else ()
+    queue = function_names(attribute(op, "infeed"))
     processes = _Processes([_function(lowering, op, name) for name in queue])
     given = list(operands)
     for process, function in _programs(lowering, op):
@@ -111,42 +111,40 @@ def _run_parallel(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
         own = lowering.on_process(process)
         own.values.update(zip(function.body.block.args, taken, strict=True))
         processes.running[process] = _Process(own, list(function.body.block.ops))
-    while any(each.results is None for each in processes.running.values()):
+    while True:
         while _advance(processes):
             pass
-        _run_collectives(lowering, processes)
+        if all(each.results is not None for each in processes.running.values()):
+            break
+        if not _run_collectives(lowering, processes):
+            _report_deadlock(processes)
     return [value for each in processes.running.values() for value in each.results or ()]
 
 
 def functions_of_processes(module: ModuleOp) -> set[str]:
     """Return the names of the functions that `interpreter.run_parallel` runs, which are inlined."""
     return {
-        _name(entry)
+        name
         for operation in walk(module)
         if operation.name == "interpreter.run_parallel"
-        for row in cast("ArrayAttr[Any]", attribute(operation, "programs"))
-        for entry in row
+        for row in program_rows(operation)
+        for name in row
     }
 
 
 def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]:
-    found: list[tuple[Process, FuncOp]] = []
-    rows = attribute(op, "programs")
-    for replica, row in enumerate(cast("ArrayAttr[Any]", rows).data):
-        for partition, name in enumerate(row.data):
-            found.append(((replica, partition), _function(lowering, op, name)))
-    return found
+    return [
+        ((replica, partition), _function(lowering, op, name))
+        for replica, row in enumerate(program_rows(op))
+        for partition, name in enumerate(row)
+    ]
 
 
-def _function(lowering: Lowering, op: Operation, name: Any) -> FuncOp:
-    function = lowering.function(_name(name))
+def _function(lowering: Lowering, op: Operation, name: str) -> FuncOp:
+    function = lowering.function(name)
     if function is None or len(function.body.blocks) != 1:
-        raise OperationError(op, f"runs @{_name(name)}, which is not a function of one block")
+        raise OperationError(op, f"runs @{name}, which is not a function of one block")
     return function
-
-
-def _name(function: Any) -> str:
-    return function.string_value() if isinstance(function, SymbolRefAttr) else function.data
 
 
 def _advance(processes: _Processes) -> bool:
@@ -168,34 +166,74 @@ def _advance(processes: _Processes) -> bool:
     return moved
 
 
-def _run_collectives(lowering: Lowering, processes: _Processes) -> None:
-    """Compute the results of the collectives at which processes wait."""
-    waiting = {p: each for p, each in processes.running.items() if each.waiting is not None}
-    for each in waiting.values():
-        if each.waiting is not None and each.waiting.name in exchange:
-            raise OperationError(each.waiting, "waits for a value that no other process has sent")
-    for operation in dict.fromkeys(each.waiting for each in waiting.values()):
-        if operation is None:
-            continue
-        own = {p: each for p, each in waiting.items() if each.waiting is operation}
-        operands = {
-            p: [each.lowering.value(value) for value in operation.operands]
-            for p, each in own.items()
-        }
-        at = lowering.with_origin(operation)
-        results: dict[Process, Tensors] = {}
-        for group in process_groups(at, operation, processes):
-            if all(process in own for process in group):
-                brought = [operands[process] for process in group]
-                received = collective[operation.name](at, operation, brought)
-                pairs = zip(group, received, strict=True)
-                results.update((process, each) for process, each in pairs if each is not None)
-        for process, each in own.items():
-            values = results.get(process)
-            if values is None:
-                values = [_zeros(lowering.emit, value) for value in operands[process]]
-            each.lowering.values.update(zip(operation.results, values, strict=True))
-            each.waiting = None
+def _run_collectives(lowering: Lowering, processes: _Processes) -> bool:
+    """Compute the results of the collectives that all their processes have reached.
+
+    Processes meet at one op, or at ops of different functions with one channel and the same groups.
+    Returns whether there was a collective to compute.
+    """
+    meetings: dict[Any, dict[Process, _Process]] = {}
+    for process, each in processes.running.items():
+        op = each.waiting
+        if op is not None and op.name in collective:
+            groups = process_groups(lowering.with_origin(op), op, processes)
+            key = op.name, _channel(op), tuple(map(tuple, groups)), tuple(op.operand_types)
+            meetings.setdefault(key, {})[process] = each
+    moved = False
+    for (_, _, groups, _), present in meetings.items():
+        for part in _connected(groups, present):
+            if all(process in present for process in part):
+                own = {p: each for p, each in present.items() if p in part}
+                _run_collective(lowering, [group for group in groups if group[0] in part], own)
+                moved = True
+    return moved
+
+
+def _connected(groups: Sequence[Group], present: Iterable[Process]) -> list[set[Process]]:
+    """Return sets of processes that wait for each other.
+
+    Groups that share a process are in one set; a process without a group is alone.
+    """
+    parts = [{process} for process in present]
+    for group in groups:
+        joined = set(group).union(*(part for part in parts if not part.isdisjoint(group)))
+        parts = [*(part for part in parts if part.isdisjoint(joined)), joined]
+    return parts
+
+
+def _run_collective(
+    lowering: Lowering, groups: Sequence[Group], own: Mapping[Process, _Process]
+) -> None:
+    """Compute the results of a collective for processes that wait at it, which `groups` cover."""
+    waiting = {process: cast(Operation, each.waiting) for process, each in own.items()}
+    operands = {
+        process: [own[process].lowering.value(value) for value in operation.operands]
+        for process, operation in waiting.items()
+    }
+    results: dict[Process, Tensors] = {}
+    for group in groups:
+        operation = waiting[group[0]]
+        brought = [operands[process] for process in group]
+        received = collective[operation.name](lowering.with_origin(operation), operation, brought)
+        pairs = zip(group, received, strict=True)
+        results.update((process, each) for process, each in pairs if each is not None)
+    for process, each in own.items():
+        values = results.get(process)
+        if values is None:
+            values = [_zeros(lowering.emit, value) for value in operands[process]]
+        each.lowering.values.update(zip(waiting[process].results, values, strict=True))
+        each.waiting = None
+
+
+def _report_deadlock(processes: _Processes) -> NoReturn:
+    waiting = {p: each.waiting for p, each in processes.running.items() if each.waiting}
+    for operation in waiting.values():
+        if operation.name in exchange:
+            raise OperationError(operation, "waits for a value that no other process has sent")
+    process, operation = next(iter(waiting.items()))
+    raise OperationError(
+        operation, f"makes process {process} wait: another process of its group does not reach it"
+    )
 
 
 def _zeros(e: Emitter, like: SSAValue) -> SSAValue:

@@ -41,8 +41,12 @@ class Lowering:
     """The replica and partition in `interpreter.run_parallel`, `None` elsewhere."""
 
     def with_origin(self, operation: Operation) -> Lowering:
-        """Return a lowering with the same insertion point that reports errors at `operation`."""
-        return replace(self, emit=Emitter(self.emit.builder, operation))
+        """Return a lowering with the same insertion point that converts `operation`.
+
+        Errors and new ops have its location.
+        """
+        builder = located_builder(self.emit.builder.insertion_point, operation)
+        return replace(self, emit=Emitter(builder, operation))
 
     def inside(self, block: Block, operation: Operation) -> Lowering:
         """Return a lowering that inserts at the end of a block of a new op."""
@@ -77,9 +81,7 @@ class Lowering:
     def operations(self, block: Block, targets: dict[Block, Block] | None = None) -> None:
         """Convert the ops of a block in order."""
         for operation in block.ops:
-            builder = located_builder(self.emit.builder.insertion_point, operation)
-            here = replace(self, emit=Emitter(builder, operation))
-            here.operation(operation, targets or {})
+            self.with_origin(operation).operation(operation, targets or {})
 
     def operation(self, operation: Operation, targets: dict[Block, Block]) -> None:
         """Convert one op and bind its results. `targets` maps old successor blocks to new ones.

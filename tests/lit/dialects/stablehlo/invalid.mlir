@@ -239,3 +239,74 @@ func.func @broadcast_bits(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
   %0 = chlo.broadcast_and %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }
+
+// -----
+
+func.func @barrier(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected results of the operands' types (tensor<2xf32>), got (tensor<3xf32>)}}
+  %0 = "stablehlo.optimization_barrier"(%a) : (tensor<2xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @after_a_tensor(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected tokens, got tensor<2xf32>}}
+  %0 = "stablehlo.after_all"(%a) : (tensor<2xf32>) -> !stablehlo.token
+  return
+}
+
+// -----
+
+func.func @target_number(%a: tensor<2xf32>) {
+  // expected-error @+1 {{attribute 'call_target_name' must be string, but got '3 : i32'}}
+  %0 = "stablehlo.custom_call"(%a) {call_target_name = 3 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @other_constant(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected 'value' to be a dense constant of type tensor<2xf32>}}
+  "check.expect_eq_const"(%a) {value = dense<[1, 2]> : tensor<2xi32>} : (tensor<2xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @processes() {
+  // expected-error @+1 {{expected 'programs' to have a row for each replica, with a function for each partition, got []}}
+  "interpreter.run_parallel"() {programs = []} : () -> ()
+  return
+}
+
+// -----
+
+func.func @ragged_processes() {
+  // expected-error @+1 {{got [[@p], [@p, @p]]}}
+  "interpreter.run_parallel"() {programs = [[@p], [@p, @p]]} : () -> ()
+  return
+}
+func.func @p() {
+  return
+}
+
+// -----
+
+func.func @numbered_processes() {
+  // expected-error @+1 {{expected names of functions, got 3 : i64}}
+  "interpreter.run_parallel"() {programs = [[3]]} : () -> ()
+  return
+}
+
+// -----
+
+func.func @untyped_processes() {
+  // expected-error @+1 {{expected the results of its programs, (tensor<ui32>), got (tensor<i32>)}}
+  %0 = "interpreter.run_parallel"() {programs = [[@id]]} : () -> tensor<i32>
+  return
+}
+func.func @id() -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
+}

@@ -82,3 +82,10 @@ func.func @around(%a: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// expected-error @+1 {{has argument 0 with mhlo.sharding = 3 : i32, expected a string}}
+func.func @number(%a: tensor<2xf32> {mhlo.sharding = 3 : i32}) -> tensor<2xf32> {
+  return %a : tensor<2xf32>
+}

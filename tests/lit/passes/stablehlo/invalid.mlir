@@ -42,3 +42,30 @@ func.func @tuple_as_argument(%t: tuple<tensor<4xf32>>) -> tensor<4xf32> {
   %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @one_side(%a: tensor<2xf32>) {
+  // expected-error @+1 {{expected two operands of one type and 1 results, found (tensor<2xf32>) -> tensor<i1>}}
+  %0 = stablehlo.custom_call @check.eq(%a) : (tensor<2xf32>) -> tensor<i1>
+  return
+}
+
+// -----
+
+func.func @processes_that_never_meet(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0:2 = "interpreter.run_parallel"(%a, %a) {programs = [[@sum], [@none]]} : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>
+}
+func.func @sum(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{makes process (0, 0) wait: another process of its group does not reach it}}
+  %0 = "stablehlo.all_reduce"(%x) ({
+  ^bb0(%l: tensor<f32>, %r: tensor<f32>):
+    %s = stablehlo.add %l, %r : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func @none(%x: tensor<2xf32>) -> tensor<2xf32> {
+  return %x : tensor<2xf32>
+}
