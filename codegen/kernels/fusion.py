@@ -244,7 +244,9 @@ class _Planner:
         for demand in found:
             root = self._root(demand)
             roots[root] = max(demand.access, roots.get(root, Access.EACH))
-        if operation.name not in _FREE and any(map(self._is_full, roots)):
+        if operation.name in _FREE:
+            return roots
+        if any(map(self._is_full, roots)):
             return None
         if is_data_movement(operation):
             # A transform reads rows that lie in memory, too.

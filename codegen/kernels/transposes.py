@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transposes import CACHE_LINE, square_of
+from ..microkernels.vectors import vector_bits
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
@@ -172,7 +173,8 @@ class _Move:
         sides = tuple(
             square if _is_less(each, wide) else wide for each in (self.rows, self.columns)
         )
-        is_whole = sides[1] * bytes_ % CACHE_LINE == 0
+        # Only x86 has wider vectors; the fence is one of its instructions.
+        is_whole = vector_bits() > 128 and sides[1] * bytes_ % CACHE_LINE == 0
         is_streamed = is_whole and _is_streamed(self.shape, bytes_, self._step)
         is_near = isinstance(self._step, int) and self._step * bytes_ % (CACHE_SET_STRIDE // 2) == 0
         down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS

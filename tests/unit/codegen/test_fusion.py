@@ -37,6 +37,19 @@ def test_a_chain_is_one_kernel() -> None:
     assert kernels(body, f"%a: {MATRIX}", MATRIX) == ["math.tanh"]
 
 
+def test_what_a_convolution_adds_to_is_not_stored() -> None:
+    """Its sums begin at a number."""
+    image, result = "tensor<1x9x9x16xf32>", "tensor<1x9x9x8xf32>"
+    body = f"""
+  %z = arith.constant 1.0 : f32
+  %e = tensor.empty() : {result}
+  %f = linalg.fill ins(%z : f32) outs(%e : {result}) -> {result}
+  %r = linalg.conv_2d_nhwc_hwcf ins(%a, %b : {image}, tensor<1x1x16x8xf32>)
+    outs(%f : {result}) -> {result}"""
+    arguments = f"%a: {image}, %b: tensor<1x1x16x8xf32>"
+    assert kernels(body, arguments, result) == ["linalg.conv_2d_nhwc_hwcf"]
+
+
 def test_shared_value_is_stored_once() -> None:
     """The exponential is read by a reduction and by what follows from its result."""
     body = f"""
