@@ -25,7 +25,7 @@ def runtime_function(function: FunctionType, *sources: str) -> Native:
     """
 
     def compile() -> Native:
-        # Imported here because importing the compiler takes time.
+        # Imported here because functions of saved programs are given, and need no compiler.
         from ..codegen.cache import compile_function
 
         return compile_function(function, *sources)
