@@ -141,6 +141,9 @@ def _attempt(
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)
+        random = _random_operations(torch, taken_apart.graph_module)
+        if random and output == "linalg-on-tensors":
+            return _refusal(output, random, "there are no random numbers in linalg")
         join_dimensions(torch, taken_apart.graph_module)
         fill_empty_tensors(torch, taken_apart.graph_module)
         with _refused_at_operations(output):
@@ -164,6 +167,16 @@ def _attempt(
     text = fill_bodies(found.operation.get_asm(use_local_scope=inner), bodies)
     values = [node.meta["val"] for node in taken_apart.graph.output_node().args[0]]
     return Imported(text, [getattr(each, "dtype", None) for each in values], written)
+
+
+def _random_operations(torch: Any, graph_module: Any) -> dict[str, str]:
+    """Return the operations that draw random numbers, each with its trace."""
+    tag = torch.Tag.nondeterministic_seeded
+    return {
+        str(node.target): node.stack_trace or ""
+        for node in graph_module.graph.nodes
+        if tag in getattr(node.target, "tags", ())
+    }
 
 
 @contextmanager

@@ -187,6 +187,10 @@ class Compares(torch.nn.Module):
 class Airy(torch.nn.Module):
     def forward(self, x):
         return torch.special.airy_ai(x)
+
+class Draws(torch.nn.Module):
+    def forward(self, x):
+        return torch.randn_like(x[x > 0])
 ''')
 namespace = {}
 exec(compile(own.read_text(), str(own), "exec"), namespace)
@@ -194,6 +198,8 @@ fault = "torch.export cannot trace this code"
 refused("Decides", f"{own}:5: {fault}", x)
 refused("Compares", f"{own}:11: {fault}, aten.equal", x)
 refused("Airy", "conversion of aten.special_airy_ai to stablehlo", x[:, :4])
+refused("Draws", "there are no random numbers in linalg", x)
+refused("Draws", f"which is written at {own}:19", x)
 refused("Airy", f"which is written at {own}:15", x[:, :4])
 """
 
