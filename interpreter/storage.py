@@ -62,10 +62,12 @@ class Resource:
 
     def __eq__(self, other: object) -> bool:
         """Return whether another resource has the same bytes, on whatever device they are."""
-        return isinstance(other, Resource) and (
-            np.array_equal(self.contents, other.contents)
-            and np.array_equal(self.unresolved_tensor, other.unresolved_tensor)
-        )
+        if not isinstance(other, Resource):
+            return False
+        first, second = self.unresolved_tensor, other.unresolved_tensor
+        if first is None or second is None:
+            return first is second and np.array_equal(self.contents, other.contents)
+        return np.array_equal(first, second)
 
     __hash__ = object.__hash__
 
