@@ -128,7 +128,7 @@ def test_unconditional_kernels_are_compiled_together(monkeypatch: pytest.MonkeyP
     matrix = np.ones((7, 9), np.float32)
     cache._loaded.clear()
     cache._recent.clear()
-    monkeypatch.setattr(cache, "compile_in_parallel", counted)
+    monkeypatch.setattr(parallel_compilation, "compile_in_parallel", counted)
     program.main(matrix, 0)
     own_runtime = len([each for each in counts if each == 1])
     assert counts.count(2) == 1
