@@ -107,7 +107,7 @@ class Function(CallableFunction):
         """
         program = self.program
         run = program.backend(backend)
-        arrays = self._inputs.arrays(self.name, inputs)
+        arrays = self.arrays(inputs)
         try:
             return run(program, self.name, arrays)
         except OperationError as problem:
