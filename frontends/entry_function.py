@@ -173,6 +173,7 @@ class EntryFunction:
         self._program: Program | None = None
         self._cached: CachedProgram | None = None
         self._loaded: LoadedProgram | None = None
+        self._function: Function | LoadedFunction | None = None
         self._is_new = True
         if isinstance(pipeline, str) and backend_name(backend) == NATIVE and not remarks_wanted():
             self._cached = cached_program("", self.text, pipeline)
@@ -195,13 +196,16 @@ class EntryFunction:
         if self._program is None:
             assert self._loaded is not None
             self._program = self._loaded.compiled()
+            self._function = None
         return self._program
 
     @property
     def function(self) -> Function | LoadedFunction:
         """The function `main`, of the loaded or the compiled program."""
-        loaded = self._loaded if self._program is None else None
-        return self.program[MAIN] if loaded is None else loaded[MAIN]
+        if self._function is None:
+            loaded = self._loaded if self._program is None else None
+            self._function = self.program[MAIN] if loaded is None else loaded[MAIN]
+        return self._function
 
     def run(self, inputs: Sequence[Any]) -> list[Array]:
         """Call the function with global arrays. Raises InputError, ExecutionError."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -116,8 +117,10 @@ class Compiled(CompiledEntry):
         self._lowered = lowered
         self._kept = kept
         types = entry.function.types
-        self._types = types.arguments
+        dtypes = [kind.dtype if kind.holds_numbers else None for kind in types.arguments]
+        self._arguments = list(zip(kept, types.arguments, dtypes, entry.names, strict=True))
         self._narrow = [narrow_integer(kind.element) for kind in types.results]
+        self._is_narrow = any(dtype is not None for dtype in self._narrow)
 
     @property
     def in_tree(self) -> Any:
@@ -148,15 +151,30 @@ class Compiled(CompiledEntry):
 
     def _results(self, results: Sequence[Any]) -> list[Any]:
         """Convert results to JAX's element types, including 2-bit and 4-bit integers."""
+        if not self._is_narrow:
+            return list(results)
         pairs = zip(results, self._narrow, strict=True)
         return [each if dtype is None else each.astype(dtype) for each, dtype in pairs]
 
     def _inputs(self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
         leaves, tree = jax.tree.flatten((tuple(arguments), dict(keywords)))
+        if tree != self._lowered.in_tree:
+            leaves = self._rearranged(jax, arguments, keywords)
+        return [
+            _as_array(jax, leaves[index], kind, dtype, name)
+            for index, kind, dtype, name in self._arguments
+        ]
+
+    def _rearranged(
+        self, jax: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> list[Any]:
+        """Return the leaves of arguments in the form of the call that was traced.
+
+        Raises ValueError if they have another tree in that form too.
+        """
         form = self._lowered.form
-        if tree != self.in_tree and form is not None:
-            arranged = form.arranged(arguments, keywords)
-            leaves, tree = jax.tree.flatten(arranged) if arranged else (leaves, tree)
+        arranged = None if form is None else form.arranged(arguments, keywords)
+        leaves, tree = jax.tree.flatten(arranged or (tuple(arguments), dict(keywords)))
         if tree != self.in_tree:
             found, expected = _paths(jax, tree), _paths(jax, self.in_tree)
             told = [f"without {each}" for each in expected if each not in found]
@@ -165,10 +183,7 @@ class Compiled(CompiledEntry):
                 f"the function was compiled for arguments of the tree {self.in_tree}, but is called"
                 f" {', '.join(told[:MAX_PATHS]) or f'with the tree {tree}'}"
             )
-        return [
-            _as_array(jax, leaves[index], kind, name)
-            for index, kind, name in zip(self._kept, self._types, self._entry.names, strict=True)
-        ]
+        return leaves
 
     @property
     def in_shardings(self) -> Tree:
@@ -199,6 +214,7 @@ class Compiled(CompiledEntry):
 # What JAX gives ----------------------------------------------------------------------------------
 
 
+@cache
 def _jax() -> Any:
     try:
         return import_module("jax")
@@ -369,23 +385,27 @@ def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> li
     return found
 
 
-def _as_array(jax: Any, leaf: Any, kind: ValueType, name: str) -> Any:
-    """Convert a leaf to an array for the program.
+def _as_array(
+    jax: Any, leaf: Any, kind: ValueType, expected: np.dtype[Any] | None, name: str
+) -> Any:
+    """Convert a leaf to an array for the program; `expected` is the dtype of its numbers.
 
     Python numbers get the element type that JAX gives them.
 
     Raises InputError with the name of a leaf that is not an array of numbers.
     """
     dtype = getattr(leaf, "dtype", None)
+    if expected is not None and dtype is not None and dtype == expected:
+        return leaf if leaf.__class__ is np.ndarray else np.asarray(leaf)
     if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
         return np.asarray(jax.random.key_data(leaf))
     array = np.asarray(leaf)
     if array.dtype.kind not in "biufcV":
         raise InputError(f"{name} is {type(leaf).__name__}, expected {kind}")
-    if kind.holds_numbers and array.dtype != kind.dtype:
+    if expected is not None and array.dtype != expected:
         canonical = jax.dtypes.canonicalize_dtype(array.dtype)
-        if dtype is None or canonical == kind.dtype:
-            return array.astype(kind.dtype)
+        if dtype is None or canonical == expected:
+            return array.astype(expected)
     return array
 
 

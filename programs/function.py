@@ -16,6 +16,7 @@ from ..interpreter import run as interpreter
 from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program as _Symbols
 from ..interpreter.rounding import roughest_types
+from ..ir.diagnostics import OperationError
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes
 from ..runtime.abi.arrays import Array
@@ -104,10 +105,13 @@ class Function(CallableFunction):
         Raises InputError for inputs of a wrong number or type, ExecutionError at the operation that
         fails on them, ValueError for an unknown backend.
         """
-        run = self.program.backend(backend)
+        program = self.program
+        run = program.backend(backend)
         arrays = self.arrays(inputs)
-        with self.program.located():
-            return run(self.program, self.name, arrays)
+        try:
+            return run(program, self.name, arrays)
+        except OperationError as problem:
+            raise program.located_error(problem) from problem
 
     def compile(self) -> None:
         """Compile the function's native code for the devices of this process before its first call.

@@ -40,7 +40,7 @@ class InputTypes:
             for array, (dtype, shape) in zip(arrays, self._quick, strict=True):
                 if (
                     array.__class__ is not np.ndarray
-                    or array.dtype != dtype
+                    or (array.dtype is not dtype and array.dtype != dtype)
                     or (array.shape != shape and not shape_fits(array.shape, shape))
                     or array.flags.num & _IN_PLACE != _IN_PLACE
                 ):

@@ -335,12 +335,11 @@ class Pool:
 
         The data are copied if the block has other references, or if they do not begin at the block.
         """
-        size = prod(shape) * dtype.itemsize
         if block == address and _word_at(block + REFERENCES).value == 1:
-            memory = _owned_bytes(size).from_address(block)
+            memory = _owned_bytes(shape, dtype).from_address(block)
             memory.pool, memory.block = self, block
             return np.ndarray(shape, dtype, memory)
-        copied = view(address, size).copy()
+        copied = view(address, prod(shape) * dtype.itemsize).copy()
         self.returned.append(block)
         return copied.view(dtype).reshape(shape)
 
@@ -370,11 +369,12 @@ _word_at = ctypes.c_int64.from_address
 
 
 @lru_cache(maxsize=256)
-def _owned_bytes(size: int) -> Any:
+def _owned_bytes(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Return a ctypes array type that gives its block back when the last array in it is freed.
 
     NumPy accepts a ctypes array as a buffer in half the time of an array interface.
     """
+    size = prod(shape) * dtype.itemsize
 
     class OwnedBytes(ctypes.c_uint8 * size):
         __slots__ = ("block", "pool")

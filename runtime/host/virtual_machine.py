@@ -41,7 +41,6 @@ STACK_WORDS = 4096
 MAX_STACK_WORDS = 1 << 27
 """The largest size of the stack in words: a gigabyte."""
 
-
 MAX_CALLS = 20_000
 """The default limit of nested calls."""
 
@@ -138,8 +137,9 @@ class VirtualMachine:
         self._has_globals = bool(linked.program.globals)
         self._fill_state(max_calls)
         self._share_kernels(team)
-        self._address = self._state.ctypes.data
-        self._native_call = loop.native_loop().address, self._address
+        address = int(self._state.ctypes.data)
+        self._native_call = loop.native_loop().address, address
+        self._argument = ctypes.c_int64(address)  # ctypes would convert a number at each call.
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
         for self._number, call in enumerate(linked.program.python):
@@ -173,7 +173,7 @@ class VirtualMachine:
         self.begin(function, arguments)
         if self.is_stepping:
             self._run_traced(self.linked.starts[function].code)
-        elif reason := self._native(self._address):
+        elif reason := self._native(self._argument):
             self.resume(reason)
         return self.end(function)
 
@@ -193,11 +193,11 @@ class VirtualMachine:
 
     def resume(self, reason: int) -> None:
         """Run a started call to its end; `reason` is what the native loop returned."""
-        native, address = self._native, self._address
+        native, argument = self._native, self._argument
         try:
             while reason:
                 self._handle(reason)
-                reason = native(address)
+                reason = native(argument)
         except BaseException:
             self._abandon_blocks()
             raise
@@ -230,7 +230,7 @@ class VirtualMachine:
         while True:
             frame = int(words[machine_state.FRAME])
             began = perf_counter_ns() if began is None else began
-            reason = self._native(self._address)
+            reason = self._native(self._argument)
             try:
                 self._handle(reason)
             except BaseException:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
+from threading import Lock, get_ident
 
 from ..abi.errors import ExecutionError
 
@@ -27,15 +27,15 @@ class CallLock:
     def __init__(self, is_inside: Callable[[], bool]) -> None:
         """`is_inside` tells whether this thread runs Python code of a call for another thread."""
         self._is_inside = is_inside
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._owner: int | None = None
         self._forks = len(_forks)
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+        if not self._lock.acquire(False):
             self._check_that_it_ends()
             self._lock.acquire()
-        self._owner = threading.get_ident()
+        self._owner = get_ident()
         self._forks = len(_forks)
 
     def _check_that_it_ends(self) -> None:
@@ -45,7 +45,7 @@ class CallLock:
                 "the program was in a call when this process was forked, which the fork does"
                 " not end: compile or load it here, or fork between calls"
             )
-        if self._owner == threading.get_ident() or self._is_inside():
+        if self._owner == get_ident() or self._is_inside():
             raise ExecutionError(
                 "the program is called from within a call of it, which would wait for itself:"
                 " call it after that has ended, or compile another one"
