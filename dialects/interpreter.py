@@ -57,6 +57,8 @@ def _verify_run_parallel(operation: Operation) -> None:
         function = find_visible_symbol(operation, SymbolRefAttr(name))
         if not isinstance(function, FuncOp) or len(function.body.blocks) != 1:
             raise VerifyException(f"runs @{name}, which is not a function of one block")
+        if function.is_ancestor(operation):
+            raise VerifyException(f"runs @{name}, which it is in")
         inputs += function.function_type.inputs
         outputs += function.function_type.outputs
     for what, found, expected in (

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from ..dialects.stablehlo.lapack_calls import CallOptions, lapack_name
+from ..dialects.stablehlo.lapack_checks import check_operands
 from ..ir.attribute_access import attribute, flag
 from ..ir.rules import Rules
 from ..runtime.abi.lapack import LETTERS, WORK, After, Buffer, LapackCall, lapack_call, work
@@ -74,9 +75,9 @@ def describe_call(
 ) -> LapackCall:
     """Return the call of an operation for operands without their batch dimensions.
 
-    Raises ValueError for larger sizes than LAPACK supports, and KeyError for element types that it
-    does not have.
+    Raises ValueError for sizes that do not fit together, or are larger than LAPACK supports.
     """
+    check_operands(op, name, shapes)
     pairs = enumerate(zip(shapes, dtypes, strict=True))
     operands = [Buffer(shape, dtype, operand=place) for place, (shape, dtype) in pairs]
     return call[name](operands, Options(op))
@@ -95,7 +96,7 @@ def static_call(op: Operation) -> LapackCall | None:
     if any(min(shape, default=1) <= 0 for shape in shapes):
         return None
     dtypes = [dtype_of(each.type) for each in op.operands[: len(ranks)]]
-    if any(each.char not in LETTERS for each in dtypes):
+    if dtypes[0].char not in LETTERS:
         return None
     inner = [shape[len(shape) - rank :] for shape, rank in zip(shapes, ranks, strict=False)]
     try:
@@ -210,7 +211,7 @@ def _geqrf(matrices: Matrices, options: Options) -> LapackCall:
 def _geqp3(matrices: Matrices, options: Options) -> LapackCall:
     factors = matrices[0].columns()
     rows, columns, lead = _sizes(factors)
-    pivots, tau = _integers(columns), Buffer((min(rows, columns),), factors.dtype)
+    pivots, tau = matrices[1], Buffer((min(rows, columns),), factors.dtype)
     more = [work(2 * columns, _parts_type(factors))] if _is_complex(factors) else []
     given = rows, columns, factors, lead, pivots, tau, WORK, *more, _integers()
     return lapack_call("geqp3", factors.dtype, given, (factors, pivots, tau))

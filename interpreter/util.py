@@ -117,7 +117,9 @@ def _initial_value(definition: Operation) -> Value:
         # A device or another opaque value that programs only pass around.
         return value if value is not None else definition
     if value is None:
-        return np.zeros(static_shape(value_type) or (), dtype_of(value_type))
+        # Dynamic sizes are 0 until a tensor is stored.
+        shape = [max(0, size) for size in static_shape(value_type) or ()]
+        return np.zeros(shape, dtype_of(value_type))
     if str(value).startswith("#util.uninitialized"):
         return undefined(static_shape(type_carried_by(value) or value_type) or (), value_type)
     return constant_array(definition, value)

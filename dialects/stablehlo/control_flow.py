@@ -18,6 +18,7 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
+from .lapack_checks import verify_custom_call
 from .syntax import Custom, define, string
 from .transfer_checks import verify_composite
 from .types import TokenType
@@ -254,6 +255,7 @@ ROWS: list[type[IRDLOperation]] = [
         "output_operand_aliases?",
         (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
         pure=False,
+        verify=verify_custom_call,
     ),
     define(
         "stablehlo.composite",

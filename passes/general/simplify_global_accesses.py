@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -53,18 +53,19 @@ class SimplifyGlobalAccessesPass(ModulePass):
 
 
 def _hoist_loads(body: Region, unchanging: Container[str]) -> None:
-    """Load each unchanging global once, at the start of a function."""
-    loads: dict[str, Operation] = {}
+    """Load each unchanging global once with each of its types, at the start of a function."""
+    loads: dict[tuple[str, Attribute], Operation] = {}
     for block in body.blocks:
         for op in list(block.ops):
             name = root_symbol(op, "global")
             if op.name != GLOBAL_LOAD or name not in unchanging:
                 continue
-            if name in loads:
-                Rewriter.replace_op(op, [], loads[name].results)
+            key = name, op.results[0].type
+            if key in loads:
+                Rewriter.replace_op(op, [], loads[key].results)
                 continue
             _move(op, _start(body.blocks[0], next(reversed(loads.values()), None)))
-            loads[name] = op
+            loads[key] = op
 
 
 @dataclass(eq=False)

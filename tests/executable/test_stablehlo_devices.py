@@ -266,3 +266,19 @@ def test_sums_of_complex_numbers_are_split(backend: str) -> None:
     sums, products = program["main"](a, b)
     np.testing.assert_allclose(sums, a.sum(1) + (1 + 2j), rtol=1e-5)
     np.testing.assert_allclose(products, a @ b, rtol=1e-5)
+
+
+def test_a_process_is_called_as_a_function_too() -> None:
+    text = """
+func.func @main(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0 = "interpreter.run_parallel"(%a) {programs = [[@twice]]} : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = func.call @twice(%a) : (tensor<2xf32>) -> tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
+func.func @twice(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.add %a, %a : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    a = np.float32([1, 2])
+    for found in api.compile(text)["main"].run([a]):
+        np.testing.assert_array_equal(found, 2 * a)

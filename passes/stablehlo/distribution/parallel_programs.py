@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NoReturn, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,6 +23,7 @@ from ....ir.attribute_access import attribute, element_type, flag, integer
 from ....ir.diagnostics import OperationError
 from ....ir.regions import walk
 from ....ir.rules import Rules
+from ....ir.symbols import references_of
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
@@ -122,14 +124,18 @@ def _run_parallel(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
 
 
 def functions_of_processes(module: ModuleOp) -> set[str]:
-    """Return the names of the functions that `interpreter.run_parallel` runs, which are inlined."""
-    return {
-        name
-        for operation in walk(module)
-        if operation.name == "interpreter.run_parallel"
-        for row in program_rows(operation)
-        for name in row
-    }
+    """Return the names of the functions that only `interpreter.run_parallel` runs: it inlines them.
+
+    Functions that are called, too, are not among them.
+    """
+    run: set[str] = set()
+    called: set[str] = set()
+    for operation in walk(module):
+        if operation.name == "interpreter.run_parallel":
+            run.update(chain.from_iterable(program_rows(operation)))
+        else:
+            called.update(each.root_reference.data for each in references_of(operation))
+    return run - called
 
 
 def _programs(lowering: Lowering, op: Operation) -> list[tuple[Process, FuncOp]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mesh_opt.api import compile
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.text.parser import parse_module
@@ -47,6 +48,22 @@ def test_globals_and_initializers(execute: Any) -> None:
         scaled, first, second, later = execute(text, x)
         np.testing.assert_array_equal(scaled, 2 * x)
         assert (first, second, later) == (10, 20, 10)
+
+
+def test_globals_of_dynamic_sizes_start_empty() -> None:
+    text = """
+    util.global private mutable @g : tensor<?xf32>
+    util.func public @f(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+      %0 = util.global.load @g : tensor<?xf32>
+      util.global.store %x, @g : tensor<?xf32>
+      %1 = util.global.load @g : tensor<?xf32>
+      util.return %0, %1 : tensor<?xf32>, tensor<?xf32>
+    }"""
+    x = np.float32([1, 2, 3])
+    for backend in ("interpreter", "native"):
+        before, after = compile(text, backend=backend)["f"].run([x])
+        assert before.shape == (0,)
+        np.testing.assert_array_equal(after, x)
 
 
 FLOW = """

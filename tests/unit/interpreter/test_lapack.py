@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -130,3 +131,80 @@ def test_sizes_beyond_32_bits_are_refused() -> None:
         ValueError, match=r"a size of 2147483648, but LAPACK's integers have 32 bits"
     ):
         lapack_call("geqrf", a.dtype, (2**31, 2, a, 2, a, WORK, a), (a,))
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_columns_that_come_first(letter: str) -> None:
+    """A pivot that is not 0 puts its column before those that are chosen by their norm."""
+    a = matrices(letter, 2, 5, 4)
+    pivots = np.array([[0, 0, 1, 0], [0, 0, 0, 0]], np.int32)
+    factors, found, tau = run("geqp3", "", [a, pivots, a[:, 0].copy()], a, pivots)
+    assert found[0, 0] == 3
+    (q,) = run("ungqr" if letter in "FD" else "orgqr", "", [a], factors, tau)
+    for place in range(2):
+        product = q[place] @ np.triu(factors[place, :4])
+        np.testing.assert_allclose(product, a[place][:, found[place] - 1], rtol=1e-3, atol=1e-4)
+
+
+REFUSED = {
+    "expected an array of shape 90x90 in a call of potrf, got 90x4": (
+        *("potrf", "", [(90, 4)], [(90, 4), "i"]),
+    ),
+    "expected an array of shape 4xn in a call of trsm, got 90x3": (
+        *("trsm", "", [(4, 4), (90, 3)], [(90, 3)]),
+    ),
+    "expected an array of shape 3x4 in a call of trsm, got 3x90": (
+        *("trsm", "side = 82 : ui8", [(4, 4), (3, 90)], [(3, 90)]),
+    ),
+    "expected an array of shape 4xm in a call of gtsv, got 90x2": (
+        *("gtsv", "", [(4,), (4,), (4,), (90, 2)], [(4,), (4,), (4,), (90, 2), "i"]),
+    ),
+    "expected an array of shape 6x4 in a call of getrf, got 2x2": (
+        *("getrf", "", [(6, 4)], [(2, 2), "i4", "i"]),
+    ),
+    "expected an array of shape 2x3xn in a call of trsm, got 9x3x3": (
+        *("trsm", "", [(2, 3, 3), (9, 3, 3)], [(9, 3, 3)]),
+    ),
+    "expected sizes m >= n >= p of orgqr, got [4, 9, 4]": (
+        *("orgqr", "", [(4, 9), (4,)], [(4, 9)]),
+    ),
+    "expected 1 operands and 3 results of lapack_dgetrf_ffi, got 1 and 2": (
+        *("getrf", "", [(6, 4)], [(6, 4), "i4"]),
+    ),
+    "expected tensors of i32 in a call of lapack_dgetrf_ffi, got tensor<4xf64>": (
+        *("getrf", "", [(6, 4)], [(6, 4), (4,), "i"]),
+    ),
+    "expected 'mode' of gesdd to be one of ASN, got O": (
+        *("gesdd", "mode = 79 : ui8", [(3, 3)], [(3, 3), (3,), (3, 3), (3, 3), "i"]),
+    ),
+}
+"""Errors, each with a function, its options, and the shapes of its operands and results."""
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_arrays_that_do_not_fit_are_refused(message: str) -> None:
+    """LAPACK would read and write memory behind them."""
+    name, options, *shapes = REFUSED[message]
+    given, made = (
+        [
+            np.zeros([int(size) for size in each[1:]], np.int32)
+            if isinstance(each, str)
+            else np.zeros(each)
+            for each in group
+        ]
+        for group in shapes
+    )
+    with pytest.raises(api.CompilationError, match=re.escape(message)):
+        run(name, options, made, *given)
+
+
+def test_arrays_of_dynamic_sizes_that_do_not_fit_are_refused() -> None:
+    text = """
+func.func @main(%a: tensor<?x?xf64>) -> tensor<?x?xf64> {
+  %0 = stablehlo.cholesky %a, lower = true : tensor<?x?xf64>
+  return %0 : tensor<?x?xf64>
+}"""
+    main = api.compile(text).main
+    for backend in ("interpreter", "native"):
+        with pytest.raises(api.ExecutionError, match="expected an array of shape 90x90"):
+            main.run([np.eye(90, 4)], backend=backend)

@@ -293,6 +293,14 @@ func.func @p() {
 
 // -----
 
+func.func @process_of_itself() {
+  // expected-error @+1 {{runs @process_of_itself, which it is in}}
+  "interpreter.run_parallel"() {programs = [[@process_of_itself]]} : () -> ()
+  return
+}
+
+// -----
+
 func.func @numbered_processes() {
   // expected-error @+1 {{expected names of functions, got 3 : i64}}
   "interpreter.run_parallel"() {programs = [[3]]} : () -> ()

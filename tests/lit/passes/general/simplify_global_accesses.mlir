@@ -118,3 +118,17 @@ util.func public @types(%x: tensor<4xf32>) -> tensor<?xf32> {
   %0 = util.global.load @a : tensor<?xf32>
   util.return %0 : tensor<?xf32>
 }
+
+// -----
+
+// A load has its own type.
+// CHECK-LABEL: @types
+// CHECK-NEXT: %[[ANY:.*]] = util.global.load @a : tensor<?xf32>
+// CHECK-NEXT: %[[KNOWN:.*]] = util.global.load @a : tensor<2xf32>
+// CHECK-NEXT: util.return %[[ANY]], %[[KNOWN]]
+util.global private @a = dense<[1.0, 2.0]> : tensor<2xf32>
+util.func public @types() -> (tensor<?xf32>, tensor<2xf32>) {
+  %0 = util.global.load @a : tensor<?xf32>
+  %1 = util.global.load @a : tensor<2xf32>
+  util.return %0, %1 : tensor<?xf32>, tensor<2xf32>
+}
