@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.dialects.builtin import f64 as _f64
@@ -12,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..ir.attribute_access import attribute
+from ..ir.attribute_access import attribute, text
 from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Parsed
 from .stablehlo.syntax import Custom, define
@@ -90,6 +93,20 @@ AgreeOp = define(
 
 `how` is "eq", "almost_eq" or "close".
 """
+
+HoldsOp = define("check.holds", "condition values* | message:str", pure=False)
+"""`cf.assert` with values, an extension of this project: `{0}` in the message is the first."""
+
+
+def filled_message(op: Operation, values: Sequence[Any]) -> str:
+    """Return the message of a `check.holds` with its placeholders replaced by the values."""
+
+    def value(placeholder: re.Match[str]) -> str:
+        position = int(placeholder[1])
+        return str(int(values[position])) if position < len(values) else placeholder[0]
+
+    return re.sub(r"\{(\d+)\}", value, text(op, "message"))
+
 
 ROWS: list[type[IRDLOperation]] = [
     define("check.expect_eq", "lhs rhs", _TWO, pure=False),

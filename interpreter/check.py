@@ -12,6 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
 
+from ..dialects.check import filled_message
 from ..ir.attribute_access import attribute, element_type, flag, integer, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, is_float_dtype
@@ -48,6 +49,15 @@ def _agree(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
             f"{wrong.size} elements differ, this one by {distance[place]:g}{unit}",
         )
     return (np.array(True),)
+
+
+@impl("check.holds", pointwise=True)
+def _holds(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Raise OperationError with the values in its message if the condition does not hold."""
+    condition, *values = operands
+    if not np.all(condition):
+        raise OperationError(op, f"does not hold: {filled_message(op, values)}")
+    return ()
 
 
 Verdict = tuple[Array, Array, str]

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from ...dialects.check import filled_message
 from ...interpreter.function_signatures import argument_types, result_types
 from ...ir.attribute_access import flag, integers, operand_groups, symbol, text
 from ...ir.index_lists import mixed_list
@@ -349,6 +350,15 @@ def _assert(lowering: FunctionLowering, op: Operation) -> None:
     message = text(op, "msg")
     wrong = lowering.failure_label(op, lambda _: f"does not hold: {message}")
     lowering.builder.jump_unless(lowering.number(op.operands[0]), wrong)
+
+
+@lowers("check.holds")
+def _holds(lowering: FunctionLowering, op: Operation) -> None:
+    condition, *values = [lowering.number(operand) for operand in op.operands]
+    wrong = lowering.failure_label(
+        op, lambda numbers: f"does not hold: {filled_message(op, numbers)}", values
+    )
+    lowering.builder.jump_unless(condition, wrong)
 
 
 @lowers("func.call", "util.call")

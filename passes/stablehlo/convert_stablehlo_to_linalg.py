@@ -18,7 +18,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.regions import walk
 
 DIALECTS = frozenset({"stablehlo", "chlo", "check", "interpreter"})
-CONVERTED = frozenset({"check.agree"})
+CONVERTED = frozenset({"check.agree", "check.holds"})
 """Ops of these dialects that the conversion itself emits."""
 
 _RULES = (

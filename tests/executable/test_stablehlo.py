@@ -315,3 +315,25 @@ def test_a_failed_check_says_where_and_how_far(backend: str) -> None:
     code, errors = run(FAILING, f"--backend={backend}")
     assert code == 1
     assert "finds 2.5 at [1], expected 2.0: 1 of 2 elements differ, this one by 0.5" in errors
+
+
+ASSERTION = """
+func.func @main(%a: tensor<?xi32>) {
+  %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?xi32>) -> tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %d = stablehlo.subtract %n, %three : tensor<i32>
+  %ok = stablehlo.compare GE, %n, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%ok, %d, %n) {error_message = "b - 3 is {0}, b is {1}, not {2}", has_side_effect = true} : (tensor<i1>, tensor<i32>, tensor<i32>) -> ()
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("options", [("interpreter",), ("native",), ("native", "compile")])
+def test_a_failed_shape_assertion_shows_the_values(options: tuple[str, ...]) -> None:
+    backend, *pipeline = options
+    flags = [f"--backend={backend}", *(f"--pass-pipeline={each}" for each in pipeline)]
+    assert run(ASSERTION, *flags, "--input=3xi32=0") == (0, "")
+    code, errors = run(ASSERTION, *flags, "--input=2xi32=0")
+    assert code == 1
+    assert "does not hold: b - 3 is -1, b is 2, not {2}" in errors

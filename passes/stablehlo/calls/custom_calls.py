@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
-from xdsl.dialects.cf import AssertOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Operation
 
+from ....dialects.check import HoldsOp
 from ....dialects.chlo.dialect import UNARY, Chlo
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
@@ -70,7 +70,10 @@ _FUNCTIONS = {each.name: each for each in Chlo.operations}
 
 @call_rule("shape_assertion")
 def _shape_assertion(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Convert an assertion on dynamic sizes by `jax.export`. Its message keeps its placeholders."""
+    """Convert an assertion on dynamic sizes by `jax.export`: a condition, values of the message."""
     message = string(op.attributes.get("error_message")) or "sizes are as the program expects"
-    lowering.emit.add_op(AssertOp(lowering.emit.element(operands[0]), message))
+    scalars = [lowering.emit.element(operand) for operand in operands]
+    lowering.emit.add_op(
+        HoldsOp.create(operands=scalars, properties={"message": StringAttr(message)})
+    )
     return ()
