@@ -272,8 +272,8 @@ def stable(dimension, descending=False):
 
 kinds = torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64, torch.int8
 shapes = (3, 7), (5, 1), (1,), (2, 131, 3), (0, 7), (3, 0)
-for shape, dimension in zip(shapes, (1, 1, 0, 1, 1, 1)):
-    for kind in kinds if shape == (3, 7) else kinds[2:4]:
+for place, (shape, dimension) in enumerate(zip(shapes, (1, 1, 0, 1, 1, 1))):
+    for kind in kinds if shape == (3, 7) else kinds[2 + place % 2:][:1]:
         x = data(shape, kind)
         native = shape == (3, 7) and kind == torch.float32
         check(lambda x: x.cumsum(dimension), x, native=native)
