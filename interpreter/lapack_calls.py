@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from ..dialects.stablehlo.lapack_calls import CallOptions, lapack_name
-from ..dialects.stablehlo.lapack_checks import check_operands
+from ..dialects.stablehlo.lapack_checks import check_operands, operand_ranks
 from ..ir.attribute_access import attribute, flag
 from ..ir.rules import Rules
 from ..runtime.abi.lapack import LETTERS, WORK, After, Buffer, LapackCall, lapack_call, work
@@ -47,27 +47,12 @@ class Options(CallOptions):
 call = Rules[Callable[[Matrices, Options], LapackCall]]()
 """The calls by the name of the operation, or of a function without the letter of its type."""
 
-_RANKS = {
-    "ormqr": (2, 1, 2),
-    "orgqr": (2, 1),
-    "trsm": (2, 2),
-    "geqp3": (2, 1),
-    "gtsv": (1, 1, 1, 2),
-    "stablehlo.triangular_solve": (2, 2),
-}
-"""Operand ranks of operations that do not take exactly one matrix."""
-
 
 def called_name(op: Operation) -> str | None:
     """Return the name of an operation in `call`, `None` if it has none."""
     target = attribute(op, "call_target_name")
     name = lapack_name(target.data) if isinstance(target, StringAttr) else op.name
     return name if name in call else None
-
-
-def operand_ranks(name: str) -> Sequence[int]:
-    """Return the ranks of the operands that a call reads, without batch dimensions."""
-    return _RANKS.get(name, (2,))
 
 
 def describe_call(

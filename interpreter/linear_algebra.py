@@ -15,12 +15,13 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..dialects.stablehlo.attributes import fft_kind
+from ..dialects.stablehlo.lapack_checks import operand_ranks
 from ..ir.attribute_access import attribute, flag, integers
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import dtype_of, static_shape
 from .frames import Frame
-from .lapack_calls import called_name, describe_call, operand_ranks
+from .lapack_calls import called_name, describe_call
 from .registry import Results, impl
 
 

@@ -85,9 +85,18 @@ def verify_custom_call(op: Operation) -> None:
         raise VerifyException(str(cause)) from None
 
 
+def operand_ranks(name: str) -> list[int]:
+    """Return the ranks of the operands that a function reads, without batch dimensions."""
+    return [len(part.partition(":")[2]) for part in _operands(name)]
+
+
+def _operands(name: str) -> list[str]:
+    return _FORMS[name].split(" -> ")[0].split()
+
+
 def check_operands(op: Operation, name: str, shapes: Sequence[tuple[int, ...]]) -> None:
     """Raise ValueError if an operation's function cannot be called for operands of such shapes."""
-    _check_sizes(op, name, shapes, _FORMS[name].split(" -> ")[0].split())
+    _check_sizes(op, name, shapes, _operands(name))
 
 
 def _is_left(op: Operation, name: str) -> bool:
