@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.arguments import ArrayKind
 from ..abi.arrays import Array
 from ..abi.memory import address_of
 from ..commands import DeviceMemory
@@ -97,6 +98,11 @@ class EntryPoint:
                 count(INPUTS) + results,
             )
             yield memory, count(DISPATCHES), count(RECEIVED)
+
+    def takes(self, kinds: Sequence[ArrayKind]) -> bool:
+        """Whether the arguments are arrays of these kinds, static and dynamic where they are."""
+        shapes = [None if each is None else tuple(each) for each in self.arguments]
+        return shapes == [shape for _, shape in kinds]
 
     def call(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[Array]:
         """Run the function on arrays that are already checked; return new arrays.
