@@ -18,6 +18,7 @@ import numpy as np
 from . import intrinsics
 from .abi.arguments import IN_PLACE, ArrayKind
 from .abi.arrays import Array, Words
+from .abi.memory import as_numbers
 from .abi.native_code import Native, source_of
 from .communicator import Communicator
 from .host import machine_state
@@ -32,11 +33,11 @@ SOURCE = source_of(__file__)
 OnFailure = Callable[[Exception, EntryPoint, Communicator | None], object]
 """Called with an exception that a run raised; may raise one that says more."""
 
-HEAD, ITEMS, ARRAY, STATE, ROW, ARGUMENTS, LOOP, COUNT, FIRST_KIND = range(9)
-"""Words of a call: the bytes that every Python object begins with, the offset of a tuple's items,
-the class of arrays; the machine's state, the row of the function, the offset of the arguments in
-its frame, the loop that runs it; the number of arguments. Then follow, for each argument, its
-element type, its rank and its sizes, negative where dynamic.
+INPUTS, HEAD, ITEMS, ARRAY, STATE, ROW, ARGUMENTS, LOOP, COUNT, FIRST_KIND = range(10)
+"""Words of a call: the tuple of arrays; the bytes that every Python object begins with, the offset
+of a tuple's items, the class of arrays; the machine's state, the row of the function, the offset of
+the arguments in its frame, the loop that runs it; the number of arguments. Then follow, for each
+argument, its element type, its rank and its sizes, negative where dynamic.
 """
 
 RANK, SIZES, ELEMENT, FLAGS = 8, 16, 40, 48
@@ -46,13 +47,10 @@ UNFIT = -1
 """What a native call returns for arguments that it does not accept; it has run nothing."""
 
 
-def write_arguments(arrays: int, call: int) -> int:
-    """Write the registers of arguments if all of them fit; return whether they do.
-
-    `arrays` is a tuple. A register is written only after the array before it was accepted, and
-    none beyond those of the arguments.
-    """
-    head, count = load_word(call + 8 * HEAD), load_word(call + 8 * COUNT)
+def write_arguments(call: int) -> int:
+    """Write the registers of the arguments; return 0 if an array does not fit, else 1."""
+    arrays, head = load_word(call + 8 * INPUTS), load_word(call + 8 * HEAD)
+    count = load_word(call + 8 * COUNT)
     if load_word(arrays + head) != count:
         return 0
     items = arrays + load_word(call + 8 * ITEMS)
@@ -85,12 +83,12 @@ def write_arguments(arrays: int, call: int) -> int:
     return 1
 
 
-def call_with_arrays(arrays: int, call: int) -> int:
-    """Run a function on a tuple of arrays; return why the loop ended, or UNFIT.
+def call_with_arrays(call: int) -> int:
+    """Run a function on arrays; return why the loop ended, or UNFIT.
 
     It is called with the GIL, and runs the function without.
     """
-    if write_arguments(arrays, call) == 0:
+    if write_arguments(call) == 0:
         return UNFIT
     state = load_word(call + 8 * STATE)
     store_word(state + 8 * FRAME, load_word(state + 8 * FIRST_FRAME))
@@ -109,8 +107,7 @@ def native_call_with_arrays() -> Native:
 
 @cache
 def _native_call() -> Any:
-    kind = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.py_object, ctypes.c_int64)
-    return kind(native_call_with_arrays().address)
+    return ctypes.PYFUNCTYPE(ctypes.c_int64)(native_call_with_arrays().address)
 
 
 class DirectCall:
@@ -137,8 +134,9 @@ class DirectCall:
         self._on_failure = on_failure
         self._kinds = kinds  # Keeps the element types alive, whose addresses the words hold.
         self._native = _native_call()
-        self._words: Words = np.array(_words(device, kinds), np.int64)
-        self._call = ctypes.c_int64(self._words.ctypes.data)
+        words: Words = np.array(_words(device, kinds), np.int64)
+        self._words = as_numbers(words)
+        self._call = ctypes.c_int64(words.ctypes.data)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Array] | None:
         """Run the function and return its results; `None` if native code rejects the inputs."""
@@ -146,7 +144,9 @@ class DirectCall:
         entry, machine = device.entry, device.machine
         with self._turn:
             machine.reset()
-            reason = self._native(tuple(inputs), self._call)
+            arrays = tuple(inputs)
+            self._words[INPUTS] = id(arrays)
+            reason = self._native(self._call)
             if reason == UNFIT:
                 return None
             self._last.clear()
@@ -158,16 +158,18 @@ class DirectCall:
                 if self._on_failure is not None:
                     self._on_failure(error, entry, None)
                 raise
-            device.result_bytes = entry.result_bytes(results)
+            if entry.has_dynamic_results:
+                device.result_bytes = entry.result_bytes(results)
             self._last.append(device)
             return results
 
 
 def _words(device: DeviceFunction, kinds: Sequence[ArrayKind]) -> list[int]:
-    """Return the words of a call."""
-    start = device.machine.reserve(device.entry.number)
-    loop, state = device.machine.native_call
-    words = [object.__basicsize__, tuple.__basicsize__, id(np.ndarray)]
+    """Return the words of a call. The function has run, so that the stack has room for it."""
+    machine = device.machine
+    start = machine.linked.starts[device.entry.number]
+    loop, state = machine.native_call
+    words = [0, object.__basicsize__, tuple.__basicsize__, id(np.ndarray)]
     words += [state, start.row, 8 * start.arguments.start, loop, len(kinds)]
     for dtype, shape in kinds:
         words += [id(dtype), len(shape), *shape]

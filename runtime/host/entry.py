@@ -67,11 +67,9 @@ class EntryPoint:
         )
         ends = list(accumulate(each.registers for each in results))
         self._result_words = list(zip(results, (0, *ends), ends, strict=False))
-        shapes = [each.shape or () for each in results]
-        self._result_bytes: int | None = None
-        if all(min(shape, default=0) >= 0 for shape in shapes):
-            sizes = zip(shapes, results, strict=True)
-            self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
+        self.has_dynamic_results = any(min(each.shape or (), default=0) < 0 for each in results)
+        static = () if self.has_dynamic_results else results
+        self._result_bytes = sum(prod(each.shape or ()) * each.dtype.itemsize for each in static)
 
     def device_memory(
         self, machine: VirtualMachine, result_bytes: int
@@ -134,7 +132,7 @@ class EntryPoint:
 
     def result_bytes(self, results: Sequence[Array]) -> int:
         """Return the size of a call's results in bytes."""
-        if self._result_bytes is None:
+        if self.has_dynamic_results:
             return sum(each.nbytes for each in results)
         return self._result_bytes
 

@@ -21,7 +21,7 @@ from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, native_pool, view
-from .program import FunctionStart, Instruction, LinkedProgram
+from .program import Instruction, LinkedProgram
 from .scalar_code import native_scalars
 from .timeline import Event, Timeline
 from .tracer import Tracer
@@ -150,19 +150,14 @@ class VirtualMachine:
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
         """Prepare a call; return the native function and its argument that run it."""
-        start, registers = self.reserve(function), self._registers
         self.reset()
+        start, registers = self.linked.starts[function], self._registers
+        if start.frame_bytes > self._stack_bytes:
+            self._make_room(start.frame_bytes)
         self._frames[start.arguments] = arguments
         registers[machine_state.FRAME] = registers[machine_state.FIRST_FRAME]
         registers[machine_state.BEGIN] = start.row
         return self.native_call
-
-    def reserve(self, function: int) -> FunctionStart:
-        """Make room for a function's frame; return what a call needs to know of it."""
-        start = self.linked.starts[function]
-        if start.frame_bytes > self._stack_bytes:
-            self._make_room(start.frame_bytes)
-        return start
 
     def reset(self) -> None:
         """Let the next call begin without the memory and the globals of earlier ones."""

@@ -20,6 +20,7 @@ from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from .. import direct_call, intrinsics, protocol
+from ..abi.arguments import InputError
 from ..abi.arrays import ROUNDED_TYPES, Array, Words
 from ..abi.device_array import DeviceArray
 from ..abi.errors import NeedsCompiler
@@ -280,10 +281,12 @@ class SavedProgram:
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         """Run a function on global inputs. Raises InputError, NeedsCompiler, MemoryError."""
         grid = function.grid
+        if grid is None:
+            return self._run_alone(function, inputs)
         try:
-            if grid is None:
-                return self._run_alone(function, inputs)
             return function.gathered(self._run_everywhere(function, inputs, grid), grid)
+        except InputError:
+            raise
         except ValueError as problem:
             # Replicas of a shard differ.
             raise NeedsCompiler(str(problem)) from problem
