@@ -85,11 +85,13 @@ class LoadedFunction(CallableFunction):
 
     def run(self, inputs: Sequence[npt.ArrayLike | DeviceArray]) -> list[Array]:
         """Run the function and return all results. Raises the same errors as `api.Function.run`."""
-        arrays = self.arrays(inputs)
         try:
-            return self.program.run(self._function, arrays)
+            results = self.program.saved.run_directly(self._function, inputs)
+            if results is not None:
+                return results
+            return self.program.run(self._function, self.arrays(inputs))
         except NeedsCompiler as need:
-            return self._compiled(need).run([np.asarray(each) for each in arrays])
+            return self._compiled(need).run([np.asarray(each) for each in self.arrays(inputs)])
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function and leave all results on the devices that compute them."""

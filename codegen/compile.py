@@ -12,7 +12,7 @@ runs in the interpreter. `ranks.py` runs a program on MPI ranks.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -41,6 +41,7 @@ from ..runtime.abi.device_array import DeviceArray
 from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
 from ..runtime.device_machines import DeviceMachines
+from ..runtime.direct_call import DirectCall
 from ..runtime.host.entry import DeviceStatistics, EntryPoint
 from ..runtime.host.guards import OVERWRITTEN
 from ..runtime.host.machine_errors import VirtualMachineError
@@ -166,11 +167,18 @@ class CompiledProgram:
 
     def run(self, function: str, inputs: Sequence[Array]) -> list[Array]:
         """Run a function on one device, where `shard` annotations are identities."""
-        return self._run_alone(self._signature(function), inputs)
+        return self._run_alone(function, inputs)
 
-    def _run_alone(
-        self, signature: _Signature, inputs: Sequence[Array | DeviceArray]
-    ) -> list[Array]:
+    @property
+    def direct_calls(self) -> Mapping[str, DirectCall]:
+        """The functions that have run on one device and whose next inputs native code checks."""
+        return self._machines.direct_calls
+
+    def _run_alone(self, function: str, inputs: Sequence[Array | DeviceArray]) -> list[Array]:
+        direct = self.direct_calls.get(function)
+        if direct is not None and (results := direct(inputs)) is not None:
+            return results
+        signature = self._signature(function)
         with self._machines.threads.turn:
             self._machines.last.clear()
             arrays = signature.inputs.checked(inputs)
@@ -180,7 +188,9 @@ class CompiledProgram:
                 program, target = self._program, signature.target
                 (results,) = run_processes(program, target, [arrays], None, self._devices)
                 return results
-            return self._machines.run(signature.alone, arrays)
+            results = self._machines.run(signature.alone, arrays)
+            self._machines.allow_direct_calls(function, signature.alone, signature.inputs)
+            return results
 
     def run_partitioned(
         self, function: str, inputs: Sequence[Array | DeviceArray], grid: Grid | None = None
@@ -193,7 +203,7 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            return self._run_alone(signature, inputs)
+            return self._run_alone(function, inputs)
         values = signature.values_on(grid)
         return values.gathered(self.run_spmd(function, values.scattered(inputs), grid))
 
@@ -207,7 +217,7 @@ class CompiledProgram:
         signature = self._signature(function)
         grid = grid or signature.grid
         if grid is None:
-            results = self._run_alone(signature, inputs)
+            results = self._run_alone(function, inputs)
             return [
                 IrDeviceArray([result], result.shape, each, None)
                 for result, each in zip(results, signature.result_types, strict=True)

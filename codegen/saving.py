@@ -41,6 +41,7 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
+from ..runtime.direct_call import native_call_with_arrays
 from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.loop import native_loop
 from ..runtime.host.pool import native_pool
@@ -276,6 +277,7 @@ class _Writer:
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
         needed = {native_loop(), native_pool().code, native_serve(), *thread_pool_functions()}
+        needed.add(native_call_with_arrays())
         if self._has_scalars:
             needed.add(native_scalars())
         if self._has_messages:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from ..ir.diagnostics import OperationError
 from ..ir.text.source import Source
 from ..runtime.abi.arrays import Array
 from ..runtime.abi.errors import ExecutionError
+from ..runtime.direct_call import DirectCall
 from ..runtime.host.timeline import Timeline
 from ..sharding.grid import Grid
 from ..tools.print_diagnostics import from_operation_error, render
@@ -72,12 +73,19 @@ class RunnableModule:
         self._place = _Located(self._texts)
         self._backend = backend_name(backend)
         self._native: dict[object, CompiledProgram] = {}
+        self.direct_calls: Mapping[str, DirectCall] = {}
+        """The functions that have run as native code on one device, with the present settings."""
         self.backend()
 
     @property
     def source(self) -> ModuleOp:
         """Return the program before all passes."""
         return self._get_source()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute. Calls may depend on it, so the next ones are not direct."""
+        self.__dict__["direct_calls"] = {}
+        super().__setattr__(name, value)
 
     def backend(self, name: str | None = None) -> Backend:
         """Return a backend by name, by default the program's. Raises ValueError if unknown."""
@@ -174,7 +182,11 @@ def _run_with_interpreter(
 
 
 def _run_natively(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
-    return program.native().run_partitioned(function, inputs, program.grid)
+    native = program.native()
+    results = native.run_partitioned(function, inputs, program.grid)
+    if program.grid is None and program.backend() is _run_natively:
+        program.direct_calls = native.direct_calls
+    return results
 
 
 def _run_with_mpi(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:

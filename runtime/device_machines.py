@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from .abi.arguments import InputTypes
 from .abi.arrays import Array
 from .communicator import Communicator
+from .direct_call import DirectCall, OnFailure
 from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint, statistics_of
 from .host.timeline import Timeline
 from .host.virtual_machine import MAX_CALLS, VirtualMachine
 from .threads.device_threads import DeviceThreads
 
 Key = tuple[EntryPoint, Communicator | None]
-
-OnFailure = Callable[[Exception, EntryPoint, Communicator | None], object]
-"""Called with an exception that a run raised; may raise one that says more."""
 
 
 class DeviceMachines:
@@ -38,6 +37,8 @@ class DeviceMachines:
         self.threads = DeviceThreads(workers)
         self.last: list[DeviceFunction] = []
         """What has run since the list was last cleared."""
+        self.direct_calls: dict[str, DirectCall] = {}
+        """Functions that native code calls with the next inputs, by name (`allow_direct_calls`)."""
         self.timeline = timeline
         self._on_failure = on_failure
         self._max_calls = max_calls
@@ -83,14 +84,32 @@ class DeviceMachines:
         try:
             results = entry.call(device.machine, inputs)
         except Exception as error:
-            if self._on_failure is not None:
-                self._on_failure(error, entry, communicator)
+            self._report(error, entry, communicator)
             raise
         device.result_bytes = entry.result_bytes(results)
         if communicator is not None:
             device.sent_messages = communicator.sent_messages
         self.last.append(device)
         return results
+
+    def _report(
+        self, error: Exception, entry: EntryPoint, communicator: Communicator | None
+    ) -> None:
+        if self._on_failure is not None:
+            self._on_failure(error, entry, communicator)
+
+    def allow_direct_calls(self, function: str, entry: EntryPoint, inputs: InputTypes) -> None:
+        """Let native code check the next inputs of a function that has run on one device.
+
+        Does nothing if it cannot: if arguments are scalars or narrow integers, or if the machine
+        must see the inputs or each instruction.
+        """
+        device, kinds = self._devices[entry, None], inputs.kinds
+        if kinds is None or not device.machine.is_direct or not entry.takes(kinds):
+            return
+        self.direct_calls[function] = DirectCall(
+            device, kinds, self.threads.turn, self.last, self._on_failure
+        )
 
     def run_on_threads(
         self, entries: Sequence[EntryPoint], inputs: Sequence[Sequence[Array]]
@@ -115,8 +134,7 @@ class DeviceMachines:
             try:
                 device.machine.resume(reason)
             except Exception as error:
-                if self._on_failure is not None:
-                    self._on_failure(error, device.entry, communicator)
+                self._report(error, device.entry, communicator)
                 raise
 
         pairs = zip(devices, inputs, strict=True)
@@ -138,12 +156,13 @@ class DeviceMachines:
         """Drop all machines, so that the next run creates new ones; return what was dropped."""
         before = dict(self._devices)
         self._devices.clear()
+        self.direct_calls.clear()
         return before
 
     def close(self) -> None:
         """End the devices' threads and free what is kept between calls."""
         self.threads.close()
-        self._devices.clear()
+        self.forget()
 
 
 def _trace_of_process(trace: Callable[[str], object], process: int, line: str) -> object:

@@ -145,6 +145,20 @@ def release_lock(builder: Any, lock: Any) -> None:
 
 
 @intrinsic
+def release_gil(builder: Any) -> Any:
+    """Let other threads run Python; return what `acquire_gil` needs."""
+    kind = ir.FunctionType(_I64, [])
+    return builder.call(_library_function(builder, "PyEval_SaveThread", kind), [])
+
+
+@intrinsic
+def acquire_gil(builder: Any, thread: Any) -> None:
+    """Continue as the thread that `release_gil` has returned."""
+    kind = ir.FunctionType(ir.VoidType(), [_I64])
+    builder.call(_library_function(builder, "PyEval_RestoreThread", kind), [thread])
+
+
+@intrinsic
 def call_library(
     builder: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any
 ) -> Any:

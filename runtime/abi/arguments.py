@@ -12,8 +12,11 @@ from .arrays import Array, UnsupportedType, narrow_integer, shape_fits, shape_ph
 from .device_array import DeviceArray
 from .value_types import ValueType
 
-_IN_PLACE = 0x101
+IN_PLACE = 0x101
 """NumPy's flags of arrays that are C-contiguous and aligned."""
+
+ArrayKind = tuple[np.dtype[Any], tuple[int, ...]]
+"""The element type and shape of an array; sizes are negative where dynamic."""
 
 
 class InputError(ValueError):
@@ -25,10 +28,10 @@ class InputTypes:
 
     def __init__(self, types: Sequence[ValueType]) -> None:
         self._types = types
-        kinds = [_quick_kind(each) for each in types]
+        kinds = [_array_kind(each) for each in types]
         known = [each for each in kinds if each is not None]
-        self._quick = known if len(known) == len(kinds) else None
-        """The element type and shape of each argument; `None` if those of one do not suffice."""
+        self.kinds = known if len(known) == len(kinds) else None
+        """The kind of each argument; `None` if there is more to check of one of them."""
 
     def checked(self, inputs: Sequence[Array | DeviceArray]) -> Sequence[Array]:
         """Return inputs as C-contiguous arrays of the arguments' element types and shapes.
@@ -36,13 +39,13 @@ class InputTypes:
         Raises InputError for inputs of another number, type or shape.
         """
         arrays: Sequence[Any] = inputs
-        if self._quick is not None and len(arrays) == len(self._quick):
-            for array, (dtype, shape) in zip(arrays, self._quick, strict=True):
+        if self.kinds is not None and len(arrays) == len(self.kinds):
+            for array, (dtype, shape) in zip(arrays, self.kinds, strict=True):
                 if (
                     array.__class__ is not np.ndarray
                     or (array.dtype is not dtype and array.dtype != dtype)
                     or (array.shape != shape and not shape_fits(array.shape, shape))
-                    or array.flags.num & _IN_PLACE != _IN_PLACE
+                    or array.flags.num & IN_PLACE != IN_PLACE
                 ):
                     break
             else:
@@ -56,8 +59,8 @@ class InputTypes:
         """Return the same as `checked`, but leave inputs that are DeviceArrays unchanged."""
         if not any(isinstance(each, DeviceArray) for each in inputs):
             return self.checked(inputs)
-        if self._quick is not None and len(inputs) == len(self._quick):
-            for array, (dtype, shape) in zip(inputs, self._quick, strict=True):
+        if self.kinds is not None and len(inputs) == len(self.kinds):
+            for array, (dtype, shape) in zip(inputs, self.kinds, strict=True):
                 if (
                     not isinstance(array, DeviceArray)
                     or array.shape != shape
@@ -110,8 +113,8 @@ def _on_one_device(value: Array | DeviceArray) -> Array | DeviceArray:
     return value.shards[0] if isinstance(value, DeviceArray) and value.sharding is None else value
 
 
-def _quick_kind(value_type: ValueType) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
-    """Return the element type and shape that arrays of a type have.
+def _array_kind(value_type: ValueType) -> ArrayKind | None:
+    """Return the kind that arrays of a type have.
 
     `None` if the elements must be checked too (an integer narrower than its container), or if the
     type has no arrays of a fixed rank.

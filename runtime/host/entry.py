@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..abi.arguments import ArrayKind
 from ..abi.arrays import Array
 from ..abi.memory import address_of
 from ..commands import DeviceMemory
@@ -66,11 +67,9 @@ class EntryPoint:
         )
         ends = list(accumulate(each.registers for each in results))
         self._result_words = list(zip(results, (0, *ends), ends, strict=False))
-        shapes = [each.shape or () for each in results]
-        self._result_bytes: int | None = None
-        if all(min(shape, default=0) >= 0 for shape in shapes):
-            sizes = zip(shapes, results, strict=True)
-            self._result_bytes = sum(prod(shape) * each.dtype.itemsize for shape, each in sizes)
+        self.has_dynamic_results = any(min(each.shape or (), default=0) < 0 for each in results)
+        static = () if self.has_dynamic_results else results
+        self._result_bytes = sum(prod(each.shape or ()) * each.dtype.itemsize for each in static)
 
     def device_memory(
         self, machine: VirtualMachine, result_bytes: int
@@ -97,6 +96,11 @@ class EntryPoint:
                 count(INPUTS) + results,
             )
             yield memory, count(DISPATCHES), count(RECEIVED)
+
+    def takes(self, kinds: Sequence[ArrayKind]) -> bool:
+        """Whether the arguments are arrays of these kinds, static and dynamic where they are."""
+        shapes = [None if each is None else tuple(each) for each in self.arguments]
+        return shapes == [shape for _, shape in kinds]
 
     def call(self, machine: VirtualMachine, inputs: Sequence[Array]) -> list[Array]:
         """Run the function on arrays that are already checked; return new arrays.
@@ -128,7 +132,7 @@ class EntryPoint:
 
     def result_bytes(self, results: Sequence[Array]) -> int:
         """Return the size of a call's results in bytes."""
-        if self._result_bytes is None:
+        if self.has_dynamic_results:
             return sum(each.nbytes for each in results)
         return self._result_bytes
 

@@ -17,9 +17,10 @@ from ..abi.arrays import Bytes
 from ..collectives import HALO, Collective, Shape
 from ..commands import AnyCommand, Buffer, Command, run_commands
 from ..communicator import Communicator, copy_command
+from .cached_exchanges import CachedExchange
 from .pool import view
 from .program import RegisterValues
-from .virtual_machine import CachedExchange, VirtualMachine
+from .virtual_machine import VirtualMachine
 
 COLLECTIVE, SEND, RECEIVE = "meet", "send", "receive"
 """Kinds of steps."""

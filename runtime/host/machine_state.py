@@ -12,7 +12,7 @@ CODE, FRAME, STACK_END, CALLS, DEPTH, MAX_CALLS = 0, 1, 2, 3, 4, 5
 CANCEL, DEADLINE, POOL, FUNCTIONS, KERNELS, CHECKS = 6, 7, 8, 9, 10, 11
 PROCESS, STATUS, TILE, GUARDED, RUNS, EXCHANGES, ROW = 12, 13, 14, 15, 16, 17, 18
 TEAM, GLOBALS, STEPPING, BEGIN, BLOCK = 19, 20, 21, 22, 23
-STARTED, PROBLEM, SCALAR_CODE = 24, 25, 26
+STARTED, PROBLEM, SCALAR_CODE, FIRST_FRAME = 24, 25, 26, 27
 STATE_WORDS = 32
 """Words of a state.
 
@@ -25,6 +25,7 @@ after each instruction, else 0. `BEGIN` is the row of a function that is to begi
 in the first frame, else 0. `BLOCK` is the result of an exchange that waits or was started, else 0;
 `STARTED` the words of one that was started, else 0; `PROBLEM` the status with which it has failed
 since. `SCALAR_CODE` is the address of the function for scalar instructions, 0 until one is needed.
+`FIRST_FRAME` is the start of the stack.
 """
 
 VALUE_COUNT, RESULT_BYTES, COMMAND_COUNT, SOURCE_COUNT, RESULT_COUNT, SIZE_COUNT = range(6)

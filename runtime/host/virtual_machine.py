@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from time import perf_counter_ns
 from typing import Any
@@ -13,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...sharding.collective_matching import DeviceState
-from ..abi.arrays import Bytes, Words
+from ..abi.arrays import Words
 from ..abi.memory import address_of, as_numbers
-from ..commands import Command, CommandFailed, DeviceFailed, call_native
+from ..commands import CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
 from . import loop, machine_state
+from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, native_pool, view
@@ -43,38 +43,6 @@ MAX_STACK_WORDS = 1 << 27
 
 MAX_CALLS = 20_000
 """The default limit of nested calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class CachedExchange:
-    """The commands of an exchange, and the register values for which they are valid.
-
-    - `commands`: each with the words of its bindings;
-    - `sources`, `results`: the bindings, as (command, position), that are set for each run;
-    - `sizes`: the dynamic sizes of the result;
-    - `size_check`: whether all devices must exchange sizes again when one has new sizes: 0 for no;
-      1 if their signatures then differ; 2 if they report it (`RESIZED`);
-    - `is_pollable`: whether started commands advance when they are started again (`protocol.py`);
-    - `kept`: memory that the commands use.
-    """
-
-    numbers: Sequence[int]
-    result_bytes: int
-    commands: Sequence[tuple[Command, list[int]]]
-    sources: Sequence[tuple[int, int]]
-    results: Sequence[tuple[int, int]]
-    sizes: Sequence[int]
-    size_check: int
-    is_pollable: bool
-    kept: Sequence[Bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class _LoadedExchange:
-    """A cached exchange, with the words that the native loop reads."""
-
-    exchange: CachedExchange
-    words: Sequence[Words]
 
 
 @cache
@@ -120,6 +88,8 @@ class VirtualMachine:
         self.is_stepping = self._tracer is not None or timeline is not None
         """Whether the loop returns after each instruction, so that only `call` can run it."""
         self.guards = Guards(linked.program.arrays) if guard else None
+        self.is_direct = not self.is_stepping and self.guards is None
+        """Whether a call may run on the caller's arrays, in the native loop alone."""
         self.process = process
         self.communicator = communicator
         self.pool = self._new_pool()
@@ -132,13 +102,14 @@ class VirtualMachine:
         self._known: list[Words] = [np.zeros(1, np.int64) for _ in linked.program.checks]
         self._checks: Words = np.array([*(each.ctypes.data for each in self._known), 0], np.int64)
         self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
-        self._cached: dict[int, _LoadedExchange] = {}
+        self._cached: dict[int, LoadedExchange] = {}
         self._globals: Words = linked.globals.copy()
         self._has_globals = bool(linked.program.globals)
         self._fill_state(max_calls)
         self._share_kernels(team)
         address = int(self._state.ctypes.data)
-        self._native_call = loop.native_loop().address, address
+        self.native_call = loop.native_loop().address, address
+        """The native function, and its argument, that run this machine until Python is needed."""
         self._argument = ctypes.c_int64(address)  # ctypes would convert a number at each call.
         self._registers = as_numbers(self._state)
         self._set_stack(self._stack)
@@ -179,17 +150,22 @@ class VirtualMachine:
 
     def begin(self, function: int, arguments: Sequence[int]) -> tuple[int, int]:
         """Prepare a call; return the native function and its argument that run it."""
-        self.pool.collect()
-        self._abandoned = None
+        self.reset()
         start, registers = self.linked.starts[function], self._registers
         if start.frame_bytes > self._stack_bytes:
             self._make_room(start.frame_bytes)
         self._frames[start.arguments] = arguments
-        registers[machine_state.FRAME] = self._stack_address
+        registers[machine_state.FRAME] = registers[machine_state.FIRST_FRAME]
         registers[machine_state.BEGIN] = start.row
+        return self.native_call
+
+    def reset(self) -> None:
+        """Let the next call begin without the memory and the globals of earlier ones."""
+        if self.pool.returned:
+            self.pool.collect()
+        self._abandoned = None
         if self._has_globals:
             self._globals[:] = self.linked.globals
-        return self._native_call
 
     def resume(self, reason: int) -> None:
         """Run a started call to its end; `reason` is what the native loop returned."""
@@ -381,9 +357,10 @@ class VirtualMachine:
         started, row = (
             int(self._state[each]) for each in (machine_state.STARTED, machine_state.ROW)
         )
-        for exchange, (head, *_) in ((each.exchange, each.words) for each in self._cached.values()):
-            if head.ctypes.data == started and row < len(exchange.commands):
-                return exchange.commands[row][0].state
+        for each in self._cached.values():
+            commands = each.exchange.commands
+            if each.address == started and row < len(commands):
+                return commands[row][0].state
         return None
 
     def _callee(self, at: int) -> int:
@@ -456,29 +433,18 @@ class VirtualMachine:
 
     def cache_exchange(self, exchange: CachedExchange) -> None:
         """Let the current or prepared `exchange` run without Python for these register values."""
-        bindings = [np.array(words, np.int64) for _, words in exchange.commands]
-        constants = [np.array([*each.constants, 0], np.int64) for each, _ in exchange.commands]
-        words = [
-            *(len(exchange.numbers), exchange.result_bytes, len(exchange.commands)),
-            *(len(exchange.sources), len(exchange.results), len(exchange.sizes)),
-            *(exchange.size_check, int(exchange.is_pollable), *exchange.numbers, *exchange.sizes),
-        ]
-        for (each, _), own, numbers in zip(exchange.commands, bindings, constants, strict=True):
-            words += (each.function.address, own.ctypes.data, numbers.ctypes.data, 1)
-        for command, position in (*exchange.sources, *exchange.results):
-            words.append(bindings[command].ctypes.data + 8 * position)
-        head = np.array(words, np.int64)
-        self._cached[self._number] = _LoadedExchange(exchange, (head, *bindings, *constants))
-        self._exchanges[self._number] = head.ctypes.data
+        loaded = self._cached[self._number] = LoadedExchange(exchange)
+        self._exchanges[self._number] = loaded.address
 
     # Memory -----------------------------------------------------------------------------------
 
     def _set_stack(self, stack: Words) -> None:
         self._stack = stack
-        self._stack_address = int(stack.ctypes.data)
         self._stack_bytes = stack.nbytes
         self._frames = as_numbers(stack)
-        self._state[machine_state.STACK_END] = self._stack_address + stack.nbytes
+        address = int(stack.ctypes.data)
+        self._state[machine_state.FIRST_FRAME] = address
+        self._state[machine_state.STACK_END] = address + stack.nbytes
 
     def _make_room(self, size: int, source: object = None) -> None:
         """Grow the stack to `size` bytes. Raises VirtualMachineError beyond the largest size."""

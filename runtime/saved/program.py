@@ -19,7 +19,8 @@ import numpy.typing as npt
 from ...sharding.collective_matching import CollectiveMismatch
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
-from .. import intrinsics, protocol
+from .. import direct_call, intrinsics, protocol
+from ..abi.arguments import InputError
 from ..abi.arrays import ROUNDED_TYPES, Array, Words
 from ..abi.device_array import DeviceArray
 from ..abi.errors import NeedsCompiler
@@ -82,7 +83,7 @@ CheckSizes = Callable[[str, int, int, RegisterValues], None]
 _NATIVE_MODULES = (
     *(intrinsics, protocol, message_queues, shared_memory_collectives, step_interpreter),
     *(thread_pool, instructions, long_instructions, loop, machine_state, pool, scalar_code),
-    worker_team,
+    *(worker_team, direct_call),
 )
 """The modules whose functions run as native code."""
 
@@ -280,13 +281,23 @@ class SavedProgram:
     def run(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         """Run a function on global inputs. Raises InputError, NeedsCompiler, MemoryError."""
         grid = function.grid
+        if grid is None:
+            return self._run_alone(function, inputs)
         try:
-            if grid is None:
-                return self._run_alone(function, inputs)
             return function.gathered(self._run_everywhere(function, inputs, grid), grid)
+        except InputError:
+            raise
         except ValueError as problem:
             # Replicas of a shard differ.
             raise NeedsCompiler(str(problem)) from problem
+
+    def run_directly(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array] | None:
+        """Run a function that has run on one device before; `None` if native code rejects inputs.
+
+        Raises NeedsCompiler, MemoryError.
+        """
+        direct = self.machines.direct_calls.get(function.name)
+        return None if direct is None else self._attempt(lambda: direct(inputs))
 
     def run_on_devices(self, function: SavedFunction, inputs: Sequence[Any]) -> list[DeviceArray]:
         """Run a function and leave its results on the devices. Raises the same errors as `run`."""
@@ -338,7 +349,10 @@ class SavedProgram:
         whole = function.inputs.checked(inputs)
         with self.machines.threads.turn:
             self._begin(function)
-            return self._attempt(lambda: self.machines.run(function.entries[0], whole))
+            entry = function.entries[0]
+            results = self._attempt(lambda: self.machines.run(entry, whole))
+            self.machines.allow_direct_calls(function.name, entry, function.inputs)
+            return results
 
     def _run_everywhere(
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid

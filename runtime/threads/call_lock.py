@@ -51,6 +51,6 @@ class CallLock:
                 " call it after that has ended, or compile another one"
             )
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, problem: object, trace: object) -> None:
         self._owner = None
         self._lock.release()

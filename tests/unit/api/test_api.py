@@ -207,7 +207,7 @@ func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
 """
 
 
-@pytest.mark.parametrize(("text", "most"), [(ALONE, 30), (ON_TWO_DEVICES, 100)])
+@pytest.mark.parametrize(("text", "most"), [(ALONE, 15), (ON_TWO_DEVICES, 100)])
 def test_a_call_is_few_calls_of_python_functions(text: str, most: int) -> None:
     main = compile(text, "")["main"]
     a, b = np.ones((2, 8), np.float32)

@@ -1,0 +1,176 @@
+"""Calls of functions on one device whose NumPy arguments native code checks.
+
+A call knows beforehand what its arguments must be. One native function compares them with that,
+writes the function's registers, and runs its host code. Anything else, such as an array that is not
+contiguous, a Python number or a wrong shape, is left to the checks in Python
+(`abi/arguments.py`), which convert it or raise an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from . import intrinsics
+from .abi.arguments import IN_PLACE, ArrayKind
+from .abi.arrays import Array, Words
+from .abi.memory import as_numbers
+from .abi.native_code import Native, source_of
+from .communicator import Communicator
+from .host import machine_state
+from .host.entry import ADDRESS_AND_BLOCK, DeviceFunction, EntryPoint
+from .host.machine_state import BEGIN, FIRST_FRAME, FRAME
+from .intrinsics import acquire_gil, call_function, load_i32, load_word, release_gil, store_word
+from .native_registry import runtime_function
+from .threads.call_lock import CallLock
+
+SOURCE = source_of(__file__)
+
+OnFailure = Callable[[Exception, EntryPoint, Communicator | None], object]
+"""Called with an exception that a run raised; may raise one that says more."""
+
+INPUTS, HEAD, ITEMS, ARRAY, STATE, ROW, ARGUMENTS, LOOP, COUNT, FIRST_KIND = range(10)
+"""Words of a call: the tuple of arrays; the bytes that every Python object begins with, the offset
+of a tuple's items, the class of arrays; the machine's state, the row of the function, the offset of
+the arguments in its frame, the loop that runs it; the number of arguments. Then follow, for each
+argument, its element type, its rank and its sizes, negative where dynamic.
+"""
+
+RANK, SIZES, ELEMENT, FLAGS = 8, 16, 40, 48
+"""Offsets of fields of an array from its data pointer: `PyArrayObject` of NumPy's C API."""
+
+UNFIT = -1
+"""What a native call returns for arguments that it does not accept; it has run nothing."""
+
+
+def write_arguments(call: int) -> int:
+    """Write the registers of the arguments; return 0 if an array does not fit, else 1."""
+    arrays, head = load_word(call + 8 * INPUTS), load_word(call + 8 * HEAD)
+    count = load_word(call + 8 * COUNT)
+    if load_word(arrays + head) != count:
+        return 0
+    items = arrays + load_word(call + 8 * ITEMS)
+    frame = load_word(load_word(call + 8 * STATE) + 8 * FIRST_FRAME)
+    register = frame + load_word(call + 8 * ARGUMENTS)
+    kind = call + 8 * FIRST_KIND
+    for number in range(count):
+        array = load_word(items + 8 * number)
+        fields = array + head
+        rank = load_word(kind + 8)
+        if load_word(fields - 8) != load_word(call + 8 * ARRAY):
+            return 0
+        if load_word(fields + ELEMENT) != load_word(kind) or load_i32(fields + RANK) != rank:
+            return 0
+        if load_i32(fields + FLAGS) & IN_PLACE != IN_PLACE:
+            return 0
+        store_word(register, load_word(fields))
+        store_word(register + 8, 0)
+        register += 8 * ADDRESS_AND_BLOCK
+        kind += 16
+        sizes = load_word(fields + SIZES)
+        for dimension in range(rank):
+            size, expected = load_word(sizes + 8 * dimension), load_word(kind)
+            kind += 8
+            if expected < 0:
+                store_word(register, size)
+                register += 8
+            elif size != expected:
+                return 0
+    return 1
+
+
+def call_with_arrays(call: int) -> int:
+    """Run a function on arrays; return why the loop ended, or UNFIT.
+
+    It is called with the GIL, and runs the function without.
+    """
+    if write_arguments(call) == 0:
+        return UNFIT
+    state = load_word(call + 8 * STATE)
+    store_word(state + 8 * FRAME, load_word(state + 8 * FIRST_FRAME))
+    store_word(state + 8 * BEGIN, load_word(call + 8 * ROW))
+    thread = release_gil()
+    reason = call_function(load_word(call + 8 * LOOP), state)
+    acquire_gil(thread)
+    return reason
+
+
+@cache
+def native_call_with_arrays() -> Native:
+    """Return the native code of `call_with_arrays`."""
+    return runtime_function(call_with_arrays, intrinsics.SOURCE, machine_state.SOURCE)
+
+
+@cache
+def _native_call() -> Any:
+    return ctypes.PYFUNCTYPE(ctypes.c_int64)(native_call_with_arrays().address)
+
+
+class DirectCall:
+    """A function on a device, ready for calls with arrays of its argument types."""
+
+    def __init__(
+        self,
+        device: DeviceFunction,
+        kinds: Sequence[ArrayKind],
+        turn: CallLock,
+        last: list[DeviceFunction],
+        on_failure: OnFailure | None,
+    ) -> None:
+        """Prepare calls of a function whose machine has run.
+
+        - `kinds`: the element types and shapes of its arguments;
+        - `turn`: the lock that a call holds;
+        - `last`: what has run last, which a call replaces;
+        - `on_failure`: called if a run fails.
+        """
+        self._device = device
+        self._turn = turn
+        self._last = last
+        self._on_failure = on_failure
+        self._kinds = kinds  # Keeps the element types alive, whose addresses the words hold.
+        self._native = _native_call()
+        words: Words = np.array(_words(device, kinds), np.int64)
+        self._words = as_numbers(words)
+        self._call = ctypes.c_int64(words.ctypes.data)
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Array] | None:
+        """Run the function and return its results; `None` if native code rejects the inputs."""
+        device = self._device
+        entry, machine = device.entry, device.machine
+        with self._turn:
+            machine.reset()
+            arrays = tuple(inputs)
+            self._words[INPUTS] = id(arrays)
+            reason = self._native(self._call)
+            if reason == UNFIT:
+                return None
+            self._last.clear()
+            try:
+                if reason:
+                    machine.resume(reason)
+                results = entry.end(machine)
+            except Exception as error:
+                if self._on_failure is not None:
+                    self._on_failure(error, entry, None)
+                raise
+            if entry.has_dynamic_results:
+                device.result_bytes = entry.result_bytes(results)
+            self._last.append(device)
+            return results
+
+
+def _words(device: DeviceFunction, kinds: Sequence[ArrayKind]) -> list[int]:
+    """Return the words of a call. The function has run, so that the stack has room for it."""
+    machine = device.machine
+    start = machine.linked.starts[device.entry.number]
+    loop, state = machine.native_call
+    words = [0, object.__basicsize__, tuple.__basicsize__, id(np.ndarray)]
+    words += [state, start.row, 8 * start.arguments.start, loop, len(kinds)]
+    for dtype, shape in kinds:
+        words += [id(dtype), len(shape), *shape]
+    return words

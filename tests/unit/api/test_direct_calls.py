@@ -1,0 +1,123 @@
+"""Calls whose arrays native code checks: they take and reject what the first call does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mesh_opt
+import numpy as np
+import pytest
+from mesh_opt.api import DeviceArray, InputError, Program, compile
+from mesh_opt.saved_programs import LoadedProgram
+
+ADD = """
+func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x?xf32>) -> tensor<2x?xf32> {
+  %one = arith.constant 1 : index
+  %size = tensor.dim %b, %one : tensor<2x?xf32>
+  %dynamic = tensor.cast %a : tensor<2x3xf32> to tensor<2x?xf32>
+  %sum = arith.addf %dynamic, %b : tensor<2x?xf32>
+  return %sum : tensor<2x?xf32>
+}
+"""
+A = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+REJECTED: list[Any] = [
+    (A,),
+    (A, A, A),
+    (A.reshape(3, 2), A),
+    (A.reshape(6), A),
+    (A.astype(np.float64), A),
+    (A, A.reshape(1, 2, 3)),
+    (A, np.ones((3, 3), np.float32)),
+    (A, A.astype(np.int32)),
+    (A, None),
+    (np.ma.MaskedArray(A, A > 2), A),
+]
+CONVERTED: list[Any] = [
+    (np.asfortranarray(A), A),
+    (A, A[:, ::-1]),
+    (A.astype(">f4"), A),
+    (A.tolist(), A),
+    (np.frombuffer(b"x" + A.tobytes(), np.float32, offset=1).reshape(2, 3), A),
+    (A, np.broadcast_to(np.float32(3), (2, 3))),
+]
+
+
+@pytest.fixture(params=["compiled", "loaded"])
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program | LoadedProgram:
+    compiled = compile(ADD)
+    if request.param == "compiled":
+        return compiled
+    compiled.save(tmp_path / "add.meshprog")
+    return mesh_opt.load(tmp_path / "add.meshprog")
+
+
+def direct_calls(program: Program | LoadedProgram) -> Any:
+    if isinstance(program, LoadedProgram):
+        return program.saved.machines.direct_calls
+    return program.direct_calls
+
+
+def test_a_direct_call_takes_what_the_first_call_takes(program: Program | LoadedProgram) -> None:
+    messages = []
+    for given in REJECTED:
+        with pytest.raises(InputError) as found:
+            program.main(*given)
+        messages.append(str(found.value))
+    assert not direct_calls(program)
+    np.testing.assert_array_equal(program.main(A, A), A + A)
+    assert direct_calls(program)
+    for given, message in zip(REJECTED, messages, strict=True):
+        with pytest.raises(InputError) as found:
+            program.main(*given)
+        assert str(found.value) == message
+    for one, other in CONVERTED:
+        expected = np.array(one, np.float32) + np.array(other, np.float32)
+        np.testing.assert_array_equal(program.main(one, other), expected)
+    one = DeviceArray([A], A.shape, None, None)
+    np.testing.assert_array_equal(program.main(one, A), A + A)
+
+
+def test_results_of_direct_calls_are_the_callers_own(program: Program | LoadedProgram) -> None:
+    results = [program.main(A, A + number) for number in range(40)]
+    for number, result in enumerate(results):
+        np.testing.assert_array_equal(result, A + A + number)
+
+
+def test_sizes_of_a_direct_call_are_checked() -> None:
+    program = compile(ADD)
+    program.main(A, A)
+    with pytest.raises(Exception) as first:
+        compile(ADD).main(A, A[:, :2].copy())
+    with pytest.raises(type(first.value)) as found:
+        program.main(A, A[:, :2].copy())
+    assert str(found.value) == str(first.value)
+    np.testing.assert_array_equal(program.main(A, A), A + A)
+
+
+def test_settings_hold_for_the_next_call() -> None:
+    program, lines = compile(ADD), list[str]()
+    program.main(A, A)
+    program.trace_host = lines.append
+    program.main(A, A)
+    assert lines
+    program.trace_host = None
+    count = len(lines)
+    for _ in range(2):
+        program.main(A, A)
+    assert len(lines) == count
+    program.choose_backend("interpreter")
+    assert not program.direct_calls
+    program["main"].run([A, A], "native")
+    assert not program.direct_calls
+
+
+def test_statistics_are_of_the_last_call() -> None:
+    program = compile(ADD)
+    for _ in range(3):
+        program.main(A, A)
+        (device,) = program.statistics()
+    assert device.dispatches == 1
+    with pytest.raises(InputError):
+        program.main(A)
