@@ -178,7 +178,14 @@ def stored_bytes(op: Operation, tensor: Tensor, shape: Sequence[int]) -> int:
 
 
 def _formula(layout: LayoutInterface, tensor: Tensor, shape: Sequence[int]) -> StorageFormula:
-    return layout.storage_formula(TensorType(tensor.element_type, shape, tensor.encoding))
+    return layout.storage_formula(with_sizes(tensor, shape))
+
+
+def with_sizes(tensor: Tensor, shape: Sequence[int]) -> Tensor:
+    """Return a tensor type with other sizes, which are those that it has if all are static."""
+    if tensor.get_shape() == tuple(shape):
+        return tensor
+    return TensorType(tensor.element_type, shape, tensor.encoding)
 
 
 def _encoded(

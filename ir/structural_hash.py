@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
+
+NOTHING = frozenset[str]()
 
 
 class Structures:
@@ -15,40 +17,61 @@ class Structures:
     def __init__(self) -> None:
         self._numbers = AttributeNumbers()
 
-    def of_block(self, block: Block) -> Hashable:
-        """Return the key of a block that uses no values from outside."""
-        return self._block(block, {})
+    def of_operations(
+        self,
+        operations: Iterable[Operation],
+        numbers: dict[SSAValue | Block, int],
+        ignored: frozenset[str],
+    ) -> Hashable:
+        """Return the key of operations, in order, that use numbered values and one another.
+
+        The results get the next numbers. Attributes of the operations, but not of those nested in
+        them, may differ if they are `ignored`.
+        """
+        return tuple([self._operation(operation, numbers, ignored) for operation in operations])
+
+    def of_types(self, values: Iterable[SSAValue]) -> Hashable:
+        """Return the key of the types of values."""
+        return tuple([self._numbers.number(value.type) for value in values])
 
     def of_operation(self, operation: Operation) -> Hashable | None:
         """Return the key of an operation in which only the types of its operands matter.
 
         Return `None` if it uses values or blocks from outside otherwise.
         """
-        types = tuple([self._numbers.number(operand.type) for operand in operation.operands])
         try:
-            return types, self._contents(operation, {})
+            return self.of_types(operation.operands), self._contents(operation, {})
         except KeyError:
             return None
 
     def _block(self, block: Block, values: dict[SSAValue | Block, int]) -> Hashable:
         for argument in block.args:
             values[argument] = len(values)
-        types = tuple(self._numbers.number(argument.type) for argument in block.args)
-        return types, tuple(self._operation(operation, values) for operation in block.ops)
+        return self.of_types(block.args), self.of_operations(block.ops, values, NOTHING)
 
-    def _operation(self, operation: Operation, values: dict[SSAValue | Block, int]) -> Hashable:
+    def _operation(
+        self,
+        operation: Operation,
+        values: dict[SSAValue | Block, int],
+        ignored: frozenset[str],
+    ) -> Hashable:
         operands = tuple([values[operand] for operand in operation.operands])
         for result in operation.results:
             values[result] = len(values)
-        return operands, self._contents(operation, values)
+        return operands, self._contents(operation, values, ignored)
 
-    def _contents(self, operation: Operation, values: dict[SSAValue | Block, int]) -> Hashable:
+    def _contents(
+        self,
+        operation: Operation,
+        values: dict[SSAValue | Block, int],
+        ignored: frozenset[str] = NOTHING,
+    ) -> Hashable:
         return (
             type(operation),
             tuple([values[block] for block in operation.successors]),
             tuple([self._numbers.number(result.type) for result in operation.results]),
-            self._dictionary(operation.properties),
-            self._dictionary(operation.attributes),
+            self._dictionary(operation.properties, NOTHING),
+            self._dictionary(operation.attributes, ignored),
             tuple([self._region(region, values) for region in operation.regions]),
         )
 
@@ -57,8 +80,9 @@ class Structures:
             values[block] = len(values)
         return tuple([self._block(block, values) for block in region.blocks])
 
-    def _dictionary(self, entries: dict[str, Attribute]) -> Hashable:
-        return tuple(sorted([(key, self._numbers.number(value)) for key, value in entries.items()]))
+    def _dictionary(self, entries: dict[str, Attribute], ignored: frozenset[str]) -> Hashable:
+        kept = [(k, self._numbers.number(v)) for k, v in entries.items() if k not in ignored]
+        return tuple(sorted(kept))
 
 
 class AttributeNumbers:

@@ -165,7 +165,7 @@ def _check_sizes(
     sizes: dict[str, int] = {}
     for name in graph.callees_first():
         inlined = (sizes[callee] for callee in graph.callees(name) if callee not in recursive)
-        own = sum(1 for _ in functions[name].walk())
+        own = sum(1 for _ in walk(functions[name]))
         sizes[name] = own if name in recursive else own + sum(inlined)
         if sizes[name] > MAX_OPERATIONS:
             raise OperationError(

@@ -17,6 +17,7 @@ from ...interpreter.storage import (
     check_room,
     resolved_layout,
     stored_bytes,
+    with_sizes,
 )
 from ...interpreter.storage import read_tensor as read_stored
 from ...interpreter.storage import write_tensor as write_stored
@@ -83,9 +84,7 @@ def _layout(op: Operation, bound: BoundTensor) -> PackedLayout | None:
     if layout is None:
         return None
     sizes = [size if isinstance(size, int) else 1 for size in bound.shape]
-    formula = layout.storage_formula(
-        TensorType(bound.type.element_type, sizes, bound.type.encoding)
-    )
+    formula = layout.storage_formula(with_sizes(bound.type, sizes))
     packed = layout.packed_layout(bound.type)
     bits = dtype_of(bound.type).itemsize * 8
     if formula.element_bits != bits or packed.swizzle is not None:

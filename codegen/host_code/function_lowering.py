@@ -16,7 +16,7 @@ from ...ir.regions import captured, reachable_blocks
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import HostFunction, Register
 from ..kernels.schedule import Step
-from .liveness import BlockLiveness, region_liveness
+from .liveness import BlockLiveness
 from .program_lowering import ProgramLowering
 from .rules import ExitRule, lowers, lowers_branch
 from .value_lowering import ValueLowering
@@ -80,7 +80,7 @@ class FunctionLowering(ValueLowering):
         self._forget(region)
         outer, self.owned = self.owned, set()
         dying = self.dying
-        liveness = region_liveness(region, self.program.schedule)
+        liveness = self.program.liveness(region)
         blocks = reachable_blocks(region)
         if blocks:
             numbers = [word for word in words if isinstance(word, int | Register)]

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from ...interpreter.constants import constant_array
 from ...interpreter.devices import device_of, initial_memory
@@ -38,6 +38,7 @@ from ..kernels.kernel_operations import is_kernel
 from ..kernels.kernel_text import KernelText
 from ..kernels.schedule import Schedule, schedule_block
 from ..kernels.static_values import constant_attribute
+from .liveness import BlockLiveness, region_liveness
 from .overlap import overlapped
 from .scalars import has_instructions
 from .values import AlwaysFails, NotLowered
@@ -81,6 +82,7 @@ class ProgramLowering:
         self._arrays: dict[Operation, tuple[Array, ArrayAddress]] = {}
         self._globals: dict[Operation | None, int] = {}
         self._schedules: dict[Block, Schedule] = {}
+        self._liveness: dict[Region, dict[Block, BlockLiveness]] = {}
 
     def function(self, target: Operation, name: str) -> int:
         """Return the number of a function, and lower it on the first use."""
@@ -113,6 +115,16 @@ class ProgramLowering:
                 schedule = overlapped(schedule, self.dispatched)
             self._schedules[block] = schedule
         return schedule
+
+    def liveness(self, region: Region) -> dict[Block, BlockLiveness]:
+        """Return the liveness of the values of a region, which may be lowered several times.
+
+        Raises OperationError if a kernel cannot be written.
+        """
+        liveness = self._liveness.get(region)
+        if liveness is None:
+            liveness = self._liveness[region] = region_liveness(region, self.schedule)
+        return liveness
 
     def dispatched(self, op: Operation) -> Operation:
         """Return the function that a dispatch runs. Raises OperationError if there is none."""

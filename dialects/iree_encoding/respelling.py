@@ -33,6 +33,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.index import constant_index
+from ...ir.regions import walk
 from ...tiling.contractions import Role
 from ...tiling.element_types import next_power_of_two
 from ..iree_cpu import (
@@ -87,7 +88,7 @@ BASELINE_ROUNDING = 32
 def spelling_of(module: ModuleOp) -> Spelling:
     """Return the spelling of a module; `today` if nothing in it decides."""
     seen: set[int] = set()
-    for operation in module.walk():
+    for operation in walk(module):
         for attribute in _attributes_of(operation):
             if id(attribute) not in seen:
                 for nested in nested_attributes(attribute, seen):
@@ -146,7 +147,7 @@ class Respelling(AttributeReplacer):
 
     def change(self, module: ModuleOp) -> None:
         """Convert all attributes, types and ops of a module."""
-        for operation in tuple(module.walk()):
+        for operation in tuple(walk(module)):
             self._changing = operation
             self.replace_in(operation)
             self._operation(operation)

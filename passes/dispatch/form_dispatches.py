@@ -28,7 +28,7 @@ from ...dialects.flow import dispatches as flow
 from ...dialects.flow.dialect import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
-from ...dialects.linalg.structured_view import structured_view
+from ...dialects.linalg.structured_view import remembered_views, structured_view
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import (
@@ -103,7 +103,7 @@ def blocks_of(function: Operation) -> list[Block]:
         block = stack.pop()
         found.append(block)
         for operation in block.ops:
-            if not is_computation(operation):
+            if operation.regions and not is_computation(operation):
                 stack += inner_blocks(operation)
     return found
 
@@ -145,12 +145,14 @@ def move_operands(function: Operation, placement: DevicePlacement, sizes: Dimens
     moved: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
     for block in blocks_of(function):
         for operation in tuple(block.ops):
+            computes = is_computation(operation)
             for reader, index, affinity in required_tensors(operation, function, placement):
                 operand = reader.operands[index]
-                key = operand, affinity, block, is_computation(operation)
+                key = operand, affinity, block, computes
                 if key not in moved:
                     moved[key] = _move(operand, affinity, operation, placement, sizes)
-                reader.operands[index] = moved[key]
+                if moved[key] is not operand:
+                    reader.operands[index] = moved[key]
 
 
 def required_tensors(
@@ -255,9 +257,12 @@ def form_dispatches(
         if (first := next(filter(is_computation, left), None)) is not None:
             group = FusionGroup(left, placement.runs_on(first))
             outliner.outline(group, function, sizes, set())
-    rematerialized = rematerialized_broadcasts(blocks, placement)
+    with remembered_views():
+        rematerialized = rematerialized_broadcasts(blocks, placement)
     for block in blocks:
-        for group in Grouping(block, placement, rematerialized).arrange():
+        with remembered_views():
+            groups = Grouping(block, placement, rematerialized).arrange()
+        for group in groups:
             if len(group.operations) == 1 and group.operations[0].name in ENCODING_OPS:
                 _encode(group.operations[0], group.affinity, sizes)
             else:
@@ -313,7 +318,7 @@ def inline_regions(function: Operation) -> list[list[Operation]]:
 
     Raises OperationError if a region contains another dispatch or has more than one block.
     """
-    regions = [operation for operation in function.walk() if operation.name == DISPATCH_REGION]
+    regions = [operation for operation in walk(function) if operation.name == DISPATCH_REGION]
     for region in regions:
         nested = (inner for inner in region.walk() if inner is not region)
         if any(inner.name in (DISPATCH_REGION, KERNEL_IN_PLACE) for inner in nested):
@@ -339,7 +344,7 @@ def _inline(region: Operation) -> list[Operation]:
 
 def outline_workgroups(function: Operation, outliner: KernelOutliner) -> None:
     """Move the kernels of `flow.dispatch.workgroups` to executables."""
-    for operation in tuple(function.walk()):
+    for operation in tuple(walk(function)):
         if isinstance(operation, flow.DispatchWorkgroupsOp):
             _outline(operation, function, outliner)
 

@@ -20,6 +20,7 @@ from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import PER_PROCESS_GRID
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS, GLOBAL_LOAD
+from ...ir.regions import walk
 from ...ir.symbols import root_symbol, symbols_in
 from ..dispatch.fusion.groups import is_collective
 from .kernels.exports import entry_points
@@ -34,7 +35,7 @@ class VerifyCollectivesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         uses = CollectiveUses(op)
         for operation in op.body.block.ops:
-            for inner in operation.walk():
+            for inner in walk(operation):
                 if inner.name == "scf.index_switch" and uses.is_choice_of_kind(inner):
                     _compare(inner, uses)
 

@@ -139,22 +139,27 @@ class Builder(FoldingIndices[Register]):
         other block is not used from there on. Returns whether the block was replaced.
         """
         instructions = self.function.instructions
-        places = [at for at, each in enumerate(instructions) if block in _registers(each)]
-        first = places[0] if places else 0
-        if not places or not all(
-            each.scope == self._scope
-            and each.kind.name == ("allocate" if at == first else "run")
-            and target not in _registers(each)
-            for at, each in enumerate(instructions[first:], first)
-            if at in places or target in _registers(each)
-        ):
+        uses: list[Instruction] = []
+        for first in reversed(range(len(instructions))):
+            each = instructions[first]
+            registers = _registers(each)
+            if block not in registers and target not in registers:
+                continue
+            if each.scope != self._scope or target in registers:
+                return False
+            if each.kind.name == "allocate":
+                break
+            if each.kind.name != "run":
+                return False
+            uses.append(each)
+        else:
             return False
-        for at in places[1:]:
-            instructions[at].operands = tuple(
-                tuple(target if each == block else each for each in operand)
+        for each in uses:
+            each.operands = tuple(
+                tuple(target if one == block else one for one in operand)
                 if isinstance(operand, tuple)
                 else operand
-                for operand in instructions[at].operands
+                for operand in each.operands
             )
         del instructions[first]
         for label in self.function.labels:

@@ -107,7 +107,7 @@ def is_computation(operation: Operation) -> bool:
         return False
     if operation.name in FLOW_RESHAPES:
         return False
-    if operation.has_trait(IsTerminator, value_if_unregistered=False):
+    if operation.next_op is None and operation.has_trait(IsTerminator, value_if_unregistered=False):
         return False
     return any(isinstance(result.type, TensorType) for result in operation.results)
 

@@ -34,7 +34,7 @@ from ....dialects.tensor.dialect import UPDATES
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
-from ....ir.regions import enclosing, inner_blocks, values_read
+from ....ir.regions import enclosing, inner_blocks, values_read, walk
 from ....ir.structural_hash import Structures
 from ....ir.symbols import names_in, root_symbol
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
@@ -53,6 +53,9 @@ from .iteration_space import is_elementwise
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
+
+ON_DEVICE = frozenset({AFFINITY})
+"""The attribute of a group's operations that their copies in a kernel do not have."""
 
 
 class KernelOutliner:
@@ -88,8 +91,7 @@ class KernelOutliner:
             )
         interface = Interface(group, sizes, rematerialized)
         root = root_of(group)
-        body = KernelBody(interface, self._operations).block
-        entry = self._executable(body, interface, kernel_suffix(root), function)
+        entry = self._executable(interface, root, function)
         if remarks_wanted():
             others = dict.fromkeys(f"'{o.name}'" for o in group.operations if o is not root)
             together = f", together with {', '.join(others)}" if others else ""
@@ -126,18 +128,21 @@ class KernelOutliner:
             Rewriter.erase_op(operation)
 
     def _executable(
-        self, body: Block, interface: Interface, suffix: str, function: Operation
+        self, interface: Interface, root: Operation, function: Operation
     ) -> SymbolRefAttr:
         """Return the entry point of an equal kernel, or of a new executable."""
-        key = len(interface.workload), self._structures.of_block(body)
-        if key not in self._kernels:
+        key = interface.key(self._structures)
+        entry = self._kernels.get(key)
+        if entry is None:
+            body = KernelBody(interface, self._operations).block
             name = self._fresh_name(function)
+            suffix = kernel_suffix(root)
             kernel = FuncOp(f"{name}_{suffix}", (list(body.arg_types), []), Region(body))
             forget_names(kernel)
-            self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
+            entry = self._kernels[key] = SymbolRefAttr(name, [kernel.sym_name])
             count = self._operations.count_from_slice(FLOW, len(interface.workload))
             self._insert(name, kernel, count, function)
-        return self._kernels[key]
+        return entry
 
     def add_kernel(
         self, kernel: FuncOp, function: Operation, workload: int, count: Region | None
@@ -172,7 +177,7 @@ class KernelOutliner:
         """Copy the grids that a kernel's collectives name: it cannot see symbols of the module."""
         names = {
             name.root_reference.data
-            for operation in kernel.walk()
+            for operation in walk(kernel)
             if isinstance(name := operation.properties.get("grid"), SymbolRefAttr)
         }
         grids = [
@@ -235,6 +240,21 @@ class Interface:
         self.scalars = [*self.workload, *others]
         self.tensor_sizes = [size for value in self.tensors for size in self.dims[value]]
         self.result_sizes = [size for value in self.results for size in self.dims[value]]
+
+    def key(self, structures: Structures) -> Hashable:
+        """Return a key that is equal for groups with equal kernels, on whatever device they run."""
+        given = (*self.tensors, *self.scalars)
+        numbers: dict[SSAValue | Block, int] = {value: n for n, value in enumerate(given)}
+        code = structures.of_operations(self.sequence, numbers, ON_DEVICE)
+        return (
+            len(self.tensors),
+            len(self.workload),
+            structures.of_types(given),
+            code,
+            tuple([numbers[result] for result in self.results]),
+            tuple(self.ties),
+            tuple([tuple([numbers[size] for size in sizes]) for sizes in self.dims.values()]),
+        )
 
     def _collect(self, value: SSAValue, inside: set[Operation], read: dict[SSAValue, None]) -> None:
         owner = value.owner
@@ -388,7 +408,7 @@ class KernelBody:
 
 def forget_names(operation: Operation) -> None:
     """Remove the name hints of values: a kernel may be shared by several dispatches."""
-    for inner in operation.walk():
+    for inner in walk(operation):
         arguments = (block.args for block in inner_blocks(inner))
         for value in chain(inner.results, *arguments):
             value.name_hint = None

@@ -310,10 +310,11 @@ def _priorities(operation: Operation, rank: int) -> tuple[int, ...]:
 
 def drop_annotations(scope: Operation | Region) -> None:
     """Replace annotated tensors by their sources, and erase unused `shard.sharding` operations."""
-    for operation in tuple(scope.walk()):
+    found = [each for each in scope.walk() if each.name in (SHARD, SHARDING)]
+    for operation in found:
         if operation.name == SHARD:
             Rewriter.replace_op(operation, [], [operation.operands[0]])
-    for operation in tuple(scope.walk()):
+    for operation in found:
         if operation.name == SHARDING and not operation.results[0].first_use:
             Rewriter.erase_op(operation)
 

@@ -49,7 +49,7 @@ class DevicePlacement:
         self._affinities: dict[SSAValue, Attribute] = {}
         self._globals = symbols_in(module, ("util.global",))
         self._only_device = only_affinity(context, module)
-        operations = tuple(host_operations(module))
+        operations = [each for each in host_operations(module) if _may_place(each)]
         self._global_affinities: dict[Operation, Attribute] = {}
         """The inferred devices of mutable globals without affinity."""
         self._loads: dict[Operation, list[OpResult]] = {}
@@ -232,6 +232,14 @@ Rule = Callable[[DevicePlacement, Operation], None]
 
 flow_rule = Rules[Rule]()
 """How devices propagate through operations, by name; others run where their first operand is."""
+
+
+def _may_place(operation: Operation) -> bool:
+    """Return whether the device of a tensor may follow from an operation."""
+    if operation.name in flow_rule:
+        return True
+    values = (*operation.operands, *operation.results)
+    return any(value.type.name == "tensor" for value in values)
 
 
 def _is_anywhere(variable: Operation) -> bool:

@@ -22,6 +22,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
+from ....ir.regions import walk
 from ....ir.symbols import names_in, root_symbol, symbols_in
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
@@ -44,7 +45,7 @@ def convert_executables(module: ModuleOp) -> None:
     for executable in tuple(module.body.block.ops):
         if executable.name != "flow.executable":
             continue
-        for operation in tuple(executable.walk()):
+        for operation in tuple(walk(executable)):
             if operation.name == "func.func":
                 _bind_arguments(operation)
         for operation in tuple(executable.walk(reverse=True)):
