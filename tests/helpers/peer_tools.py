@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from functools import cache
 from typing import NoReturn
 
 import pytest
@@ -20,13 +21,19 @@ def missing(what: str) -> NoReturn:
     pytest.skip(f"{what} is not there")
 
 
+@cache
 def iree_tool(name: str) -> str:
-    """The path of a tool of IREE: it is beside the Python that `MESH_OPT_PEERS_PYTHON` names."""
+    """The path of a compiler tool of IREE in the Python that `MESH_OPT_PEERS_PYTHON` names.
+
+    The script beside that Python starts the same file, but takes ten times as long.
+    """
+    find = f"from iree.compiler.tools.binaries import find_tool; print(find_tool({name!r}))"
     python = os.environ.get("MESH_OPT_PEERS_PYTHON", "")
-    path = shutil.which(name, path=os.path.dirname(python)) if python else None
-    if path is None:
-        missing(f"{name} next to MESH_OPT_PEERS_PYTHON")
-    return path
+    if shutil.which(python) is not None:
+        done = subprocess.run([python, "-c", find], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    missing(f"{name} in MESH_OPT_PEERS_PYTHON")
 
 
 def output_of(*command: str, text: str, codes: range = range(1)) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from peer_tools import iree_tool, missing, output_of
+from script_server import ScriptServer
 
 
 @pytest.fixture(scope="session")
@@ -41,39 +41,62 @@ def iree_opt() -> Callable[..., str]:
     return lambda text, *more: output_of(tool, *options, *more, text=text)
 
 
-def _with_extra(
-    run: Callable[[str], str], extra: str, packages: tuple[str, ...]
-) -> Callable[[str], str]:
-    found = f"from importlib.util import find_spec; print(*map(find_spec, {packages}))"
-    if "None" in run(found).split():
-        missing(f"mesh-opt[{extra}] in MESH_OPT_PEERS_PYTHON")
-    return run
+def _serve(preload: str, *packages: str) -> Iterator[ScriptServer]:
+    """Serve scripts in the peers' Python, if it has `packages`."""
+    python = shutil.which(os.environ.get("MESH_OPT_PEERS_PYTHON", ""))
+    if python is None:
+        missing("MESH_OPT_PEERS_PYTHON")
+    if "True" not in output_of(python, "-c", HAS.format(packages), text=""):
+        missing(f"one of {', '.join(packages)} in MESH_OPT_PEERS_PYTHON")
+    server = ScriptServer(python, preload)
+    yield server
+    server.close()
+
+
+HAS = "from importlib.util import find_spec; print(all(map(find_spec, {})))"
+
+IMPORTS = """
+import contextlib
+with contextlib.suppress(ImportError):
+    import mesh_opt.api
+    import jax
+"""
+
+FIRST_EXPORT = """
+import sys
+import mesh_opt.api
+compile = mesh_opt.torch.compile
+assert "torch" not in sys.modules
+import torch
+compile(torch.nn.Linear(1, 1), torch.ones(1, 1), backend="interpreter")(torch.ones(1, 1))
+"""
+
+
+@pytest.fixture(scope="session")
+def _peers_server() -> Iterator[ScriptServer]:
+    yield from _serve(IMPORTS)
+
+
+@pytest.fixture(scope="session")
+def _torch_server() -> Iterator[ScriptServer]:
+    yield from _serve(FIRST_EXPORT, "torch", "torch_mlir", "mesh_opt")
 
 
 @pytest.fixture(scope="session")
 def jax_python(peers_python: Callable[[str], str]) -> Callable[[str], str]:
     """Runs a script in a Python that has JAX and mesh-opt: the extra `jax` is installed there."""
-    return _with_extra(peers_python, "jax", ("jax", "mesh_opt"))
+    if "True" not in peers_python(HAS.format(("jax", "mesh_opt"))):
+        missing("mesh-opt[jax] in MESH_OPT_PEERS_PYTHON")
+    return peers_python
 
 
 @pytest.fixture(scope="session")
-def torch_python(peers_python: Callable[[str], str]) -> Callable[[str], str]:
+def torch_python(_torch_server: ScriptServer) -> Callable[[str], str]:
     """Runs a script in a Python that has the extra `torch`."""
-    return _with_extra(peers_python, "torch", ("torch", "torch_mlir", "mesh_opt"))
+    return _torch_server.run
 
 
 @pytest.fixture(scope="session")
-def peers_python() -> Callable[[str], str]:
+def peers_python(_peers_server: ScriptServer) -> Callable[[str], str]:
     """Runs a script in the Python that has IREE and JAX and returns what it prints."""
-    path = os.environ.get("MESH_OPT_PEERS_PYTHON")
-    if path is None or shutil.which(path) is None:
-        missing("MESH_OPT_PEERS_PYTHON")
-
-    def run(script: str) -> str:
-        done = subprocess.run(
-            [str(path), "-c", script], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
-
-    return run
+    return _peers_server.run

@@ -12,12 +12,11 @@ from breadth import NIGHTLY
 PAGE = (Path(__file__).parents[2] / "docs" / "torch.md").read_text(encoding="utf-8")
 
 SCRIPT = """
-import sys, warnings
+import warnings
 import mesh_opt
 import mesh_opt.api
 
 compile = mesh_opt.torch.compile
-assert "torch" not in sys.modules
 warnings.simplefilter("ignore")
 import torch
 from torch import nn
@@ -267,53 +266,47 @@ def data(shape, kind):
         return torch.randn(shape).to(kind)
     return torch.randint(0 if kind == torch.bool else -9, 9, shape).to(kind)
 
-def stable(dimension, descending=False):
-    return lambda x: torch.sort(x, dim=dimension, descending=descending, stable=True)
+def ordered(dimension, stable=False):
+    def function(x):
+        most, middle = min(2, x.shape[dimension]), (x.shape[dimension] + 1) // 2
+        found = [x.cumsum(dimension), x.cumprod(dimension), x.topk(most, dim=dimension).values]
+        for descending in (False, True):
+            options = {"stable": True} if stable else {}
+            found += torch.sort(x, dim=dimension, descending=descending, **options)
+        if middle:
+            found.append(torch.kthvalue(x, middle, dim=dimension).values)
+        return found
+    return function
 
 kinds = torch.float32, torch.float64, torch.bfloat16, torch.int32, torch.int64, torch.int8
 shapes = (3, 7), (5, 1), (1,), (2, 131, 3), (0, 7), (3, 0)
 for place, (shape, dimension) in enumerate(zip(shapes, (1, 1, 0, 1, 1, 1))):
     for kind in kinds if shape == (3, 7) else kinds[2 + place % 2:][:1]:
-        x = data(shape, kind)
-        native = shape == (3, 7) and kind == torch.float32
-        check(lambda x: x.cumsum(dimension), x, native=native)
-        check(lambda x: x.cumprod(dimension), x)
-        check(lambda x: torch.sort(x, dim=dimension), x, expected=stable(dimension), native=native)
-        check(lambda x: torch.sort(x, dim=dimension, descending=True), x,
-              expected=stable(dimension, True))
-        check(lambda x: torch.topk(x, min(2, x.shape[dimension]), dim=dimension).values, x)
-        if 0 not in shape:
-            middle = (x.shape[dimension] + 1) // 2
-            check(lambda x: torch.kthvalue(x, middle, dim=dimension).values, x, native=native)
+        check(ordered(dimension), data(shape, kind), expected=ordered(dimension, stable=True),
+              native=shape == (3, 7) and kind == torch.float32)
     check(lambda x: x.cumsum(dimension), data(shape, torch.bool))
 
 x = torch.randn(3, 7)
 special = x.clone()
 special[1, 2], special[1, 5], special[2, 0], special[0, 3] = nan, nan, inf, -inf
-for descending in (False, True):
-    check(lambda x: torch.sort(x, dim=1, descending=descending), special,
-          expected=stable(1, descending))
-check(lambda x: torch.topk(x, 3).values, special)
-check(lambda x: x.cumsum(0), special)
-check(lambda x: x.logcumsumexp(1), x)
-check(lambda x: torch.kthvalue(x, 2, dim=0, keepdim=True), x)
+check(lambda x: [x.cumsum(0), x.topk(3).values, *torch.sort(x, dim=1),
+                 *torch.sort(x, dim=1, descending=True)], special)
+check(lambda x: [x.logcumsumexp(1), *torch.kthvalue(x, 2, dim=0, keepdim=True)], x)
 
 rows, indices = tensor([0, 2, 0]), tensor([[0, 2], [1, 1]])
-check(lambda x, i, v: x.index_put((i,), v), x, rows[:2], torch.randn(2, 7))
 check(lambda x, i, v: x.index_put((i,), v, accumulate=True), x, rows, torch.randn(3, 7),
       native=True)
-check(lambda x, i, j, v: x.index_put((i, j), v), x, rows[:2], tensor([1, 1]), torch.randn(2))
-check(lambda x, i, v: x.index_add(0, i, v), x, rows, torch.randn(3, 7))
-check(lambda x, i, v: x.index_copy(0, i, v), x, rows[:2], torch.randn(2, 7))
-check(lambda x, i, v: x.scatter(1, i, v), x, tensor([[0, 2], [1, 0]]), torch.randn(2, 2))
-check(lambda x, i, v: x.scatter(1, i, v), x > 0, tensor([[0, 2], [1, 0]]), torch.randn(2, 2) > 0)
-check(lambda x, i, v: x.scatter_add(1, i, v), x, indices[:0], torch.randn(0, 2))
-for kind in kinds[:5]:
-    check(lambda x, i, v: x.scatter_add(1, i, v), x.to(kind), indices, data((2, 2), kind))
-for how in ("sum", "prod", "amax", "amin", "mean"):
-    for own in (True, False):
-        check(lambda x, i, v: x.scatter_reduce(1, i, v, how, include_self=own), x, indices,
-              torch.randn(2, 2))
+check(lambda x, i, j, two, one: (x.index_put((i,), two), x.index_put((i, j), one),
+                                 x.index_copy(0, i, two)),
+      x, rows[:2], tensor([1, 1]), torch.randn(2, 7), torch.randn(2))
+check(lambda x, i, v, at, w, p: (x.index_add(0, i, v), x.scatter(1, at, w), p.scatter(1, at, w > 0),
+                                 x.scatter_add(1, at[:0], w[:0])),
+      x, rows, torch.randn(3, 7), tensor([[0, 2], [1, 0]]), torch.randn(2, 2), x > 0)
+check(lambda i, *given: [y.scatter_add(1, i, v) for y, v in zip(given[::2], given[1::2])], indices,
+      *[each for kind in kinds[:5] for each in (x.to(kind), data((2, 2), kind))])
+check(lambda x, i, v: [x.scatter_reduce(1, i, v, how, include_self=own)
+                       for how in ("sum", "prod", "amax", "amin", "mean")
+                       for own in (True, False)], x, indices, torch.randn(2, 2))
 check(lambda i: torch.bincount(i, minlength=5), tensor([0, 2, 2]))
 check(lambda x, y: x.masked_scatter(x > 0, y), x, torch.randn(21))
 check(lambda w, i, o: functional.embedding_bag(i, w, o, mode="sum"), x, rows, tensor([0, 2]))
