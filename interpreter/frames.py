@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ..ir.attribute_access import operation_name
 from ..ir.diagnostics import OperationError
+from ..ir.regions import enclosing
 from ..ir.symbols import symbols_of
 from ..runtime.abi.arrays import Array, UnsupportedType, Value, shape_fits, shape_text
 from ..runtime.abi.values import dtype_of, static_shape
@@ -109,14 +110,12 @@ class Program:
         The nearest enclosing symbol table that defines it is used.
         """
         root, *nested = name.split("::")
-        scope: Operation | None = at
-        while scope is not None:
+        for scope in enclosing(at):
             found = self._table(scope).get(root)
             for part in nested:
                 found = self._table(found).get(part) if found is not None else None
             if found is not None:
                 return found
-            scope = scope.parent_op()
         return None
 
     def _table(self, scope: Operation) -> dict[str, Operation]:

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from ..ir.attribute_access import attribute, constant_integer, operation_name, symbol
 from ..ir.host_programs import CALLS
+from ..ir.regions import enclosing
 from ..ir.symbols import symbols_of
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import element_type
@@ -107,12 +108,10 @@ def _callee(call: Operation, callers: tuple[Operation, ...]) -> Operation | None
     if operation_name(call) not in CALLS or call in callers:
         return None
     name = symbol(call, "callee")
-    scope = call.parent_op()
-    while scope is not None:
+    for scope in enclosing(call.parent_op()):
         found = symbols_of(scope).get(name)
         if found is not None and found.regions and found.regions[0].blocks:
             return found
-        scope = scope.parent_op()
     return None
 
 

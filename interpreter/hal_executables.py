@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
 from ..dialects.hal.executables import ExecutableExportOp
 from ..dialects.hal.targets import DeviceSelectAttr, DeviceTargetAttr, ExecutableTargetAttr
-from ..ir.attribute_access import attribute, integer, operand_groups, required, symbol, text
+from ..ir.attribute_access import attribute, integer, operand_groups, symbol, text
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value
 from ..runtime.abi.values import dtype_of
@@ -53,13 +52,11 @@ def _lookup(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("hal.executable.lookup.function")
 def _function(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Return the index of a kernel among those that the program has looked up."""
-    entry = required(op, "entry_point")
-    assert isinstance(entry, SymbolRefAttr)
-    names = [entry.root_reference.data, *(name.data for name in entry.nested_references)]
+    entry = symbol(op, "entry_point")
     program = frame.process.program
-    export = program.lookup(op, "::".join(names))
+    export = program.lookup(op, entry)
     if not isinstance(export, ExecutableExportOp):
-        raise OperationError(op, f"looks up the function @{'::'.join(names)}, which is not defined")
+        raise OperationError(op, f"looks up the function @{entry}, which is not defined")
     known: list[Operation] = frame.process.memory.setdefault(_KERNELS, [])
     if export not in known:
         known.append(export)

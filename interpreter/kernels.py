@@ -24,6 +24,7 @@ from ..ir.attribute_access import (
     operand_groups,
     operation_name,
     symbol,
+    symbol_text,
 )
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
@@ -157,18 +158,10 @@ def entry_export(op: Operation, frame: Frame) -> Operation | None:
 
 def _entry_name(op: Operation) -> str:
     points = attribute(op, "entry_points")
-    names = (
-        [
-            point
-            for point in cast("ArrayAttr[Attribute]", points)
-            if isinstance(point, SymbolRefAttr)
-        ]
-        if isinstance(points, ArrayAttr)
-        else []
-    )
-    if not names:
-        raise OperationError(op, "does not name a kernel")
-    return "::".join([names[0].root_reference.data, *(n.data for n in names[0].nested_references)])
+    for point in points if isinstance(points, ArrayAttr) else ():
+        if isinstance(point, SymbolRefAttr):
+            return symbol_text(point)
+    raise OperationError(op, "does not name a kernel")
 
 
 def dispatched_kernel(op: Operation, frame: Frame) -> tuple[Operation, Region | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
@@ -14,6 +13,8 @@ from ..dialects.linalg.structured_view import structured_view
 from ..ir.attribute_access import integer, integers, mixed, operand_groups
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text
+from ..tiling.packed_arrays import pack, unpack
+from ..tiling.packed_layouts import PackedLayout
 from .frames import Frame, check_equal_shapes
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .structured import run_structured
@@ -83,7 +84,7 @@ def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     full = _full_shape(op, array.shape, np.shape(target), tiles, is_padded=bool(padding))
     padded = np.full(full, padding[0] if padding else 0, array.dtype)
     padded[tuple(slice(extent) for extent in array.shape)] = array
-    return (_to_tiles(padded, inner, tiles, outer),)
+    return (pack(padded, PackedLayout(inner, tiles, outer)),)
 
 
 def packed_shape(
@@ -137,9 +138,11 @@ def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     inner, outer = integers(op, "inner_dims_pos"), integers(op, "outer_dims_perm")
     tiles = tile_sizes(op, dynamic)
     shape = unpacked_shape(op, array.shape, np.shape(target), tiles)
-    counts = _outer_counts(array.shape[: len(shape)], outer)
-    whole = _from_tiles(array, inner, tiles, outer, counts)
-    return (whole[tuple(slice(extent) for extent in shape)],)
+    whole = _outer_counts(array.shape[: len(shape)], outer)
+    for axis, tile in zip(inner, tiles, strict=True):
+        whole[axis] *= tile
+    unpacked = unpack(array, PackedLayout(inner, tiles, outer), whole)
+    return (unpacked[tuple(slice(extent) for extent in shape)],)
 
 
 def unpacked_shape(
@@ -189,44 +192,3 @@ def _outer_counts(shape: Sequence[int], outer: Sequence[int]) -> list[int]:
     for position, axis in enumerate(outer):
         counts[axis] = shape[position]
     return counts
-
-
-def _to_tiles(
-    array: Array, inner: Sequence[int], tiles: Sequence[int], outer: Sequence[int]
-) -> Array:
-    split: list[int] = []
-    outer_axes: list[int] = []
-    tile_axes: dict[int, int] = {}
-    for axis, extent in enumerate(array.shape):
-        outer_axes.append(len(split))
-        if axis in inner:
-            tile = tiles[inner.index(axis)]
-            tile_axes[axis] = len(split) + 1
-            split += [extent // tile, tile]
-        else:
-            split.append(extent)
-    order = [outer_axes[axis] for axis in outer] if outer else outer_axes
-    return np.transpose(array.reshape(split), [*order, *(tile_axes[axis] for axis in inner)])
-
-
-def _from_tiles(
-    array: Array,
-    inner: Sequence[int],
-    tiles: Sequence[int],
-    outer: Sequence[int],
-    counts: Sequence[int],
-) -> Array:
-    rank = len(counts)
-    source = list(outer) if outer else list(range(rank))
-    order: list[int] = []
-    shape: list[int] = []
-    for axis in range(rank):
-        order.append(source.index(axis))
-        shape.append(counts[axis])
-        if axis in inner:
-            position = list(inner).index(axis)
-            order.append(rank + position)
-            shape[-1] *= tiles[position]
-    if prod(shape) != array.size:
-        raise ValueError(f"{array.shape} and {shape} have different numbers of elements")
-    return np.transpose(array, order).reshape(shape)

@@ -6,8 +6,7 @@ that does not depend on a loop has extent 1 there and broadcasts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -24,64 +23,12 @@ from xdsl.ir.affine import (
 
 from ..ir.attribute_access import integer
 from ..ir.diagnostics import OperationError
+from ..ir.linear_forms import Linear, linear
 from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import index_message
 from .frames import Frame, Plan
 
 Extents = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """An affine expression without division: `constant + sum(coefficient * loop)`."""
-
-    coefficients: Mapping[int, int]
-    constant: int
-
-    def bounds(self, extents: Extents) -> tuple[int, int]:
-        """Return the least and greatest value over loops with these extents, none of which is 0."""
-        low = high = self.constant
-        for loop, coefficient in self.coefficients.items():
-            reach = coefficient * (extents[loop] - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
-        return low, high
-
-    @property
-    def plain_loop(self) -> int | None:
-        """The loop, if the expression is exactly one loop index; otherwise `None`."""
-        if self.constant == 0 and len(self.coefficients) == 1:
-            ((loop, coefficient),) = self.coefficients.items()
-            if coefficient == 1:
-                return loop
-        return None
-
-
-def linear(expression: AffineExpr) -> Linear | None:
-    """Return an expression in linear form; `None` if it divides or multiplies loop indices."""
-    if isinstance(expression, AffineConstantExpr):
-        return Linear({}, expression.value)
-    if isinstance(expression, AffineDimExpr):
-        return Linear({expression.position: 1}, 0)
-    if not isinstance(expression, AffineBinaryOpExpr):
-        return None
-    left, right = linear(expression.lhs), linear(expression.rhs)
-    if left is None or right is None:
-        return None
-    if expression.kind is AffineBinaryOpKind.Add:
-        return _combine(left, right, 1)
-    if expression.kind is AffineBinaryOpKind.Mul:
-        if right.coefficients:
-            left, right = right, left
-        return None if right.coefficients else _combine(Linear({}, 0), left, right.constant)
-    return None
-
-
-def _combine(left: Linear, right: Linear, factor: int) -> Linear:
-    coefficients = dict(left.coefficients)
-    for loop, coefficient in right.coefficients.items():
-        coefficients[loop] = coefficients.get(loop, 0) + factor * coefficient
-    kept = {loop: number for loop, number in coefficients.items() if number}
-    return Linear(kept, left.constant + factor * right.constant)
 
 
 def evaluate(

@@ -20,9 +20,9 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
-from ..ir.attribute_access import attribute, integers, operation_name, symbol_name
+from ..ir.attribute_access import attribute, integers, operation_name, symbol, symbol_name
 from ..ir.diagnostics import OperationError
-from ..ir.regions import walk
+from ..ir.regions import enclosing, walk
 from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.arrays import Array, Value, is_number
@@ -163,12 +163,7 @@ def functions(module: ModuleOp) -> list[Operation]:
 
 def _is_kernel(function: Operation) -> bool:
     """Return whether a function is inside an executable."""
-    scope = function.parent_op()
-    while scope is not None:
-        if operation_name(scope).endswith(".executable"):
-            return True
-        scope = scope.parent_op()
-    return False
+    return any(operation_name(scope).endswith(".executable") for scope in enclosing(function))
 
 
 def public_functions(module: ModuleOp) -> list[str]:
@@ -237,11 +232,11 @@ def grid_of(module: ModuleOp, function: Operation) -> Grid | None:
         for op in pending.pop().walk():
             name = operation_name(op)
             if name in _ON_DEVICES:
-                found = program.lookup(op, _symbol(op, "grid"))
+                found = program.lookup(op, symbol(op, "grid"))
                 if found is not None:
                     extents = integers(found, "shape")
                     shape = tuple(None if extent < 0 else extent for extent in extents)
-                    return Grid(_symbol(op, "grid"), shape)
+                    return Grid(symbol(op, "grid"), shape)
             for callee in called(program, op):
                 if callee not in seen:
                     seen.add(callee)
@@ -263,9 +258,3 @@ def called(program: Program, op: Operation) -> list[Operation]:
 
 _ON_DEVICES = {*COLLECTIVES, "shard.process_linear_index", "shard.process_multi_index"}
 """Operations that have a meaning only on the devices of a grid."""
-
-
-def _symbol(op: Operation, name: str) -> str:
-    found = attribute(op, name)
-    root = getattr(found, "root_reference", None)
-    return str(getattr(root, "data", ""))

@@ -23,19 +23,11 @@ from xdsl.ir.affine import AffineMap
 
 from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
+from ..ir.linear_forms import linear
 from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, find_contraction
 from .frames import Exit, Frame, Plan
-from .loops import (
-    Extents,
-    is_pointwise,
-    linear,
-    loop_extents,
-    loop_index,
-    run_body,
-    slice_over_loops,
-    view,
-)
+from .loops import Extents, is_pointwise, loop_extents, loop_index, run_body, slice_over_loops, view
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
 

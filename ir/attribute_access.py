@@ -257,11 +257,15 @@ def symbol(op: Operation, name: str) -> str:
     """
     found = attribute(op, name)
     if isinstance(found, SymbolRefAttr):
-        nested = [part.data for part in found.nested_references.data]
-        return "::".join([found.root_reference.data, *nested])
+        return symbol_text(found)
     if isinstance(found, StringAttr):
         return found.data
     raise OperationError(op, f"needs a symbol '{name}', got {found}")
+
+
+def symbol_text(reference: SymbolRefAttr) -> str:
+    """Return `a::b` for the reference `@a::@b`."""
+    return "::".join(each.data for each in (reference.root_reference, *reference.nested_references))
 
 
 def kept_dimensions(sizes: Sequence[int], slice_shape: Sequence[int]) -> tuple[int, ...] | None:

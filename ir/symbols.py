@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_access import symbol_name
 from .attribute_replacer import parts_of
-from .regions import inner_operations
+from .regions import enclosing, inner_operations
 
 
 def root_symbol(operation: Operation, name: str) -> str:
@@ -77,9 +77,8 @@ def find_symbol(operation: Operation, name: str) -> Operation | None:
 
     Returns `None` if there is no such symbol or table.
     """
-    anchor: Operation | None = operation
-    while anchor is not None and not anchor.has_trait(SymbolTable):
-        anchor = anchor.parent_op()
+    scopes = (each for each in enclosing(operation) if each.has_trait(SymbolTable))
+    anchor = next(scopes, None)
     if anchor is None:
         return None
     tables = _tables.get()
@@ -119,25 +118,21 @@ def find_visible_symbol(operation: Operation, symbol: SymbolRefAttr) -> Operatio
     is found.
     """
     name = symbol.root_reference
-    scope = operation.parent_op()
-    while scope is not None:
+    for scope in enclosing(operation.parent_op()):
         if scope.has_trait(SymbolTable):
             found = _find_in_table(scope, name)
             if found is not None:
                 return found
-        scope = scope.parent_op()
     return None
 
 
 def visible_names(operation: Operation, kinds: Container[str]) -> list[str]:
     """Return the symbols visible at an operation whose defining ops have one of these names."""
     found: dict[str, None] = {}
-    scope = operation.parent_op()
-    while scope is not None:
+    for scope in enclosing(operation.parent_op()):
         if scope.has_trait(SymbolTable):
             symbols = symbols_of(scope)
             found.update((name, None) for name, one in symbols.items() if one.name in kinds)
-        scope = scope.parent_op()
     return list(found)
 
 

@@ -10,6 +10,7 @@ from xdsl.irdl import irdl_op_definition, prop_def, traits_def
 from xdsl.traits import HasParent, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from .attributes import Mesh, MeshAttr, TensorSharding
@@ -19,13 +20,11 @@ def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
     """Return the mesh of a sharding, looked up from an op outwards; `None` if undefined."""
     if isinstance(sharding.mesh, Mesh):
         return sharding.mesh
-    current: Operation | None = operation
-    while current is not None:
-        if current.has_trait(SymbolTable):
-            symbol = SymbolTable.lookup_symbol(current, sharding.mesh)
+    for scope in enclosing(operation):
+        if scope.has_trait(SymbolTable):
+            symbol = SymbolTable.lookup_symbol(scope, sharding.mesh)
             if isinstance(symbol, MeshOp):
                 return symbol.mesh.data
-        current = current.parent_op()
     return None
 
 

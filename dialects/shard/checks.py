@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -254,6 +254,7 @@ def check_conversion(source: Attribute, result: Attribute) -> None:
     )
 
 
+NumberT = TypeVar("NumberT", bound=int | SSAValue)
 Mixed = Sequence[int | SSAValue]
 """Integers mixed with SSA values that are known at run time only."""
 
@@ -342,8 +343,8 @@ def _check_offsets(grid: Grid, split_axes: Sequence[Axes], offsets: Mixed) -> No
 
 
 def offset_runs(
-    grid: Grid, split_axes: Sequence[Axes], offsets: Mixed
-) -> Iterator[tuple[int, Mixed]]:
+    grid: Grid, split_axes: Sequence[Axes], offsets: Sequence[NumberT]
+) -> Iterator[tuple[int, Sequence[NumberT]]]:
     """Yield each split dimension with the `n + 1` offsets of its `n` shards."""
     start = 0
     for dimension, axes in enumerate(split_axes):
@@ -354,8 +355,8 @@ def offset_runs(
 
 
 def halo_pairs(
-    split_axes: Sequence[Axes], halos: Mixed
-) -> Iterator[tuple[int, int | SSAValue, int | SSAValue]]:
+    split_axes: Sequence[Axes], halos: Sequence[NumberT]
+) -> Iterator[tuple[int, NumberT, NumberT]]:
     """Yield each split dimension with its low and its high halo."""
     dimensions = (dimension for dimension, axes in enumerate(split_axes) if axes)
     return zip(dimensions, halos[::2], halos[1::2], strict=True)

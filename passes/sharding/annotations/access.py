@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ....dialects.shard.annotations import ShardOp
 from ....dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr
-from ....dialects.shard.checks import grid_value
+from ....dialects.shard.checks import grid_value, halo_pairs, offset_runs
 from ....ir.attribute_access import constant_integer, integer, integers, number_list, operand_groups
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index_lists import mixed_list
@@ -33,7 +33,8 @@ from ....ir.locations import made_by, maker_of
 from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes, Partial, ReductionKind, Sharding
+from ....sharding.local_shape import offset_errors
+from ....sharding.sharding import Axes, Offsets, Partial, ReductionKind, Sharding
 
 SHARD = "shard.shard"
 SHARDING = "shard.sharding"
@@ -41,8 +42,9 @@ GET_SHARDING = "shard.get_sharding"
 PRIORITY_PROPERTY = "priority"
 """Optional extra property of `shard.shard`: lower numbers are propagated first."""
 OPEN_DIMENSIONS_ATTRIBUTE = "shard.open_dimensions"
-REPLICATED_AXES_ATTRIBUTE = "shard.replicated_axes"
 """Extra discardable attribute of `shard.shard`: dimensions that propagation may split further."""
+REPLICATED_AXES_ATTRIBUTE = "shard.replicated_axes"
+"""Extra discardable attribute of `shard.shard`: axes that split no dimension, open or not."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Extra discardable attribute of `shard.shard`: a priority for each dimension."""
 MANUAL_ATTRIBUTE = "shard.manual"
@@ -141,16 +143,22 @@ def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
             f"rank {rank}",
         )
     axes = (*lists[:rank], *((),) * (rank - len(lists)))
+    halos = [(0, 0)] * rank
+    if numbers := _numbers(operation, "static_halo_sizes", 1, "halo sizes"):
+        for dimension, low, high in halo_pairs(axes, numbers):
+            halos[dimension] = (low, high)
+    offsets: list[Offsets] = [None] * rank
+    if numbers := _numbers(operation, "static_sharded_dims_offsets", 0, "offsets"):
+        for dimension, limits in offset_runs(grid, axes, numbers):
+            offsets[dimension] = tuple(limits)
     try:
-        return Sharding(
-            grid,
-            axes,
-            _partials(operation),
-            _halos(operation, axes),
-            _offsets(operation, axes, shape, grid),
-        )
+        sharding = Sharding(grid, axes, _partials(operation), tuple(halos), tuple(offsets))
     except ValueError as error:
         raise OperationError(operation, f"cannot be applied: {error}") from error
+    wrong = offset_errors(shape, sharding)
+    if wrong is not None:
+        raise OperationError(operation, f"cannot be applied: {wrong}")
+    return sharding
 
 
 def shard_asked_about(operation: Operation) -> Operation:
@@ -201,56 +209,6 @@ def _numbers(operation: Operation, name: str, segment: int, what: str) -> tuple[
     return mixed_list(numbers, constants)
 
 
-def _halos(operation: Operation, axes: Sequence[Axes]) -> tuple[tuple[int, int], ...]:
-    numbers = _numbers(operation, "static_halo_sizes", 1, "halo sizes")
-    split = [dimension for dimension, split_axes in enumerate(axes) if split_axes]
-    if not numbers:
-        return ()
-    if len(numbers) != 2 * len(split):
-        raise ValueError(
-            f"expected {2 * len(split)} halo sizes for {len(split)} split dimensions, found "
-            f"{len(numbers)}"
-        )
-    if min(numbers) < 0:
-        raise ValueError(f"halo size {min(numbers)} is negative")
-    pairs = [(0, 0)] * len(axes)
-    for position, dimension in enumerate(split):
-        pairs[dimension] = (numbers[2 * position], numbers[2 * position + 1])
-    return tuple(pairs)
-
-
-def _offsets(
-    operation: Operation, axes: Sequence[Axes], shape: Shape, grid: Grid
-) -> tuple[tuple[int, ...] | None, ...]:
-    remaining = list(_numbers(operation, "static_sharded_dims_offsets", 0, "offsets"))
-    if not remaining:
-        return ()
-    offsets: list[tuple[int, ...] | None] = []
-    for dimension, split_axes in enumerate(axes):
-        if not split_axes:
-            offsets.append(None)
-            continue
-        parts = grid.size(split_axes)
-        if parts is None:
-            raise ValueError("offsets need a grid with static extents")
-        limits, remaining = tuple(remaining[: parts + 1]), remaining[parts + 1 :]
-        if len(limits) != parts + 1:
-            raise ValueError(
-                f"expected {parts + 1} offsets for the {parts} shards of {dimension=}, found "
-                f"{len(limits)}"
-            )
-        if list(limits) != sorted(limits):
-            raise ValueError(f"offsets {list(limits)} decrease")
-        extent = shape[dimension]
-        if limits[0] != 0 or (extent is not None and limits[-1] != extent):
-            end = "?" if extent is None else extent
-            raise ValueError(f"offsets {list(limits)} do not run from 0 to {end}")
-        offsets.append(limits)
-    if remaining:
-        raise ValueError(f"found {len(remaining)} more offsets than the shards need")
-    return tuple(offsets)
-
-
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """A parsed `shard.shard`: the sharding of its source's producer, or of its result's users."""
@@ -261,7 +219,7 @@ class Annotation:
     priorities: tuple[int, ...]
     """One per dimension: lower numbers are propagated first."""
     open_dimensions: tuple[bool, ...]
-    replicated: Axes = ()
+    replicated: Axes
     """Axes that split no dimension, open or not."""
 
     @property

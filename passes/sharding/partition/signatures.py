@@ -9,13 +9,10 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.diagnostics import OperationError
 from ....ir.graph_orders import CallGraph
 from ....ir.locations import made_by
 from ....ir.regions import walk
 from ....ir.symbols import find_visible_symbol, visibility
-from ....ir.tensor_types import tensor_shape
-from ....sharding.local_shape import offset_errors
 from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, GridTable, annotation_of
 
@@ -37,9 +34,6 @@ class Annotations:
         found = self._known.get(key)
         if found is None:
             annotation = annotation_of(operation, self._grids)
-            wrong = offset_errors(tensor_shape(tensor) or (), annotation.sharding)
-            if wrong is not None:
-                raise OperationError(operation, f"cannot place {tensor.type}: {wrong}")
             sharding = without_single_axes(annotation.sharding)
             found = self._known[key] = sharding, annotation.for_users
         return found

@@ -15,10 +15,10 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.index import IndexOrInt
+from ....ir.linear_forms import Linear, linear
 from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size, shard_offsets
 from ....sharding.sharding import Sharding
-from ..rules.linalg import linear_terms
 from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .partitioner import Partitioner
@@ -33,9 +33,7 @@ class SummedLoops:
 
     dimension: int
     leading: int
-    terms: dict[int, int]
-    """Coefficients by loop."""
-    constant: int
+    form: Linear
     known: Window | None
     """The window in the operation's rule; `None` if sizes are unknown."""
 
@@ -52,15 +50,14 @@ def summed_loops_of(op_sharding: OpSharding, index: int) -> list[SummedLoops]:
     ):
         if isinstance(expression, AffineDimExpr) or len(factors) != 1:
             continue
-        terms = linear_terms(expression)
-        if terms is None or not op_sharding.axes(factors[0]):
+        form = linear(expression)
+        if form is None or not op_sharding.axes(factors[0]):
             continue
         if op_sharding.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
             # The other loops have one iteration each, so a process reads only its own shard.
             continue
-        constant = expression.eval([0] * indexing.num_dims, [])
         known = rule_windows(op_sharding, index).get(dimension)
-        found.append(SummedLoops(dimension, factors[0], terms, constant, known))
+        found.append(SummedLoops(dimension, factors[0], form, known))
     return found
 
 
@@ -85,7 +82,7 @@ def _from_section(op_sharding: OpSharding, window: SummedLoops) -> AffineExpr:
     """Return a window's index expression relative to the lowest index that it reads."""
     expression: AffineExpr | None = None
     constant = 0
-    for loop, coefficient in window.terms.items():
+    for loop, coefficient in window.form.coefficients.items():
         if coefficient < 0:
             # Loops with a negative coefficient are split evenly.
             size = core_size(
@@ -168,10 +165,10 @@ def _dynamic_window(
     """Emit the start of the section in the whole dimension, and its length."""
     emitter = partitioner.emitter
     start, iterations = _loop_interval(partitioner, op_sharding, window.leading)
-    stride = window.terms[window.leading]
-    low: IndexOrInt = window.constant
+    stride = window.form.coefficients[window.leading]
+    low: IndexOrInt = window.form.constant
     span: IndexOrInt = 1
-    for loop, coefficient in window.terms.items():
+    for loop, coefficient in window.form.coefficients.items():
         if loop != window.leading:
             last = emitter.subtract(loop_size(partitioner, op_sharding, loop), 1)
             reach = emitter.multiply(last, abs(coefficient))

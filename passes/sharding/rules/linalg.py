@@ -6,18 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ....dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE
 from ....ir.attribute_access import optional_integer, optional_integers
+from ....ir.linear_forms import linear
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.factors import (
     DimensionFactors,
@@ -31,33 +25,6 @@ from ....sharding.sharding import ReductionKind
 from .builder import RuleBuilder
 from .combiners import combiner_of
 from .registry import dialect_rule, sharding_rule
-
-
-def linear_terms(expression: AffineExpr) -> dict[int, int] | None:
-    """Return `3 * d0 + d2 + 5` as `{0: 3, 2: 1}`: loop to coefficient, without the constant.
-
-    Returns `None` for an expression with symbols, divisions or remainders.
-    """
-    match expression:
-        case AffineConstantExpr():
-            return {}
-        case AffineDimExpr(position):
-            return {position: 1}
-        case AffineBinaryOpExpr(AffineBinaryOpKind.Add, left, right):
-            left_terms, right_terms = linear_terms(left), linear_terms(right)
-            if left_terms is None or right_terms is None:
-                return None
-            total = dict(left_terms)
-            for loop, coefficient in right_terms.items():
-                total[loop] = total.get(loop, 0) + coefficient
-            return total
-        case AffineBinaryOpExpr(
-            AffineBinaryOpKind.Mul, inner, AffineConstantExpr(factor)
-        ) | AffineBinaryOpExpr(AffineBinaryOpKind.Mul, AffineConstantExpr(factor), inner):
-            terms = linear_terms(inner)
-            return None if terms is None else {d: c * factor for d, c in terms.items()}
-        case _:
-            return None
 
 
 @dataclass(slots=True)
@@ -81,15 +48,13 @@ class _Loops:
         """
         if isinstance(expression, AffineDimExpr):
             return (expression.position,)
-        terms = linear_terms(expression)
-        if terms is None:
+        form = linear(expression)
+        if form is None:
             self.replicated |= expression.used_dims()
             return ()
-        moving = {d: c for d, c in terms.items() if c != 0 and self.extents[d] != 1}
+        moving = {d: c for d, c in form.coefficients.items() if self.extents[d] != 1}
         if not moving:
-            # Each of these loops reads at most one element along the dimension: there is nothing to
-            # split.
-            self.replicated |= {d for d in terms if self.extents[d] != 1}
+            # One element is read along the dimension: there is nothing to split.
             return ()
         if len(moving) == 1:
             ((loop, coefficient),) = moving.items()
@@ -175,18 +140,15 @@ def _windows(
         shape = tensor_shape(value) or ()
         for dimension, (extent, factors) in enumerate(zip(shape, tensors[index], strict=True)):
             expression = view.maps[index].results[dimension]
-            terms = None if isinstance(expression, AffineDimExpr) else linear_terms(expression)
-            if extent is None or terms is None or len(factors) != 1:
+            form = None if isinstance(expression, AffineDimExpr) else linear(expression)
+            if extent is None or form is None or len(factors) != 1:
                 continue
-            first = last = expression.eval([0] * len(loops.extents), [])
-            for loop, coefficient in terms.items():
-                iterations = 1 if loop == factors[0] else loops.extents[loop]
-                if iterations is None:
-                    break
-                first += min(0, coefficient * (iterations - 1))
-                last += max(0, coefficient * (iterations - 1))
-            else:
-                stride = terms[factors[0]]
+            (split,) = factors
+            iterations = {loop: loops.extents[loop] for loop in form.coefficients} | {split: 1}
+            known = {loop: extent for loop, extent in iterations.items() if extent is not None}
+            if len(known) == len(iterations):
+                first, last = form.bounds(known)
+                stride = form.coefficients[split]
                 found.append(Window(index, dimension, extent, stride, first, last + 1 - first))
     return tuple(found)
 
