@@ -14,7 +14,6 @@ to, or what another function computes from the same arguments (`iree.abi.result_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -37,7 +36,6 @@ STREAMABLE = "iree.abi.streamable"
 RESULT_DIMS = "iree.abi.result_dims"
 
 
-@dataclass(frozen=True)
 class ConvertStreamableOpsPass(ModulePass):
     """Turn functions marked `iree.abi.streamable` and their calls into those of `flow`."""
 

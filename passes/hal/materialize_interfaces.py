@@ -114,7 +114,6 @@ class DispatchedExecutable:
     )
 
 
-@dataclass(frozen=True)
 class MaterializeInterfacesPass(ModulePass):
     """Turn executables into variants for targets, with bindings and constants."""
 

@@ -16,7 +16,6 @@ reference count at run time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -49,7 +48,6 @@ AFTER_OPERANDS = frozenset(
 """Operations whose timepoint is reached after those of their operands."""
 
 
-@dataclass(frozen=True)
 class AutomaticReferenceCountingPass(ModulePass):
     """Deallocate resources after their last use."""
 

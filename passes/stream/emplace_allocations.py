@@ -12,7 +12,6 @@ are emplaced or tied to operands already.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -38,7 +37,6 @@ REBUILT = frozenset({"operandSegmentSizes", "tied_operands"})
 """Properties of a dispatch that change with its operands."""
 
 
-@dataclass(frozen=True)
 class EmplaceAllocationsPass(ModulePass):
     """Make kernels write their results directly to where these are copied."""
 

@@ -24,7 +24,6 @@ from ...ir.slice_packing import Lifetime, pack_slices
 from .analysis.resource_limits import resource_limits
 
 
-@dataclass(frozen=True)
 class LayoutSlicesPass(ModulePass):
     """Replace packed slices by their offsets."""
 

@@ -8,7 +8,6 @@ complex ones become two numbers. Kernels reassemble their arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -45,7 +44,6 @@ Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """The words of each number, cached for each group of commands."""
 
 
-@dataclass(frozen=True)
 class PackDispatchOperandsPass(ModulePass):
     """Turn uniform operands of kernels into words of 32 bits."""
 

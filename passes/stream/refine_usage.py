@@ -14,7 +14,6 @@ unless one side is `staging`, or a constant is written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
@@ -43,7 +42,6 @@ OPEN = "*"
 STRONGEST_FIRST = ("external", "staging", "variable", "constant", "transient")
 
 
-@dataclass(frozen=True)
 class RefineUsagePass(ModulePass):
     """Give every resource a lifetime."""
 

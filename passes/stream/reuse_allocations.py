@@ -10,7 +10,6 @@ allocation also waits for other timepoints, these are still awaited.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -26,7 +25,6 @@ from ...ir.index import known
 from ...ir.syntax.assembly_format import values
 
 
-@dataclass(frozen=True)
 class ReuseAllocationsPass(ModulePass):
     """Reuse storage that is deallocated just before it is allocated again."""
 

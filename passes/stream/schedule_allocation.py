@@ -15,7 +15,6 @@ Constants become `stream.resource.constants`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -60,7 +59,6 @@ LONG_LIVED = ("constant", "variable")
 TRANSIENT = ResourceType(StringAttr("transient"))
 
 
-@dataclass(frozen=True)
 class ScheduleAllocationPass(ModulePass):
     """Allocate resources, and turn asynchronous operations into commands."""
 

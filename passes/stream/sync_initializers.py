@@ -7,8 +7,6 @@ becomes `stream.timepoint.await sync %t`, so that globals are ready once the mod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
@@ -17,7 +15,6 @@ from ...dialects.stream.regions import TimepointAwaitOp
 from ...ir.regions import walk
 
 
-@dataclass(frozen=True)
 class SyncInitializersPass(ModulePass):
     """Make initializers wait on the host for all device work that they start."""
 

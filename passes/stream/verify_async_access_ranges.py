@@ -69,7 +69,6 @@ class Access:
         )
 
 
-@dataclass(frozen=True)
 class VerifyAsyncAccessRangesPass(ModulePass):
     """Verify that asynchronous operations access only ranges inside of their resources."""
 
