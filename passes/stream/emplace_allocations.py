@@ -75,11 +75,8 @@ def _only_update(result: OpResult) -> Operation | None:
         return None
     same_type = update.results[0].type == result.type
     is_update = values(update, "update")[0] is result
-    return update if is_update and same_type and _runs_with(update, result.op) else None
-
-
-def _runs_with(update: Operation, dispatch: Operation) -> bool:
-    return affinity_of(update) == affinity_of(dispatch)
+    is_beside = affinity_of(update) == affinity_of(result.op)
+    return update if is_update and same_type and is_beside else None
 
 
 def _target_range(update: Operation) -> tuple[SSAValue, ...]:
@@ -101,7 +98,7 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
             continue
         if order[owner] < order[dispatch]:
             continue
-        if owner is dispatch or not _is_movable(owner):
+        if owner is dispatch or not (owner.name in MOVABLE or is_side_effect_free(owner)):
             return False
         moved.add(owner)
         pending += values_read(owner)
@@ -109,11 +106,6 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
         operation.detach()
         block.insert_op_before(operation, dispatch)
     return True
-
-
-def _is_movable(operation: Operation) -> bool:
-    """Return whether an operation only computes a value; async ones do before copy-on-write."""
-    return operation.name in MOVABLE or is_side_effect_free(operation)
 
 
 def _with_target_ranges(

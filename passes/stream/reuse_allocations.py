@@ -31,7 +31,6 @@ class ReuseAllocationsPass(ModulePass):
     name = "iree-stream-reuse-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for operation in tuple(host_operations(op)):
             if isinstance(operation, ResourceAllocaOp):
                 freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)

@@ -111,7 +111,7 @@ class Allocation:
         self._make_constants(constants)
         for root in stored:
             if root.value in yielded:
-                self._allocate(root)
+                self._capture(root.value, self._new(root.value.type, root.size), root.size)
         slab = self._pack([root for root in stored if root.value not in yielded])
         for value in lifetimes.stored_in:
             self._storages[value] = self._storages[lifetimes.root_of(value)]
@@ -151,10 +151,6 @@ class Allocation:
         self._waits.append(constants.results[-1])
         for root, resource in zip(roots, constants.results[:-1], strict=True):
             self._capture(root.value, resource, root.size)
-
-    def _allocate(self, root: Root) -> None:
-        """Allocate a resource for a result of the region."""
-        self._capture(root.value, self._new(root.value.type, root.size), root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
         properties = dict(self._properties)

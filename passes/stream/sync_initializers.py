@@ -21,7 +21,6 @@ class SyncInitializersPass(ModulePass):
     name = "iree-stream-sync-initializers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for initializer in op.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in walk(initializer):

@@ -49,7 +49,6 @@ class VerifyAffinitiesPass(ModulePass):
     name = "iree-stream-verify-affinities"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for operation in host_operations(op):
             if _needs_affinity(operation) and _affinity(operation) is None:
                 raise OperationError(

@@ -75,7 +75,6 @@ class VerifyAsyncAccessRangesPass(ModulePass):
     name = "iree-stream-verify-async-access-ranges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for operation in host_operations(op):
             found = [(each, each.problem()) for each in accesses(operation)]
             raise_all(
