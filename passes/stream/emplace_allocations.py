@@ -22,7 +22,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncDispatchOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import replace_by
 from ...ir.regions import values_read
 from ...ir.syntax.assembly_format import values
@@ -43,9 +43,8 @@ class EmplaceAllocationsPass(ModulePass):
     name = "iree-stream-emplace-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncDispatchOp):
-                _emplace(operation)
+        for operation in host_operations_of(op, AsyncDispatchOp):
+            _emplace(operation)
 
 
 def _emplace(dispatch: AsyncDispatchOp) -> None:

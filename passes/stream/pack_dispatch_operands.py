@@ -34,7 +34,7 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, located_builder
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels
@@ -51,7 +51,7 @@ class PackDispatchOperandsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = Kernels(op)
-        dispatches = [each for each in host_operations(op) if isinstance(each, CmdDispatchOp)]
+        dispatches = host_operations_of(op, CmdDispatchOp)
         functions = dict.fromkeys(
             kernel.function for each in dispatches for _, kernel in kernels.of_dispatch(each)
         )

@@ -20,7 +20,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.regions import TimepointJoinOp
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.index import known
 from ...ir.syntax.assembly_format import values
 
@@ -31,11 +31,10 @@ class ReuseAllocationsPass(ModulePass):
     name = "iree-stream-reuse-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, ResourceAllocaOp):
-                freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
-                if freed is not None:
-                    _reuse(freed, operation)
+        for operation in host_operations_of(op, ResourceAllocaOp):
+            freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
+            if freed is not None:
+                _reuse(freed, operation)
 
 
 def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:

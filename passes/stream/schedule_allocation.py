@@ -43,7 +43,7 @@ from ...dialects.stream.resources import (
 )
 from ...dialects.stream.types import ResourceType, TimepointType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
 from ...ir.rules import Rules
@@ -65,9 +65,8 @@ class ScheduleAllocationPass(ModulePass):
     name = "iree-stream-schedule-allocation"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncExecuteOp):
-                Allocation(ctx, operation).replace()
+        for operation in host_operations_of(op, AsyncExecuteOp):
+            Allocation(ctx, operation).replace()
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.async.func":
                 _declare(ctx, operation)
