@@ -99,12 +99,14 @@ HoldsOp = define("check.holds", "condition values* | message:str", pure=False)
 
 
 def filled_message(op: Operation, values: Sequence[Any]) -> str:
-    """Return the message of a `check.holds` with its placeholders replaced by the values."""
+    """Return the message of `check.holds`, with values for placeholders, or of `cf.assert`."""
 
     def value(placeholder: re.Match[str]) -> str:
         position = int(placeholder[1])
         return str(int(values[position])) if position < len(values) else placeholder[0]
 
+    if op.name == "cf.assert":
+        return text(op, "msg")
     return re.sub(r"\{(\d+)\}", value, text(op, "message"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -10,6 +11,8 @@ from xdsl.ir import Operation
 from .graph_orders import CallGraph
 from .regions import enclosing, inner_operations, walk
 from .symbols import root_symbol
+
+OperationT = TypeVar("OperationT", bound=Operation)
 
 FUNCTIONS = frozenset({"func.func", "util.func"})
 INITIALIZER = "util.initializer"
@@ -35,6 +38,11 @@ def host_operations(module: ModuleOp) -> Iterator[Operation]:
     for operation in module.body.block.ops:
         if operation.name not in EXECUTABLES:
             yield from _outside_of_kernels(operation)
+
+
+def host_operations_of(module: ModuleOp, kind: type[OperationT]) -> list[OperationT]:
+    """Return the operations of a class in the host program, in order."""
+    return [operation for operation in host_operations(module) if isinstance(operation, kind)]
 
 
 def in_initializer(operation: Operation) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -13,23 +12,24 @@ from xdsl.traits import HasCanonicalizationPatternsTrait
 if TYPE_CHECKING:
     from xdsl.pattern_rewriter import RewritePattern
 
-    Patterns = Sequence[tuple[type[Operation], RewritePattern]]
+    from .canonicalization import Patterns
 
 
 @dataclass(frozen=True)
 class LazyPatterns(HasCanonicalizationPatternsTrait):
-    """Canonicalization patterns in the list `PATTERNS` of a module.
+    """Canonicalization patterns in the tables `rewrites` of modules of a package.
 
-    Each is listed with the class of the ops that it applies to. The module is imported on the first
-    `canonicalize`, to keep start-up time short.
+    The modules are imported on the first `canonicalize`, to keep start-up time short.
     """
 
-    module: str
+    package: str
+    modules: tuple[str, ...]
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        patterns = cast("Patterns", import_module(self.module).PATTERNS)
-        return tuple(pattern for definition, pattern in patterns if issubclass(op, definition))
+        modules = (import_module(f"{self.package}.{module}") for module in self.modules)
+        tables = (cast("Patterns", module.rewrites) for module in modules)
+        return tuple(found for table in tables for found in table.of(op))
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return ()  # The patterns of an op depend on the module.
+        return ()  # The patterns of an op depend on the modules.

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ...dialects.check import filled_message
 from ...interpreter.function_signatures import argument_types, result_types
-from ...ir.attribute_access import flag, integers, operand_groups, symbol, text
+from ...ir.attribute_access import flag, integers, operand_groups, symbol
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Outgoing, Register
@@ -78,8 +78,13 @@ def bind_results(lowering: FunctionLowering, op: Operation, registers: Sequence[
 # Choices --------------------------------------------------------------------------------------
 
 
-def lower_choice(lowering: FunctionLowering, region: Region, results: Sequence[Register]) -> None:
-    """Lower a region whose terminator's operands become the results of its operation."""
+def lower_inner(
+    lowering: FunctionLowering,
+    region: Region,
+    results: Sequence[Register],
+    arguments: Sequence[HostValue] = (),
+) -> None:
+    """Lower a region whose terminators move their operands to the registers `results`."""
 
     def leave(end: Operation, contents: Sequence[HostValue]) -> None:
         lowering.builder.move_all(results, words_of(end, contents, end.operands))
@@ -87,7 +92,7 @@ def lower_choice(lowering: FunctionLowering, region: Region, results: Sequence[R
             lowering.builder.jump(done)
 
     done = lowering.builder.label() if len(region.blocks) > 1 else None
-    lowering.lower_region(region, (), leave)
+    lowering.lower_region(region, arguments, leave)
     if done is not None:
         lowering.builder.bind_label(done)
 
@@ -100,12 +105,12 @@ def _if(lowering: FunctionLowering, op: Operation) -> None:
     otherwise, end = builder.label(), builder.label()
     builder.jump_unless(condition, otherwise)
     with lowering.branch():
-        lower_choice(lowering, op.regions[0], results)
+        lower_inner(lowering, op.regions[0], results)
         builder.jump(end)
     builder.bind_label(otherwise)
     if op.regions[1].blocks:
         with lowering.branch():
-            lower_choice(lowering, op.regions[1], results)
+            lower_inner(lowering, op.regions[1], results)
     builder.bind_label(end)
     bind_results(lowering, op, results)
 
@@ -121,11 +126,11 @@ def _index_switch(lowering: FunctionLowering, op: Operation) -> None:
         following = builder.label()
         builder.jump_unless(builder.compare("eq", chosen, case), following)
         with lowering.branch():
-            lower_choice(lowering, region, results)
+            lower_inner(lowering, region, results)
             builder.jump(end)
         builder.bind_label(following)
     with lowering.branch():
-        lower_choice(lowering, op.regions[0], results)
+        lower_inner(lowering, op.regions[0], results)
     builder.bind_label(end)
     bind_results(lowering, op, results)
 
@@ -136,7 +141,7 @@ def _execute_region(lowering: FunctionLowering, op: Operation) -> None:
     if block is not None and len(block.args):
         raise NotLowered(op, "has arguments, which have no host code")
     results = registers_for(lowering, op, op.results)
-    lower_choice(lowering, op.regions[0], results)
+    lower_inner(lowering, op.regions[0], results)
     bind_results(lowering, op, results)
 
 
@@ -169,17 +174,9 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     top, end = builder.label(), builder.label()
     builder.jump_unless(builder.compare("slt", index, high), end)
 
-    def leave(last: Operation, contents: Sequence[HostValue]) -> None:
-        builder.move_all(carried, words_of(last, contents, last.operands))
-        if following is not None:
-            builder.jump(following)
-
-    following: Label | None = builder.label() if len(op.regions[0].blocks) > 1 else None
     with lowering.branch():
         builder.bind_label(top)
-        lowering.lower_region(op.regions[0], [index, *carried], leave)
-        if following is not None:
-            builder.bind_label(following)
+        lower_inner(lowering, op.regions[0], carried, [index, *carried])
         builder.source = op
         builder.emit("loop", index, builder.hold(high), builder.hold(step), top)
     builder.bind_label(end)
@@ -244,13 +241,7 @@ def _parallel(lowering: FunctionLowering, op: Operation) -> None:
             words = flatten(content, operand.type, last)
             own = values[first : first + len(words)]
             first += len(words)
-
-            def store(
-                end: Operation, found: Sequence[HostValue], own: list[Register] = own
-            ) -> None:
-                builder.move_all(own, words_of(end, found, end.operands))
-
-            lowering.lower_region(region, [*own, *words], store)
+            lower_inner(lowering, region, own, [*own, *words])
 
     with lowering.branch(), ExitStack() as stack:
         indices = [
@@ -345,15 +336,8 @@ def _switch(lowering: FunctionLowering, op: Operation, graph: BlockGraph) -> Non
     graph.go(op, op.successors[0], default)
 
 
-@lowers("cf.assert")
+@lowers("cf.assert", "check.holds")
 def _assert(lowering: FunctionLowering, op: Operation) -> None:
-    message = text(op, "msg")
-    wrong = lowering.failure_label(op, lambda _: f"does not hold: {message}")
-    lowering.builder.jump_unless(lowering.number(op.operands[0]), wrong)
-
-
-@lowers("check.holds")
-def _holds(lowering: FunctionLowering, op: Operation) -> None:
     condition, *values = [lowering.number(operand) for operand in op.operands]
     wrong = lowering.failure_label(
         op, lambda numbers: f"does not hold: {filled_message(op, numbers)}", values

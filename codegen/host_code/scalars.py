@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from ...ir.diagnostics import OperationError
 from ...runtime.host.builder import Builder, IndexOrInt
@@ -86,7 +86,7 @@ def write_instructions(
 ) -> list[IndexOrInt]:
     """Emit an operation that `has_instructions`; return the registers or numbers of its results."""
     folded = FOLDED.get(operation.name)
-    if folded is not None and _is_index(operation.results[0].type):
+    if folded is not None and operation.results[0].type.name == "index":
         left, right = operands
         if isinstance(left, Register) or isinstance(right, Register):
             if left in (0, 1) or right in (0, 1):
@@ -96,7 +96,3 @@ def write_instructions(
     code = ScalarCode(builder)
     terms = [code.term(builder.hold(each)) for each in operands]
     return [code.value(each) for each in write_scalar_operation(code, operation, terms)]
-
-
-def _is_index(value_type: Attribute) -> bool:
-    return value_type.name == "index"

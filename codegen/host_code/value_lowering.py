@@ -284,9 +284,8 @@ class ValueLowering:
         rest = iter(registers)
         return [tuple(s if s >= 0 else next(rest) for s in shape) for shape in shapes]
 
-    def size_failure_label(self, op: Operation, query: ShapeQuery | None = None) -> Label:
+    def size_failure_label(self, op: Operation, query: ShapeQuery) -> Label:
         """Return a label whose code fails with the error in an operation's sizes."""
-        query = self.query(op) if query is None else query
         words = tuple(query.words)
         number = self.program.failure(lambda numbers: query.failure(filled_words(words, numbers)))
         return self.builder.later(lambda: self.builder.emit("fail", number, dynamic_words(words)))

@@ -64,11 +64,6 @@ class HostTensor:
         """Whether the tensor is known to begin where its block does."""
         return self.block == self.address
 
-    @property
-    def is_static(self) -> bool:
-        """Whether all sizes are known at compile time."""
-        return all(isinstance(size, int) for size in self.shape)
-
     def bytes(self, builder: Builder) -> IndexOrInt:
         """Return the size of the tensor in bytes."""
         return builder.size((*self.shape, self.dtype.itemsize))

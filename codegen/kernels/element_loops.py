@@ -105,7 +105,9 @@ class _Loop:
             small.update(tensor for tensor, _ in tensors)
         is_outer = self.writer.is_fused
         self.writer.is_fused = lambda value: (
-            is_outer(value) or value in small or _is_made_in(block, value)
+            is_outer(value)
+            or value in small
+            or (isinstance(value.owner, Operation) and value.owner.parent_block() is block)
         )
 
     @property
@@ -218,10 +220,6 @@ def _write_while(loop: _Loop, section: int) -> Term:
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
     return tuple(shape_of(value)) if isinstance(value.type, TensorType) else ()
-
-
-def _is_made_in(block: Block, value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.parent_block() is block
 
 
 def _copy(writer: KernelWriter, initial: SSAValue, result: SSAValue) -> None:

@@ -42,6 +42,10 @@ _BOOL = ir.IntType(1)
 _WORD = ir.IntType(64)
 
 
+Emitter = Callable[[Any, Sequence[Any]], Any]
+"""Emits code on some values; it gets the builder first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """The LLVM types of a primitive's arguments, and the emitter of its code.
@@ -50,7 +54,11 @@ class Primitive:
     """
 
     arguments: tuple[Any, ...]
-    emit: Callable[[Any, Sequence[Any]], Any]
+    emit: Emitter
+
+
+Family = Callable[[Sequence[str]], Primitive]
+"""Returns a primitive, given the parts of its name after the first."""
 
 
 @cache
@@ -108,24 +116,9 @@ def _mmt4d_microkernel(parts: Sequence[str]) -> Primitive:
 # Memory ---------------------------------------------------------------------------------------
 
 
-def _transpose(parts: Sequence[str]) -> Primitive:
-    """Return `transpose_bytes[_side[_height]]`, which transposes a square in registers."""
-    return Primitive((_WORD,) * 6, emit_transpose(*map(int, parts)))
-
-
-def _stream_transpose(parts: Sequence[str]) -> Primitive:
-    """Return `streamtranspose_bytes_side`, the same with streaming stores, down a cache line."""
-    return Primitive((_WORD,) * 6, emit_stream_transpose(*map(int, parts)))
-
-
-def _zip(parts: Sequence[str]) -> Primitive:
-    """Return `zip_bytes_width`, which interleaves rows."""
-    return Primitive((_WORD,) * 5, emit_zip(*map(int, parts)))
-
-
-def _unzip(parts: Sequence[str]) -> Primitive:
-    """Return `unzip_bytes_width`, the reverse."""
-    return Primitive((_WORD,) * 5, emit_unzip(*map(int, parts)))
+def _of_numbers(words: int, emitter: Callable[..., Emitter]) -> Family:
+    """Return a family of primitives of some words, whose names are numbers for `emitter`."""
+    return lambda parts: Primitive((_WORD,) * words, emitter(*map(int, parts)))
 
 
 def _roots(parts: Sequence[str]) -> Primitive:
@@ -146,21 +139,6 @@ def _scratch(parts: Sequence[str]) -> Primitive:
         return builder.ptrtoint(memory, _WORD)
 
     return Primitive((), emit)
-
-
-def _procedure(parts: Sequence[str]) -> Primitive:
-    """Return `procedure_count(address, arguments)`, which calls a C function."""
-    return Primitive((_WORD,) * 2, emit_procedure(*map(int, parts)))
-
-
-def _allocate(parts: Sequence[str]) -> Primitive:
-    """Return `allocate(bytes)`, the address of memory of the C library."""
-    return Primitive((_WORD,), emit_allocate)
-
-
-def _free(parts: Sequence[str]) -> Primitive:
-    """Return `free(address)`."""
-    return Primitive((_WORD,), emit_free)
 
 
 _ALIAS_SCOPES = 32
@@ -282,32 +260,23 @@ def _vector_store(names: Sequence[str]) -> Primitive:
 def _vector_splat(names: Sequence[str]) -> Primitive:
     """Return `vsplat_element_lanes(value)`."""
     (element,), (lanes,) = _parsed(names, 1)
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        return splat(builder, values[0], lanes)
-
-    return Primitive((register_type(element),), emit)
+    return Primitive(
+        (register_type(element),), lambda builder, values: splat(builder, values[0], lanes)
+    )
 
 
 def _vector_multiply_add(names: Sequence[str]) -> Primitive:
     """Return `vmuladd_element_lanes(left, right, total)`."""
     vector = _vector_type(element_by_name(names[0]), names[1])
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        return multiply_add(builder, *values)
-
-    return Primitive((vector,) * 3, emit)
+    return Primitive((vector,) * 3, lambda builder, values: multiply_add(builder, *values))
 
 
 def _vector_add(names: Sequence[str]) -> Primitive:
     """Return `vadd_element_lanes(left, right)`; float sums may be reassociated."""
     element = element_by_name(names[0])
     _, add = OPERATIONS["sumf" if element.is_float else "addi"]
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        return add(builder, values, element)
-
-    return Primitive((_vector_type(element, names[1]),) * 2, emit)
+    vector = _vector_type(element, names[1])
+    return Primitive((vector,) * 2, lambda builder, values: add(builder, values, element))
 
 
 def _vector_words(names: Sequence[str]) -> Primitive:
@@ -371,29 +340,29 @@ def _splat_load(names: Sequence[str]) -> Primitive:
 def _vector_dot(names: Sequence[str]) -> Primitive:
     """Return `vdot_lanes(left, right, total)` for pairs of 16-bit terms."""
     words = ir.VectorType(ir.IntType(32), int(names[0]))
-
-    def emit(builder: Any, values: Sequence[Any]) -> Any:
-        return dot(builder, *values)
-
-    return Primitive((words,) * 3, emit)
+    return Primitive((words,) * 3, lambda builder, values: dot(builder, *values))
 
 
-_FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
-    "allocate": _allocate,
+_FAMILIES: dict[str, Family] = {
+    # allocate(bytes): the address of memory of the C library; free(address).
+    "allocate": lambda _: Primitive((_WORD,), emit_allocate),
     "amx": _matrix_microkernel,
     "fence": _fence,
-    "free": _free,
+    "free": lambda _: Primitive((_WORD,), emit_free),
     "load": partial(_memory, "load"),
     "microkernel": _microkernel,
     "prefetch": _prefetch,
-    "procedure": _procedure,
+    # procedure_count(address, arguments): calls a C function.
+    "procedure": _of_numbers(2, emit_procedure),
     "roots": _roots,
     "scratch": _scratch,
     "store": partial(_memory, "store"),
-    "streamtranspose": _stream_transpose,
+    # streamtranspose_bytes_side: `transpose` with streaming stores, down a cache line.
+    "streamtranspose": _of_numbers(6, emit_stream_transpose),
     "tile": _mmt4d_microkernel,
-    "transpose": _transpose,
-    "unzip": _unzip,
+    # transpose_bytes[_side[_height]]: transposes a square in registers.
+    "transpose": _of_numbers(6, emit_transpose),
+    "unzip": _of_numbers(5, emit_unzip),
     "vadd": _vector_add,
     "vdot": _vector_dot,
     "vload": _vector_load,
@@ -404,6 +373,7 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "vstore": _vector_store,
     "vwords": _vector_words,
     "words": _words_microkernel,
-    "zip": _zip,
+    # zip_bytes_width interleaves rows; unzip_bytes_width is the reverse.
+    "zip": _of_numbers(5, emit_zip),
 }
 """The primitives that are not operations on elements, by the first part of their names."""

@@ -8,10 +8,13 @@ from typing import cast
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import constant_integer, integer
+from ...ir.canonicalization import Patterns
 from ...tiling.element_types import INDEX_BITS, as_signed, as_unsigned, integer_range
+
+rewrites = Patterns()
 
 
 def _divide(left: int, right: int, width: int) -> int | None:
@@ -80,6 +83,9 @@ _EXTENSIONS = ("arith.extsi", "arith.extui")
 _INDEX_CASTS = {"arith.index_cast": "arith.extsi", "arith.index_castui": "arith.extui"}
 """The casts between integers and indices, and the extension that such a cast contains."""
 
+_CASTS = (*_EXTENSIONS, *_INDEX_CASTS, "arith.trunci")
+_COMMUTATIVE = ("addf", "addi", "andi", "mulf", "muli", "ori", "xori")
+
 
 def width_of(type_: Attribute) -> int | None:
     """Return the number of bits of a scalar integer or index; `None` for other types."""
@@ -109,69 +115,67 @@ def evaluate(op: Operation, operands: list[int], width: int) -> int | None:
     return bits[0] if op.name in ("arith.extui", "arith.index_castui") else None
 
 
-class FoldIntegerConstants(RewritePattern):
+@rewrites(*_SIGNED, *_UNSIGNED, *_CASTS, "arith.cmpi")
+def fold_integer_constants(op: Operation, rewriter: PatternRewriter) -> None:
     """Compute scalar integer operations whose operands are constants."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        width = width_of(op.operand_types[0])
-        constants = [constant_integer(operand) for operand in op.operands]
-        known = [constant for constant in constants if constant is not None]
-        if width is None or len(known) < len(constants):
-            return
-        value = evaluate(op, known, width)
-        if value is not None:
-            _replace_by_constant(op, value, rewriter)
+    width = width_of(op.operand_types[0])
+    constants = [constant_integer(operand) for operand in op.operands]
+    known = [constant for constant in constants if constant is not None]
+    if width is None or len(known) < len(constants):
+        return
+    value = evaluate(op, known, width)
+    if value is not None:
+        _replace_by_constant(op, value, rewriter)
 
 
-class FoldIntegerIdentities(RewritePattern):
-    """Fold `max(x, x)`, `max(x, largest)`, `x rem 1` and shifts by 0."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        left, right = op.operands
-        width = width_of(left.type)
-        if width is None:
-            return
-        if op.name in _EXTREME:
-            self._fold_extreme(op, width, rewriter)
-        elif op.name in ("arith.remsi", "arith.remui"):
-            if constant_integer(right) == 1:
-                _replace_by_constant(op, 0, rewriter)
-        elif constant_integer(right) == 0:
-            rewriter.replace(op, (), (left,))
-
-    def _fold_extreme(self, op: Operation, width: int, rewriter: PatternRewriter) -> None:
-        smaller, has_sign = _EXTREME[op.name]
-        lowest, highest = integer_range(width, is_signed=has_sign)
-        read = as_signed if has_sign else as_unsigned
-        left, right = op.operands
-        if left is right:
-            rewriter.replace(op, (), (left,))
-            return
-        for one, other in ((left, right), (right, left)):
-            constant = constant_integer(one)
-            if constant is None:
-                continue
-            number = read(constant, width)
-            if number == (lowest if smaller else highest):
-                rewriter.replace(op, (), (one,))
-                return
-            if number == (highest if smaller else lowest):
-                rewriter.replace(op, (), (other,))
-                return
-
-
-class ConstantsRight(RewritePattern):
+@rewrites(*(f"arith.{name}" for name in _COMMUTATIVE), *_EXTREME, "arith.cmpi")
+def constants_right(op: Operation, rewriter: PatternRewriter) -> None:
     """Exchange the operands of a commutative operation or a comparison if the left is constant."""
+    left, right = op.operands
+    if not _is_constant(left) or _is_constant(right):
+        return
+    op.operands = (right, left)
+    if op.name == "arith.cmpi":
+        predicate = _EXCHANGED[integer(op, "predicate")]
+        op.properties["predicate"] = IntegerAttr(predicate, 64)
+    rewriter.notify_op_modified(op)
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        left, right = op.operands
-        if not _is_constant(left) or _is_constant(right):
+
+@rewrites(*_EXTREME, "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui")
+def fold_integer_identities(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold `max(x, x)`, `max(x, largest)`, `x rem 1` and shifts by 0."""
+    left, right = op.operands
+    width = width_of(left.type)
+    if width is None:
+        return
+    if op.name in _EXTREME:
+        _fold_extreme(op, width, rewriter)
+    elif op.name in ("arith.remsi", "arith.remui"):
+        if constant_integer(right) == 1:
+            _replace_by_constant(op, 0, rewriter)
+    elif constant_integer(right) == 0:
+        rewriter.replace(op, (), (left,))
+
+
+def _fold_extreme(op: Operation, width: int, rewriter: PatternRewriter) -> None:
+    smaller, has_sign = _EXTREME[op.name]
+    lowest, highest = integer_range(width, is_signed=has_sign)
+    read = as_signed if has_sign else as_unsigned
+    left, right = op.operands
+    if left is right:
+        rewriter.replace(op, (), (left,))
+        return
+    for one, other in ((left, right), (right, left)):
+        constant = constant_integer(one)
+        if constant is None:
+            continue
+        number = read(constant, width)
+        if number == (lowest if smaller else highest):
+            rewriter.replace(op, (), (one,))
             return
-        op.operands = (right, left)
-        if op.name == "arith.cmpi":
-            predicate = _EXCHANGED[integer(op, "predicate")]
-            op.properties["predicate"] = IntegerAttr(predicate, 64)
-        rewriter.notify_op_modified(op)
+        if number == (highest if smaller else lowest):
+            rewriter.replace(op, (), (other,))
+            return
 
 
 _EXCHANGED = (0, 1, 4, 5, 2, 3, 8, 9, 6, 7)
@@ -182,47 +186,46 @@ def _is_constant(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and value.owner.name == "arith.constant"
 
 
-class FoldIntegerCasts(RewritePattern):
+@rewrites(*_CASTS)
+def fold_integer_casts(op: Operation, rewriter: PatternRewriter) -> None:
     """Join a cast with the extension or cast that produces its operand."""
+    inner = op.operands[0].owner
+    if not isinstance(inner, Operation) or not inner.operands:
+        return
+    source = inner.operands[0]
+    widths = (
+        width_of(source.type),
+        width_of(op.operands[0].type),
+        width_of(op.results[0].type),
+    )
+    if None in widths:
+        return
+    name = _joined(op.name, inner.name, cast("tuple[int, int, int]", widths))
+    if name == "":
+        rewriter.replace(op, (), (source,))
+    elif name is not None:
+        kind = type(inner if name == inner.name else op)
+        if kind.name == name:
+            joined = kind.create(operands=[source], result_types=[op.results[0].type])
+            rewriter.replace(op, joined)
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        inner = op.operands[0].owner
-        if not isinstance(inner, Operation) or not inner.operands:
-            return
-        source = inner.operands[0]
-        widths = (
-            width_of(source.type),
-            width_of(op.operands[0].type),
-            width_of(op.results[0].type),
-        )
-        if None in widths:
-            return
-        name = self._joined(op.name, inner.name, cast("tuple[int, int, int]", widths))
-        if name == "":
-            rewriter.replace(op, (), (source,))
-        elif name is not None:
-            kind = type(inner if name == inner.name else op)
-            if kind.name == name:
-                joined = kind.create(operands=[source], result_types=[op.results[0].type])
-                rewriter.replace(op, joined)
 
-    @staticmethod
-    def _joined(outer: str, inner: str, widths: tuple[int, int, int]) -> str | None:
-        """Return the cast from the source to the result: its name, "" for none, `None` if unknown.
+def _joined(outer: str, inner: str, widths: tuple[int, int, int]) -> str | None:
+    """Return the cast from the source to the result: its name, "" for none, `None` if unknown.
 
-        `widths` are those of the source, of the value between, and of the result.
-        """
-        source, _, result = widths
-        if outer == "arith.trunci" and inner in (*_EXTENSIONS, "arith.trunci"):
-            if source == result:
-                return ""
-            return outer if source > result else inner
-        if outer in _EXTENSIONS and inner in (outer, "arith.extui"):
-            return inner
-        if inner in _EXTENSIONS and _INDEX_CASTS.get(outer) == inner:
-            return outer
-        lossless = source == result and source <= widths[1]
-        return "" if outer == inner and outer in _INDEX_CASTS and lossless else None
+    `widths` are those of the source, of the value between, and of the result.
+    """
+    source, _, result = widths
+    if outer == "arith.trunci" and inner in (*_EXTENSIONS, "arith.trunci"):
+        if source == result:
+            return ""
+        return outer if source > result else inner
+    if outer in _EXTENSIONS and inner in (outer, "arith.extui"):
+        return inner
+    if inner in _EXTENSIONS and _INDEX_CASTS.get(outer) == inner:
+        return outer
+    lossless = source == result and source <= widths[1]
+    return "" if outer == inner and outer in _INDEX_CASTS and lossless else None
 
 
 def _replace_by_constant(op: Operation, value: int, rewriter: PatternRewriter) -> None:
@@ -232,20 +235,3 @@ def _replace_by_constant(op: Operation, value: int, rewriter: PatternRewriter) -
     else:
         constant = IntegerAttr(as_signed(value, width_of(type_) or INDEX_BITS), type_)
     rewriter.replace(op, ConstantOp(constant))
-
-
-_CASTS = (*_EXTENSIONS, *_INDEX_CASTS, "arith.trunci")
-
-PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
-    name: (FoldIntegerConstants(),) for name in (*_SIGNED, *_UNSIGNED, "arith.cmpi")
-}
-"""Patterns by the name of the operation that they apply to."""
-
-_COMMUTATIVE = ("addf", "addi", "andi", "mulf", "muli", "ori", "xori")
-
-for _name in (*(f"arith.{name}" for name in _COMMUTATIVE), *_EXTREME, "arith.cmpi"):
-    PATTERNS[_name] = (*PATTERNS.get(_name, ()), ConstantsRight())
-for _name in (*_EXTREME, "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui"):
-    PATTERNS[_name] = (*PATTERNS[_name], FoldIntegerIdentities())
-for _name in _CASTS:
-    PATTERNS[_name] = (FoldIntegerConstants(), FoldIntegerCasts())

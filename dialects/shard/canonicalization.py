@@ -16,10 +16,11 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.canonicalization import Patterns
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
@@ -29,6 +30,8 @@ from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, ShiftOp, UpdateHa
 from .grids import GridShapeOp, OnGrid
 from .rooted_collectives import BroadcastOp
 from .syntax import INDEX
+
+rewrites = Patterns()
 
 
 def _known_grid(operation: OnGrid) -> Grid | None:
@@ -60,55 +63,48 @@ def _replace_in_kind(operation: Operation, new: Operation, rewriter: PatternRewr
     rewriter.replace(operation, new)
 
 
-class FoldCollectiveOfOneDevice(RewritePattern):
+@rewrites(Collective)
+def fold_collective_of_one_device(op: Collective, rewriter: PatternRewriter) -> None:
     """Fold a collective over groups of one device to its input.
 
     A `send` or `recv` to oneself is folded only if it has no axes, as upstream does: the sent and
     the received tensor belong to two different ops.
     """
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Collective) or isinstance(op, ShiftOp):
-            return
-        if op.operands[0].type != op.results[0].type:
-            return
-        grid = _known_grid(op) if op.axes and op.has_trait(Pure) else None
-        if not op.axes or (grid is not None and grid.size(op.axes) == 1):
-            rewriter.replace(op, (), (op.operands[0],))
+    if isinstance(op, ShiftOp) or op.operands[0].type != op.results[0].type:
+        return
+    grid = _known_grid(op) if op.axes and op.has_trait(Pure) else None
+    if not op.axes or (grid is not None and grid.size(op.axes) == 1):
+        rewriter.replace(op, (), (op.operands[0],))
 
 
-class FoldSliceOfGather(RewritePattern):
+@rewrites(AllSliceOp)
+def fold_slice_of_gather(op: AllSliceOp, rewriter: PatternRewriter) -> None:
     """Fold a slice of a gather along the same axes and dimension to the input of the gather."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllSliceOp, rewriter: PatternRewriter, /) -> None:
-        gather = op.input.owner
-        if (
-            isinstance(gather, AllGatherOp)
-            and (gather.grid, gather.axes) == (op.grid, op.axes)
-            and gather.gather_axis.value == op.slice_axis.value
-            and gather.input.type == op.result.type
-        ):
-            rewriter.replace(op, (), (gather.input,))
+    gather = op.input.owner
+    if (
+        isinstance(gather, AllGatherOp)
+        and (gather.grid, gather.axes) == (op.grid, op.axes)
+        and gather.gather_axis.value == op.slice_axis.value
+        and gather.input.type == op.result.type
+    ):
+        rewriter.replace(op, (), (gather.input,))
 
 
-class FoldGatherOfSlice(RewritePattern):
+@rewrites(AllGatherOp)
+def fold_gather_of_slice(op: AllGatherOp, rewriter: PatternRewriter) -> None:
     """Fold a gather of a slice to the input of the slice.
 
     This is valid only if all devices of a group hold the same input.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter, /) -> None:
-        piece = op.input.owner
-        if (
-            isinstance(piece, AllSliceOp)
-            and (piece.grid, piece.axes) == (op.grid, op.axes)
-            and piece.slice_axis.value == op.gather_axis.value
-            and piece.input.type == op.result.type
-            and _is_uniform(piece.input, op)
-        ):
-            rewriter.replace(op, (), (piece.input,))
+    piece = op.input.owner
+    if (
+        isinstance(piece, AllSliceOp)
+        and (piece.grid, piece.axes) == (op.grid, op.axes)
+        and piece.slice_axis.value == op.gather_axis.value
+        and piece.input.type == op.result.type
+        and _is_uniform(piece.input, op)
+    ):
+        rewriter.replace(op, (), (piece.input,))
 
 
 def _is_uniform(value: SSAValue, collective: Collective) -> bool:
@@ -140,70 +136,65 @@ def _is_uniform_argument(value: SSAValue, block: Block, collective: Collective) 
     )
 
 
-class FoldShiftByNothing(RewritePattern):
+@rewrites(ShiftOp)
+def fold_shift_by_nothing(op: ShiftOp, rewriter: PatternRewriter) -> None:
     """Fold a shift by 0, or a rotation by a multiple of the extent, to its input."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, ShiftOp) or op.input.type != op.result.type:
-            return
-        offset = op.offset.value.data
-        if offset and op.rotate is not None:
-            grid = _known_grid(op)
-            extent = grid.shape[op.shift_axis.value.data] if grid else None
-            offset = offset % extent if extent else offset
-        if not offset:
-            rewriter.replace(op, (), (op.input,))
-
-
-class FoldStaticGridShape(RewritePattern):
-    """Replace static grid extents by constants; a smaller op remains for the dynamic ones."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GridShapeOp, rewriter: PatternRewriter, /) -> None:
+    if op.input.type != op.result.type:
+        return
+    offset = op.offset.value.data
+    if offset and op.rotate is not None:
         grid = _known_grid(op)
-        if grid is None:
-            return
-        axes = op.listed_axes(grid)
-        dynamic = [axis for axis in axes if grid.shape[axis] is None]
-        if len(dynamic) == len(axes):
-            return
-        new: list[Operation] = []
-        remaining = iter(())
-        if dynamic:
-            rest = type(op)(op.grid, dynamic)
-            rest.attributes.update(op.attributes)
-            new.append(rest)
-            remaining = iter(rest.results)
-        values: list[SSAValue] = []
-        for axis in axes:
-            extent = grid.shape[axis]
-            if extent is None:
-                values.append(next(remaining))
-            else:
-                constant = arith.ConstantOp(IntegerAttr(extent, INDEX))
-                new.append(constant)
-                values.append(constant.result)
-        for created in new:
-            created.location = op.location
-        rewriter.replace(op, new, values)
+        extent = grid.shape[op.shift_axis.value.data] if grid else None
+        offset = offset % extent if extent else offset
+    if not offset:
+        rewriter.replace(op, (), (op.input,))
 
 
-class FoldConstantsOfSharding(RewritePattern):
+@rewrites(GridShapeOp)
+def fold_static_grid_shape(op: GridShapeOp, rewriter: PatternRewriter) -> None:
+    """Replace static grid extents by constants; a smaller op remains for the dynamic ones."""
+    grid = _known_grid(op)
+    if grid is None:
+        return
+    axes = op.listed_axes(grid)
+    dynamic = [axis for axis in axes if grid.shape[axis] is None]
+    if len(dynamic) == len(axes):
+        return
+    new: list[Operation] = []
+    remaining = iter(())
+    if dynamic:
+        rest = type(op)(op.grid, dynamic)
+        rest.attributes.update(op.attributes)
+        new.append(rest)
+        remaining = iter(rest.results)
+    values: list[SSAValue] = []
+    for axis in axes:
+        extent = grid.shape[axis]
+        if extent is None:
+            values.append(next(remaining))
+        else:
+            constant = arith.ConstantOp(IntegerAttr(extent, INDEX))
+            new.append(constant)
+            values.append(constant.result)
+    for created in new:
+        created.location = op.location
+    rewriter.replace(op, new, values)
+
+
+@rewrites(ShardingOp)
+def fold_constants_of_sharding(op: ShardingOp, rewriter: PatternRewriter) -> None:
     """Fold constant halos and offsets into attributes and drop those that have no effect."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardingOp, rewriter: PatternRewriter, /) -> None:
-        halos, offsets = _constants_folded(op.halos), _constants_folded(op.offsets)
-        if not any(not isinstance(size, int) or size for size in halos):
-            halos = ()
-        if offsets and _is_default_split(op, offsets):
-            offsets = ()
-        if (halos, offsets) == (op.halos, op.offsets):
-            return
-        new = type(op)(
-            op.grid, op.axes, halo_sizes=halos, sharded_dims_offsets=offsets, partial=op.partial
-        )
-        _replace_in_kind(op, new, rewriter)
+    halos, offsets = _constants_folded(op.halos), _constants_folded(op.offsets)
+    if not any(not isinstance(size, int) or size for size in halos):
+        halos = ()
+    if offsets and _is_default_split(op, offsets):
+        offsets = ()
+    if (halos, offsets) == (op.halos, op.offsets):
+        return
+    new = type(op)(
+        op.grid, op.axes, halo_sizes=halos, sharded_dims_offsets=offsets, partial=op.partial
+    )
+    _replace_in_kind(op, new, rewriter)
 
 
 def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
@@ -224,42 +215,36 @@ def _is_default_split(operation: ShardingOp, offsets: Mixed) -> bool:
     return True
 
 
-class FoldConstantsOfShardShape(RewritePattern):
+@rewrites(ShardShapeOp)
+def fold_constants_of_shard_shape(op: ShardShapeOp, rewriter: PatternRewriter) -> None:
     """Fold constant sizes and coordinates into attributes."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardShapeOp, rewriter: PatternRewriter, /) -> None:
-        sizes, device = _constants_folded(op.sizes), _constants_folded(op.coordinates)
-        if (sizes, device) != (op.sizes, op.coordinates):
-            _replace_in_kind(op, type(op)(sizes, op.sharding, device), rewriter)
+    sizes, device = _constants_folded(op.sizes), _constants_folded(op.coordinates)
+    if (sizes, device) != (op.sizes, op.coordinates):
+        _replace_in_kind(op, type(op)(sizes, op.sharding, device), rewriter)
 
 
-class FoldConstantsOfHaloUpdate(RewritePattern):
+@rewrites(UpdateHaloOp)
+def fold_constants_of_halo_update(op: UpdateHaloOp, rewriter: PatternRewriter) -> None:
     """Fold constant halos into attributes; remove the update if all halos are 0."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: UpdateHaloOp, rewriter: PatternRewriter, /) -> None:
-        halos = _constants_folded(op.halos)
-        if all(size == 0 for size in halos):
-            rewriter.replace(op, (), (op.destination,))
-        elif halos != op.halos:
-            new = type(op)(op.destination, op.grid, op.axes, halos)
-            _replace_in_kind(op, new, rewriter)
+    halos = _constants_folded(op.halos)
+    if all(size == 0 for size in halos):
+        rewriter.replace(op, (), (op.destination,))
+    elif halos != op.halos:
+        new = type(op)(op.destination, op.grid, op.axes, halos)
+        _replace_in_kind(op, new, rewriter)
 
 
-class FoldRepeatedAnnotation(RewritePattern):
+@rewrites(ShardOp)
+def fold_repeated_annotation(op: ShardOp, rewriter: PatternRewriter) -> None:
     """Fold an annotation that repeats the one before it, or an earlier one of the same source."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardOp, rewriter: PatternRewriter, /) -> None:
-        previous = op.src.owner
-        if isinstance(previous, ShardOp) and _says_the_same(previous, op):
-            rewriter.replace(op, (), (previous.result,))
+    previous = op.src.owner
+    if isinstance(previous, ShardOp) and _says_the_same(previous, op):
+        rewriter.replace(op, (), (previous.result,))
+        return
+    for other in _earlier_annotations(op):
+        if _says_the_same(other, op):
+            rewriter.replace(op, (), (other.result,))
             return
-        for other in _earlier_annotations(op):
-            if _says_the_same(other, op):
-                rewriter.replace(op, (), (other.result,))
-                return
 
 
 def _earlier_annotations(op: ShardOp) -> Iterator[ShardOp]:
@@ -308,44 +293,25 @@ def _without_tail(lists: Sequence[Axes]) -> Sequence[Axes]:
     return lists[:end]
 
 
-class ChainAnnotationsOfConstant(RewritePattern):
+@rewrites(ShardOp)
+def chain_annotations_of_constant(op: ShardOp, rewriter: PatternRewriter) -> None:
     """Chain a second annotation of a constant to the result of the first, as upstream does.
 
     For other values the first annotation could imply a reshard that the users of the second do not
     need. A constant is recreated for its users.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ShardOp, rewriter: PatternRewriter, /) -> None:
-        constant = op.src.owner
-        if not isinstance(constant, Operation) or not constant.has_trait(ConstantLike):
-            return
-        for other in _earlier_annotations(op):
-            op.operands[0] = other.result
-            rewriter.notify_op_modified(op)
-            return
+    constant = op.src.owner
+    if not isinstance(constant, Operation) or not constant.has_trait(ConstantLike):
+        return
+    for other in _earlier_annotations(op):
+        op.operands[0] = other.result
+        rewriter.notify_op_modified(op)
+        return
 
 
-class FoldGetSharding(RewritePattern):
+@rewrites(GetShardingOp)
+def fold_get_sharding(op: GetShardingOp, rewriter: PatternRewriter) -> None:
     """Fold the sharding of an annotated value to the sharding operand of the annotation."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, GetShardingOp):
-            annotation = op.source.owner
-            if isinstance(annotation, ShardOp):
-                rewriter.replace(op, (), (annotation.sharding,))
-
-
-PATTERNS: Sequence[tuple[type[Operation], RewritePattern]] = (
-    (Collective, FoldCollectiveOfOneDevice()),
-    (AllSliceOp, FoldSliceOfGather()),
-    (AllGatherOp, FoldGatherOfSlice()),
-    (ShiftOp, FoldShiftByNothing()),
-    (GridShapeOp, FoldStaticGridShape()),
-    (ShardingOp, FoldConstantsOfSharding()),
-    (ShardShapeOp, FoldConstantsOfShardShape()),
-    (UpdateHaloOp, FoldConstantsOfHaloUpdate()),
-    (ShardOp, FoldRepeatedAnnotation()),
-    (ShardOp, ChainAnnotationsOfConstant()),
-    (GetShardingOp, FoldGetSharding()),
-)
+    annotation = op.source.owner
+    if isinstance(annotation, ShardOp):
+        rewriter.replace(op, (), (annotation.sharding,))

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ...ir.lazy_patterns import LazyPatterns
 
-CANONICALIZATION = LazyPatterns(f"{__package__}.canonicalization")
+CANONICALIZATION = LazyPatterns(str(__package__), ("canonicalization",))

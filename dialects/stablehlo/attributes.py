@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
@@ -78,14 +79,6 @@ def _integer(parser: AttrParser) -> int:
     return parser.parse_integer(allow_boolean=False)
 
 
-def _boolean(parser: AttrParser) -> bool:
-    return parser.parse_boolean()
-
-
-def _text(parser: AttrParser) -> str:
-    return parser.parse_str_literal()
-
-
 def _float(parser: AttrParser) -> float:
     return float(parser.parse_number())
 
@@ -97,19 +90,16 @@ def _sub_axis(parser: AttrParser) -> tuple[int, ...]:
     return first, _integer(parser)
 
 
-def _attribute(parser: AttrParser) -> Attribute:
-    return parser.parse_attribute()
-
-
-def _type(parser: AttrParser) -> Attribute:
-    return parser.parse_type()
-
-
 def _attributes(parser: AttrParser) -> tuple[Attribute, ...]:
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute))
 
 
 FieldParser = Callable[[AttrParser], FieldValue]
+
+_boolean: FieldParser = methodcaller("parse_boolean")
+_text: FieldParser = methodcaller("parse_str_literal")
+_attribute: FieldParser = methodcaller("parse_attribute")
+_type: FieldParser = methodcaller("parse_type")
 
 
 class StructAttribute(Data[tuple[tuple[str, FieldValue], ...]]):

@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import constant_integer, is_splat
+from ...ir.canonicalization import Patterns
 from ...ir.index import known
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import UNTIED, ties_of
@@ -55,6 +56,8 @@ from .tensor_ops import (
     TensorSplatOp,
 )
 from .types import ResourceType
+
+rewrites = Patterns()
 
 READERS = (
     AsyncCastOp,
@@ -100,236 +103,7 @@ def _replace(op: Operation, new: Operation, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, new)
 
 
-class DropUnused(RewritePattern):
-    """Drop an op none of whose results is used."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if op.results and not any(result.uses for result in op.results):
-            rewriter.erase(op)
-
-
-class FoldConstantOfOneNumber(RewritePattern):
-    """Fold a constant that repeats one integer to a splat."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        dense = _repeated(op.properties["value"])
-        element = None if dense is None else cast("Attribute", dense.get_element_type())
-        width = element.bitwidth if isinstance(element, IntegerType) else 0
-        if dense is None or width not in (8, 16, 32, 64):
-            return
-        pattern = _constant(dense, IntegerType(width), rewriter)
-        new = AsyncSplatOp.build(
-            operands=[pattern, *op.operands], result_types=[op.results[0].type]
-        )
-        _replace(op, new, rewriter)
-
-
-class FoldTensorConstantOfOneNumber(RewritePattern):
-    """Fold a constant tensor that repeats one number to a splat."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TensorConstantOp, rewriter: PatternRewriter, /) -> None:
-        dense, encoding = _repeated(op.value), op.result_encoding
-        if dense is None or not isinstance(encoding, TensorType):
-            return
-        encoding = cast("TensorType[Attribute]", encoding)
-        element = cast("Attribute", dense.get_element_type())
-        if element != encoding.element_type or not SIGNLESS_SCALAR.verifies(element):
-            return
-        number = _constant(dense, element, rewriter)
-        size = rewriter.insert(
-            TensorSizeOfOp.build(
-                operands=[op.result_encoding_dims],
-                result_types=[INDEX],
-                properties={"encoding": encoding, **_placed(op)},
-            )
-        )
-        new = TensorSplatOp.build(
-            operands=[number, op.result_encoding_dims, size.storage_size],
-            result_types=[op.result.type],
-            properties={"result_encoding": encoding},
-        )
-        _replace(op, new, rewriter)
-
-
-def _repeated(value: Attribute) -> DenseIntOrFPElementsAttr[Any] | None:
-    """Return a dense constant if all of its elements are equal."""
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        return None
-    dense = cast("DenseIntOrFPElementsAttr[Any]", value)
-    return dense if is_splat(dense) else None
-
-
-def _constant(
-    dense: DenseIntOrFPElementsAttr[Any], element: Attribute, rewriter: PatternRewriter
-) -> SSAValue:
-    """Insert the number that a constant repeats, as a number of another type of its width."""
-    number = next(iter(dense.iter_attrs()))
-    if isinstance(number, IntegerAttr):
-        number = IntegerAttr(number.value.data, cast("IntegerType", element))
-    return rewriter.insert(ConstantOp(cast("IntegerAttr | FloatAttr", number), element)).result
-
-
-class FoldWholeSlice(RewritePattern):
-    """Fold a slice that is a whole resource to the resource."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        source, source_size, start, _, size = op.operands
-        if known(start) != 0 or known(size) != known(source_size):
-            return
-        if source.type != op.results[0].type or _affinity(op) is not None:
-            return
-        if only_read(source) and only_read(op.results[0]):
-            rewriter.replace(op, (), (source,))
-
-
-class FoldPartOfSplat(RewritePattern):
-    """Fold a clone of a splat, or a slice that starts at a repetition, to a splat."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        splat = op.operands[0].owner
-        if not isinstance(splat, AsyncSplatOp):
-            return
-        pattern = splat.operands[0]
-        width = cast("IntegerType", pattern.type).bitwidth // 8
-        start = constant_integer(op.operands[2]) if isinstance(op, AsyncSliceOp) else 0
-        if width > 1 and (start is None or start % width):
-            return
-        (size,) = values(op, "result_size")
-        new = AsyncSplatOp.build(operands=[pattern, size], result_types=[op.results[0].type])
-        _replace(op, new, rewriter)
-
-
-class FoldFillOfAllocation(RewritePattern):
-    """Fold a fill of all of a new resource to a splat."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        target, size, start, _, length, pattern = op.operands
-        is_whole = known(start) == 0 and known(length) == known(size)
-        if isinstance(target.owner, AsyncAllocaOp) and target.has_one_use() and is_whole:
-            new = AsyncSplatOp.build(operands=[pattern, size], result_types=[target.type])
-            _replace(op, new, rewriter)
-
-
-class FoldUpdateOfSplat(RewritePattern):
-    """Fold an update with a splat to a fill."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        target, target_size, start, end, update, size = op.operands
-        if isinstance(update.owner, AsyncSplatOp):
-            operands = [target, target_size, start, end, size, update.owner.operands[0]]
-            _replace(op, AsyncFillOp.build(operands=operands, result_types=[target.type]), rewriter)
-
-
-class FoldUpdateOfSlice(RewritePattern):
-    """Fold an update with a slice to a copy."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        target, target_size, start, end, update, size = op.operands
-        part = update.owner
-        if not isinstance(part, AsyncSliceOp) or _affinity(part) != _affinity(op):
-            return
-        source, source_size, source_start, source_end, _ = part.operands
-        if source is target or not only_read(source):
-            return
-        operands = [target, target_size, start, end, source, source_size]
-        operands += [source_start, source_end, size]
-        _replace(op, AsyncCopyOp.build(operands=operands, result_types=[target.type]), rewriter)
-
-
-class FoldCopyOfWhole(RewritePattern):
-    """Fold a copy of a whole resource to an update."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        target, target_size, start, end, source, source_size, source_start, _, length = op.operands
-        if known(source_start) == 0 and known(length) == known(source_size):
-            operands = [target, target_size, start, end, source, source_size]
-            _replace(
-                op, AsyncUpdateOp.build(operands=operands, result_types=[target.type]), rewriter
-            )
-
-
-class FoldTransfer(RewritePattern):
-    """Transfer directly instead of twice; clone instead of transferring to the same device."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: AsyncTransferOp, rewriter: PatternRewriter, /) -> None:
-        first = op.source.owner
-        if (
-            isinstance(first, AsyncTransferOp)
-            and (first.target_affinity, first.execution_affinity)
-            == (op.source_affinity, op.execution_affinity)
-            and only_read(first.source)
-        ):
-            op.operands = [first.source, first.source_size, op.result_size]
-            op.properties.pop("source_affinity", None)
-            if first.source_affinity is not None:
-                op.properties["source_affinity"] = first.source_affinity
-            rewriter.notify_op_modified(op)
-        elif op.source_affinity == op.target_affinity and not _is_staged(op):
-            new = AsyncCloneOp.build(operands=[*op.operands], result_types=[op.result.type])
-            _replace(op, new, rewriter)
-            if op.target_affinity is not None:
-                new.properties["affinity"] = op.target_affinity
-
-
-def _is_staged(op: AsyncTransferOp) -> bool:
-    """Return whether one side of a transfer is memory of the host."""
-    types = (op.source.type, op.result.type)
-    return any(cast("ResourceType", each).lifetime == STAGING for each in types)
-
-
-class FoldBitcastOfLoad(RewritePattern):
-    """Load a number as the type to which its only user casts its bits."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        cast_ = op.results[0].get_user_of_unique_use()
-        if isinstance(cast_, BitcastOp):
-            new = AsyncLoadOp.build(operands=[*op.operands], result_types=[cast_.result.type])
-            _replace(op, new, rewriter)
-            rewriter.replace(cast_, (), new.results)
-
-
-class FoldStoreOfBitcast(RewritePattern):
-    """Store a number whose bits are cast as it was before."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        (number,) = values(op, "value")
-        if isinstance(number.owner, BitcastOp):
-            replace_operand(op, number, number.owner.input, 0)
-            rewriter.notify_op_modified(op)
-
-
-class FoldTensorImport(RewritePattern):
-    """Fold the import of an exported tensor, and the export of an imported one, to the original."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        other = op.operands[0].owner
-        kinds = {type(op), type(other)}
-        if kinds != {TensorImportOp, TensorExportOp} or _affinity(op) is not None:
-            return
-        (original, *_) = cast("Operation", other).operands
-        encodings = {
-            each.properties.get("result_encoding", each.properties.get("source_encoding"))
-            for each in (op, cast("Operation", other))
-        }
-        if original.type == op.results[0].type and len(encodings) == 1:
-            rewriter.replace(op, (), (original,))
-
-
-class FoldTensorClone(RewritePattern):
-    """Fold a clone of a tensor with the same type and place to the tensor."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TensorCloneOp, rewriter: PatternRewriter, /) -> None:
-        same_type = op.source.type == op.result.type
-        same_encoding = op.source_encoding == op.result_encoding
-        same_sizes = op.source_encoding_dims == op.result_encoding_dims
-        if same_type and same_encoding and same_sizes and op.affinity is None:
-            rewriter.replace(op, (), (op.source,))
-
-
-UNUSED = (
+@rewrites(
     AsyncAllocaOp,
     AsyncCastOp,
     AsyncCloneOp,
@@ -351,22 +125,208 @@ UNUSED = (
     TimepointBarrierOp,
     TimepointImportOp,
 )
+def drop_unused(op: Operation, rewriter: PatternRewriter) -> None:
+    """Drop an op none of whose results is used."""
+    if op.results and not any(result.uses for result in op.results):
+        rewriter.erase(op)
 
-PATTERNS = (
-    *((definition, DropUnused()) for definition in UNUSED),
-    (AsyncConstantOp, FoldConstantOfOneNumber()),
-    (AsyncCloneOp, FoldPartOfSplat()),
-    (AsyncSliceOp, FoldPartOfSplat()),
-    (AsyncSliceOp, FoldWholeSlice()),
-    (AsyncFillOp, FoldFillOfAllocation()),
-    (AsyncLoadOp, FoldBitcastOfLoad()),
-    (AsyncStoreOp, FoldStoreOfBitcast()),
-    (AsyncUpdateOp, FoldUpdateOfSplat()),
-    (AsyncUpdateOp, FoldUpdateOfSlice()),
-    (AsyncCopyOp, FoldCopyOfWhole()),
-    (AsyncTransferOp, FoldTransfer()),
-    (TensorConstantOp, FoldTensorConstantOfOneNumber()),
-    (TensorImportOp, FoldTensorImport()),
-    (TensorExportOp, FoldTensorImport()),
-    (TensorCloneOp, FoldTensorClone()),
-)
+
+@rewrites(AsyncConstantOp)
+def fold_constant_of_one_number(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a constant that repeats one integer to a splat."""
+    dense = _repeated(op.properties["value"])
+    element = None if dense is None else cast("Attribute", dense.get_element_type())
+    width = element.bitwidth if isinstance(element, IntegerType) else 0
+    if dense is None or width not in (8, 16, 32, 64):
+        return
+    pattern = _constant(dense, IntegerType(width), rewriter)
+    new = AsyncSplatOp.build(operands=[pattern, *op.operands], result_types=[op.results[0].type])
+    _replace(op, new, rewriter)
+
+
+@rewrites(TensorConstantOp)
+def fold_tensor_constant_of_one_number(op: TensorConstantOp, rewriter: PatternRewriter) -> None:
+    """Fold a constant tensor that repeats one number to a splat."""
+    dense, encoding = _repeated(op.value), op.result_encoding
+    if dense is None or not isinstance(encoding, TensorType):
+        return
+    encoding = cast("TensorType[Attribute]", encoding)
+    element = cast("Attribute", dense.get_element_type())
+    if element != encoding.element_type or not SIGNLESS_SCALAR.verifies(element):
+        return
+    number = _constant(dense, element, rewriter)
+    size = rewriter.insert(
+        TensorSizeOfOp.build(
+            operands=[op.result_encoding_dims],
+            result_types=[INDEX],
+            properties={"encoding": encoding, **_placed(op)},
+        )
+    )
+    new = TensorSplatOp.build(
+        operands=[number, op.result_encoding_dims, size.storage_size],
+        result_types=[op.result.type],
+        properties={"result_encoding": encoding},
+    )
+    _replace(op, new, rewriter)
+
+
+def _repeated(value: Attribute) -> DenseIntOrFPElementsAttr[Any] | None:
+    """Return a dense constant if all of its elements are equal."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    dense = cast("DenseIntOrFPElementsAttr[Any]", value)
+    return dense if is_splat(dense) else None
+
+
+def _constant(
+    dense: DenseIntOrFPElementsAttr[Any], element: Attribute, rewriter: PatternRewriter
+) -> SSAValue:
+    """Insert the number that a constant repeats, as a number of another type of its width."""
+    number = next(iter(dense.iter_attrs()))
+    if isinstance(number, IntegerAttr):
+        number = IntegerAttr(number.value.data, cast("IntegerType", element))
+    return rewriter.insert(ConstantOp(cast("IntegerAttr | FloatAttr", number), element)).result
+
+
+@rewrites(AsyncCloneOp, AsyncSliceOp)
+def fold_part_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a clone of a splat, or a slice that starts at a repetition, to a splat."""
+    splat = op.operands[0].owner
+    if not isinstance(splat, AsyncSplatOp):
+        return
+    pattern = splat.operands[0]
+    width = cast("IntegerType", pattern.type).bitwidth // 8
+    start = constant_integer(op.operands[2]) if isinstance(op, AsyncSliceOp) else 0
+    if width > 1 and (start is None or start % width):
+        return
+    (size,) = values(op, "result_size")
+    new = AsyncSplatOp.build(operands=[pattern, size], result_types=[op.results[0].type])
+    _replace(op, new, rewriter)
+
+
+@rewrites(AsyncSliceOp)
+def fold_whole_slice(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a slice that is a whole resource to the resource."""
+    source, source_size, start, _, size = op.operands
+    if known(start) != 0 or known(size) != known(source_size):
+        return
+    if source.type != op.results[0].type or _affinity(op) is not None:
+        return
+    if only_read(source) and only_read(op.results[0]):
+        rewriter.replace(op, (), (source,))
+
+
+@rewrites(AsyncFillOp)
+def fold_fill_of_allocation(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a fill of all of a new resource to a splat."""
+    target, size, start, _, length, pattern = op.operands
+    is_whole = known(start) == 0 and known(length) == known(size)
+    if isinstance(target.owner, AsyncAllocaOp) and target.has_one_use() and is_whole:
+        new = AsyncSplatOp.build(operands=[pattern, size], result_types=[target.type])
+        _replace(op, new, rewriter)
+
+
+@rewrites(AsyncUpdateOp)
+def fold_update_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold an update with a splat to a fill."""
+    target, target_size, start, end, update, size = op.operands
+    if isinstance(update.owner, AsyncSplatOp):
+        operands = [target, target_size, start, end, size, update.owner.operands[0]]
+        _replace(op, AsyncFillOp.build(operands=operands, result_types=[target.type]), rewriter)
+
+
+@rewrites(AsyncUpdateOp)
+def fold_update_of_slice(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold an update with a slice to a copy."""
+    target, target_size, start, end, update, size = op.operands
+    part = update.owner
+    if not isinstance(part, AsyncSliceOp) or _affinity(part) != _affinity(op):
+        return
+    source, source_size, source_start, source_end, _ = part.operands
+    if source is target or not only_read(source):
+        return
+    operands = [target, target_size, start, end, source, source_size]
+    operands += [source_start, source_end, size]
+    _replace(op, AsyncCopyOp.build(operands=operands, result_types=[target.type]), rewriter)
+
+
+@rewrites(AsyncCopyOp)
+def fold_copy_of_whole(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold a copy of a whole resource to an update."""
+    target, target_size, start, end, source, source_size, source_start, _, length = op.operands
+    if known(source_start) == 0 and known(length) == known(source_size):
+        operands = [target, target_size, start, end, source, source_size]
+        _replace(op, AsyncUpdateOp.build(operands=operands, result_types=[target.type]), rewriter)
+
+
+@rewrites(AsyncTransferOp)
+def fold_transfer(op: AsyncTransferOp, rewriter: PatternRewriter) -> None:
+    """Transfer directly instead of twice; clone instead of transferring to the same device."""
+    first = op.source.owner
+    if (
+        isinstance(first, AsyncTransferOp)
+        and (first.target_affinity, first.execution_affinity)
+        == (op.source_affinity, op.execution_affinity)
+        and only_read(first.source)
+    ):
+        op.operands = [first.source, first.source_size, op.result_size]
+        op.properties.pop("source_affinity", None)
+        if first.source_affinity is not None:
+            op.properties["source_affinity"] = first.source_affinity
+        rewriter.notify_op_modified(op)
+    elif op.source_affinity == op.target_affinity and not _is_staged(op):
+        new = AsyncCloneOp.build(operands=[*op.operands], result_types=[op.result.type])
+        _replace(op, new, rewriter)
+        if op.target_affinity is not None:
+            new.properties["affinity"] = op.target_affinity
+
+
+def _is_staged(op: AsyncTransferOp) -> bool:
+    """Return whether one side of a transfer is memory of the host."""
+    types = (op.source.type, op.result.type)
+    return any(cast("ResourceType", each).lifetime == STAGING for each in types)
+
+
+@rewrites(AsyncLoadOp)
+def fold_bitcast_of_load(op: Operation, rewriter: PatternRewriter) -> None:
+    """Load a number as the type to which its only user casts its bits."""
+    cast_ = op.results[0].get_user_of_unique_use()
+    if isinstance(cast_, BitcastOp):
+        new = AsyncLoadOp.build(operands=[*op.operands], result_types=[cast_.result.type])
+        _replace(op, new, rewriter)
+        rewriter.replace(cast_, (), new.results)
+
+
+@rewrites(AsyncStoreOp)
+def fold_store_of_bitcast(op: Operation, rewriter: PatternRewriter) -> None:
+    """Store a number whose bits are cast as it was before."""
+    (number,) = values(op, "value")
+    if isinstance(number.owner, BitcastOp):
+        replace_operand(op, number, number.owner.input, 0)
+        rewriter.notify_op_modified(op)
+
+
+@rewrites(TensorImportOp, TensorExportOp)
+def fold_tensor_import(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fold the import of an exported tensor, and the export of an imported one, to the original."""
+    other = op.operands[0].owner
+    kinds = {type(op), type(other)}
+    if kinds != {TensorImportOp, TensorExportOp} or _affinity(op) is not None:
+        return
+    (original, *_) = cast("Operation", other).operands
+    encodings = {
+        each.properties.get("result_encoding", each.properties.get("source_encoding"))
+        for each in (op, cast("Operation", other))
+    }
+    if original.type == op.results[0].type and len(encodings) == 1:
+        rewriter.replace(op, (), (original,))
+
+
+@rewrites(TensorCloneOp)
+def fold_tensor_clone(op: TensorCloneOp, rewriter: PatternRewriter) -> None:
+    """Fold a clone of a tensor with the same type and place to the tensor."""
+    same_type = op.source.type == op.result.type
+    same_encoding = op.source_encoding == op.result_encoding
+    same_sizes = op.source_encoding_dims == op.result_encoding_dims
+    if same_type and same_encoding and same_sizes and op.affinity is None:
+        rewriter.replace(op, (), (op.source,))

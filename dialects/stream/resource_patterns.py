@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter
 
+from ...ir.canonicalization import Patterns
 from ...ir.index import BuilderIndices, known
 from ...ir.syntax.assembly_format import values
 from .commands import CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp
 from .resources import ResourceSizeOp, ResourceSubviewOp
 from .storage import ResourceLoadOp, ResourceStoreOp
+
+rewrites = Patterns()
 
 SIZES_OF_RESULTS = ("result_size", "target_size", "storage_size", "resource_size", "size")
 """Names of the operands that are the size of an op's resource; the first that it has counts."""
@@ -22,67 +25,48 @@ def replace_operand(op: Operation, old: SSAValue, new: SSAValue, start: int) -> 
     return index + 1
 
 
-class FoldSizeOfResource(RewritePattern):
+@rewrites(ResourceSizeOp)
+def fold_size_of_resource(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold the size of a resource to the one that the op that defines it was given."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        owner = op.operands[0].owner
-        if not isinstance(owner, Operation) or not owner.name.startswith("stream."):
-            return
-        resources = [each for each in owner.results if each.type == op.operands[0].type]
-        sizes = [size for name in SIZES_OF_RESULTS for size in values(owner, name)]
-        if sizes and len(resources) == 1:
-            rewriter.replace(op, (), sizes[:1])
+    owner = op.operands[0].owner
+    if not isinstance(owner, Operation) or not owner.name.startswith("stream."):
+        return
+    resources = [each for each in owner.results if each.type == op.operands[0].type]
+    sizes = [size for name in SIZES_OF_RESULTS for size in values(owner, name)]
+    if sizes and len(resources) == 1:
+        rewriter.replace(op, (), sizes[:1])
 
 
-class FoldSubview(RewritePattern):
+@rewrites(ResourceSubviewOp)
+def fold_subview(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold a subview of a subview, and a subview of a whole resource."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        source, source_size, offset, size = op.operands
-        inner = source.owner
-        if isinstance(inner, ResourceSubviewOp):
-            resource, resource_size, start, _ = inner.operands
-            total = BuilderIndices(rewriter).sum(start, offset)
-            op.operands = [resource, resource_size, total, size]
-            rewriter.notify_op_modified(op)
-        elif known(offset) == 0 and known(size) == known(source_size):
-            rewriter.replace(op, (), (source,))
+    source, source_size, offset, size = op.operands
+    inner = source.owner
+    if isinstance(inner, ResourceSubviewOp):
+        resource, resource_size, start, _ = inner.operands
+        total = BuilderIndices(rewriter).sum(start, offset)
+        op.operands = [resource, resource_size, total, size]
+        rewriter.notify_op_modified(op)
+    elif known(offset) == 0 and known(size) == known(source_size):
+        rewriter.replace(op, (), (source,))
 
 
-class FoldRangeOfSubview(RewritePattern):
-    """Let an op on a range of a subview access the resource of the subview."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        for name in ("source", "target"):
-            accessed = (
-                *values(op, name),
-                *values(op, f"{name}_size"),
-                *values(op, f"{name}_offset"),
-            )
-            if len(accessed) != 3 or not isinstance(accessed[0].owner, ResourceSubviewOp):
-                continue
-            resource, size, start, _ = accessed[0].owner.operands
-            offset = BuilderIndices(rewriter).sum(start, accessed[2])
-            following = 0
-            for old, new in zip(accessed, (resource, size, offset), strict=True):
-                following = replace_operand(op, old, new, following)
-            rewriter.notify_op_modified(op)
-
-
-PATTERNS = (
-    (ResourceSizeOp, FoldSizeOfResource()),
-    (ResourceSubviewOp, FoldSubview()),
-    *(
-        (definition, FoldRangeOfSubview())
-        for definition in (
-            CmdCopyOp,
-            CmdDiscardOp,
-            CmdFillOp,
-            CmdFlushOp,
-            CmdInvalidateOp,
-            ResourceLoadOp,
-            ResourceStoreOp,
-        )
-    ),
+@rewrites(
+    CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp, ResourceLoadOp, ResourceStoreOp
 )
+def fold_range_of_subview(op: Operation, rewriter: PatternRewriter) -> None:
+    """Let an op on a range of a subview access the resource of the subview."""
+    for name in ("source", "target"):
+        accessed = (
+            *values(op, name),
+            *values(op, f"{name}_size"),
+            *values(op, f"{name}_offset"),
+        )
+        if len(accessed) != 3 or not isinstance(accessed[0].owner, ResourceSubviewOp):
+            continue
+        resource, size, start, _ = accessed[0].owner.operands
+        offset = BuilderIndices(rewriter).sum(start, accessed[2])
+        following = 0
+        for old, new in zip(accessed, (resource, size, offset), strict=True):
+            following = replace_operand(op, old, new, following)
+        rewriter.notify_op_modified(op)

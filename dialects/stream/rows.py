@@ -21,7 +21,8 @@ from .types import (
     resources,
 )
 
-CANONICALIZATION = LazyPatterns(f"{__package__}.canonicalization")
+_PATTERNS = ("timepoint_patterns", "resource_patterns", "copy_patterns")
+CANONICALIZATION = LazyPatterns(str(__package__), _PATTERNS)
 
 row = Rows(
     "stream",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import operand_groups
+from ...ir.canonicalization import Patterns
 from ...ir.syntax.assembly_format import values
 from .async_ops import AsyncConcurrentOp, AsyncExecuteOp
 from .commands import CmdConcurrentOp, CmdExecuteOp, CmdSerialOp
@@ -21,6 +22,8 @@ from .regions import (
     joined,
 )
 from .resources import ResourceAllocaOp, ResourceDeallocaOp
+
+rewrites = Patterns()
 
 SEGMENTS = "operandSegmentSizes"
 
@@ -41,157 +44,120 @@ def drop_optional_operand(op: Operation, operand: SSAValue, rewriter: PatternRew
     rewriter.notify_op_modified(op)
 
 
-class FoldTimepointJoin(RewritePattern):
+@rewrites(TimepointJoinOp)
+def fold_timepoint_join(op: TimepointJoinOp, rewriter: PatternRewriter) -> None:
     """Flatten joins of joins, and drop timepoints that are reached or listed twice."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TimepointJoinOp, rewriter: PatternRewriter, /) -> None:
-        waits: dict[SSAValue, None] = {}
-        for timepoint in op.operands:
-            inner = timepoint.owner
-            parts = inner.operands if isinstance(inner, TimepointJoinOp) else (timepoint,)
-            waits.update(dict.fromkeys(part for part in parts if not is_immediate(part)))
-        needed = list(waits) or [op.operands[0]]
-        if len(needed) == 1:
-            rewriter.replace(op, (), needed)
-        elif needed != list(op.operands):
-            op.operands = needed
-            rewriter.notify_op_modified(op)
+    waits: dict[SSAValue, None] = {}
+    for timepoint in op.operands:
+        inner = timepoint.owner
+        parts = inner.operands if isinstance(inner, TimepointJoinOp) else (timepoint,)
+        waits.update(dict.fromkeys(part for part in parts if not is_immediate(part)))
+    needed = list(waits) or [op.operands[0]]
+    if len(needed) == 1:
+        rewriter.replace(op, (), needed)
+    elif needed != list(op.operands):
+        op.operands = needed
+        rewriter.notify_op_modified(op)
 
 
-class FoldTimepointImport(RewritePattern):
+@rewrites(TimepointExportOp)
+def fold_timepoint_import(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold the export of an imported timepoint to what was imported."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        imported = op.operands[0].owner
-        if isinstance(imported, TimepointImportOp) and [*imported.operand_types] == [
-            *op.result_types
-        ]:
-            rewriter.replace(op, (), imported.operands)
+    imported = op.operands[0].owner
+    if isinstance(imported, TimepointImportOp) and [*imported.operand_types] == [*op.result_types]:
+        rewriter.replace(op, (), imported.operands)
 
 
-class FoldTimepointBarrier(RewritePattern):
+@rewrites(TimepointBarrierOp)
+def fold_timepoint_barrier(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold the barrier of an awaited resource to the resource and its timepoint."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        (resource,) = values(op, "resource")
-        wait = resource.owner
-        if isinstance(wait, TimepointAwaitOp):
-            source = wait.resource_operands[wait.results.index(resource)]
-            rewriter.replace(op, (), (source, wait.await_timepoint))
+    (resource,) = values(op, "resource")
+    wait = resource.owner
+    if isinstance(wait, TimepointAwaitOp):
+        source = wait.resource_operands[wait.results.index(resource)]
+        rewriter.replace(op, (), (source, wait.await_timepoint))
 
 
-class FoldAwaitOfReached(RewritePattern):
+@rewrites(TimepointAwaitOp)
+def fold_await_of_reached(op: TimepointAwaitOp, rewriter: PatternRewriter) -> None:
     """Fold an await of a timepoint that is reached to its resources."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TimepointAwaitOp, rewriter: PatternRewriter, /) -> None:
-        if is_immediate(op.await_timepoint):
-            rewriter.replace(op, (), op.resource_operands)
+    if is_immediate(op.await_timepoint):
+        rewriter.replace(op, (), op.resource_operands)
 
 
-class DropUnusedAwaits(RewritePattern):
+@rewrites(TimepointAwaitOp)
+def drop_unused_awaits(op: TimepointAwaitOp, rewriter: PatternRewriter) -> None:
     """Await each resource once, and only those that are used."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: TimepointAwaitOp, rewriter: PatternRewriter, /) -> None:
-        first: dict[SSAValue, int] = {}
-        for index, result in enumerate(op.results):
-            if result.uses:
-                first.setdefault(op.resource_operands[index], index)
-        if len(first) == len(op.results):
-            return
-        kept = list(first.values())
-        new = TimepointAwaitOp.build(
-            operands=[
-                list(first),
-                [op.resource_operand_sizes[i] for i in kept],
-                op.await_timepoint,
-            ],
-            result_types=[[op.results[i].type for i in kept]],
-            properties={key: value for key, value in op.properties.items() if key != SEGMENTS},
-            attributes=op.attributes,
-        )
-        new.location = op.location
-        awaited = dict(zip(first, new.results, strict=True))
-        replacements = [awaited.get(each, each) for each in op.resource_operands]
-        rewriter.replace(op, (new,) if kept else (), replacements)
+    first: dict[SSAValue, int] = {}
+    for index, result in enumerate(op.results):
+        if result.uses:
+            first.setdefault(op.resource_operands[index], index)
+    if len(first) == len(op.results):
+        return
+    kept = list(first.values())
+    new = TimepointAwaitOp.build(
+        operands=[
+            list(first),
+            [op.resource_operand_sizes[i] for i in kept],
+            op.await_timepoint,
+        ],
+        result_types=[[op.results[i].type for i in kept]],
+        properties={key: value for key, value in op.properties.items() if key != SEGMENTS},
+        attributes=op.attributes,
+    )
+    new.location = op.location
+    awaited = dict(zip(first, new.results, strict=True))
+    replacements = [awaited.get(each, each) for each in op.resource_operands]
+    rewriter.replace(op, (new,) if kept else (), replacements)
 
 
-class DropWaitForReached(RewritePattern):
+@rewrites(Operation)
+def drop_wait_for_reached(op: Operation, rewriter: PatternRewriter) -> None:
     """Let an op start at once that waits for a timepoint that is reached."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, TimepointAwaitOp):
-            return
-        for timepoint in values(op, "await_timepoint"):
-            if is_immediate(timepoint):
-                drop_optional_operand(op, timepoint, rewriter)
+    if isinstance(op, TimepointAwaitOp):
+        return
+    for timepoint in values(op, "await_timepoint"):
+        if is_immediate(timepoint):
+            drop_optional_operand(op, timepoint, rewriter)
 
 
-class FoldUnusedAllocation(RewritePattern):
+@rewrites(ResourceDeallocaOp)
+def fold_unused_allocation(op: Operation, rewriter: PatternRewriter) -> None:
     """Drop the allocation of storage that is only deallocated."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        (storage,) = values(op, "operand")
-        allocation = storage.owner
-        if not isinstance(allocation, ResourceAllocaOp) or len(list(storage.uses)) > 1:
-            return
-        available = allocation.result_timepoint
-        waits = (*values(allocation, "await_timepoint"), *values(op, "await_timepoint"))
-        needed = [each for each in dict.fromkeys(waits) if each is not available]
-        rewriter.replace(op, (), (joined(needed, rewriter),))
+    (storage,) = values(op, "operand")
+    allocation = storage.owner
+    if not isinstance(allocation, ResourceAllocaOp) or len(list(storage.uses)) > 1:
+        return
+    available = allocation.result_timepoint
+    waits = (*values(allocation, "await_timepoint"), *values(op, "await_timepoint"))
+    needed = [each for each in dict.fromkeys(waits) if each is not available]
+    rewriter.replace(op, (), (joined(needed, rewriter),))
 
 
-class FoldExecutionWithoutCommands(RewritePattern):
+@rewrites(CmdExecuteOp)
+def fold_execution_without_commands(op: CmdExecuteOp, rewriter: PatternRewriter) -> None:
     """Fold an execution without commands to the timepoint that it waits for."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CmdExecuteOp, rewriter: PatternRewriter, /) -> None:
-        if len(op.body.block.ops) == 1:
-            wait = joined(values(op, "await_timepoint"), rewriter)
-            rewriter.replace(op, (), (wait,))
+    if len(op.body.block.ops) == 1:
+        wait = joined(values(op, "await_timepoint"), rewriter)
+        rewriter.replace(op, (), (wait,))
 
 
-class FoldEmptyExecution(RewritePattern):
+@rewrites(AsyncExecuteOp, AsyncConcurrentOp)
+def fold_empty_execution(op: AsyncExecuteOp | AsyncConcurrentOp, rewriter: PatternRewriter) -> None:
     """Fold an asynchronous region that computes nothing to the resources that it captures."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: AsyncExecuteOp | AsyncConcurrentOp, rewriter: PatternRewriter, /
-    ) -> None:
-        block = op.body.block
-        last = block.last_op
-        if not isinstance(last, YieldOp) or last is not block.first_op:
-            return
-        captured: dict[SSAValue, SSAValue] = dict(
-            zip(block.args, op.resource_operands, strict=True)
-        )
-        results = [captured.get(each, each) for each in last.resource_operands]
-        if isinstance(op, AsyncExecuteOp):
-            results.append(joined(values(op, "await_timepoint"), rewriter))
-        rewriter.replace(op, (), results)
+    block = op.body.block
+    last = block.last_op
+    if not isinstance(last, YieldOp) or last is not block.first_op:
+        return
+    captured: dict[SSAValue, SSAValue] = dict(zip(block.args, op.resource_operands, strict=True))
+    results = [captured.get(each, each) for each in last.resource_operands]
+    if isinstance(op, AsyncExecuteOp):
+        results.append(joined(values(op, "await_timepoint"), rewriter))
+    rewriter.replace(op, (), results)
 
 
-class DropEmptyCommands(RewritePattern):
+@rewrites(CmdSerialOp, CmdConcurrentOp)
+def drop_empty_commands(op: Operation, rewriter: PatternRewriter) -> None:
     """Drop an ordered or unordered list of commands that is empty."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if len(op.regions[0].block.ops) == 1:
-            rewriter.erase(op)
-
-
-PATTERNS = (
-    (TimepointJoinOp, FoldTimepointJoin()),
-    (TimepointExportOp, FoldTimepointImport()),
-    (TimepointBarrierOp, FoldTimepointBarrier()),
-    (TimepointAwaitOp, FoldAwaitOfReached()),
-    (TimepointAwaitOp, DropUnusedAwaits()),
-    (Operation, DropWaitForReached()),
-    (ResourceDeallocaOp, FoldUnusedAllocation()),
-    (AsyncExecuteOp, FoldEmptyExecution()),
-    (AsyncConcurrentOp, FoldEmptyExecution()),
-    (CmdExecuteOp, FoldExecutionWithoutCommands()),
-    (CmdSerialOp, DropEmptyCommands()),
-    (CmdConcurrentOp, DropEmptyCommands()),
-)
+    if len(op.regions[0].block.ops) == 1:
+        rewriter.erase(op)

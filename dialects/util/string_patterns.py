@@ -7,12 +7,15 @@ from itertools import count
 
 from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import constant_integer, text
+from ...ir.canonicalization import Patterns
 from ...ir.locations import made_by
 from .dialect import BufferConstantOp
 from .memory import PLACEHOLDER
+
+rewrites = Patterns()
 
 
 def _known_text(value: SSAValue) -> str | None:
@@ -35,48 +38,39 @@ def _constant(op: Operation, known: str) -> BufferConstantOp:
     )
 
 
-class FoldNumberText(RewritePattern):
+@rewrites("util.string.itoa")
+def fold_number_text(op: Operation, rewriter: PatternRewriter) -> None:
     """Compute the text of a constant number."""
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        known = _known_text(op.operands[0])
-        if known is not None:
-            rewriter.replace(op, _constant(op, known))
+    known = _known_text(op.operands[0])
+    if known is not None:
+        rewriter.replace(op, _constant(op, known))
 
 
-class FoldFormat(RewritePattern):
+@rewrites("util.string.format")
+def fold_format(op: Operation, rewriter: PatternRewriter) -> None:
     """Write constants into a format; return its text, or its only argument, if no more is left."""
+    format_ = text(op, "format")
+    if format_ in ("{}", "{0}") and op.operands[0].type == op.results[0].type:
+        rewriter.replace(op, (), (op.operands[0],))
+        return
+    known = [_known_text(value) for value in op.operands]
+    left = [at for at, found in enumerate(known) if found is None]
+    if left and len(left) == len(known):
+        return
+    sequential = count()
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        format_ = text(op, "format")
-        if format_ in ("{}", "{0}") and op.operands[0].type == op.results[0].type:
-            rewriter.replace(op, (), (op.operands[0],))
-            return
-        known = [_known_text(value) for value in op.operands]
-        left = [at for at, found in enumerate(known) if found is None]
-        if left and len(left) == len(known):
-            return
-        sequential = count()
+    def written(found: re.Match[str]) -> str:
+        if (placeholder := found["placeholder"]) is None:
+            return found[0]
+        index = int(placeholder or next(sequential))
+        if (text_ := known[index]) is None:
+            return f"{{{left.index(index)}}}" if placeholder else "{}"
+        return text_.replace("{", "{{").replace("}", "}}")
 
-        def written(found: re.Match[str]) -> str:
-            if (placeholder := found["placeholder"]) is None:
-                return found[0]
-            index = int(placeholder or next(sequential))
-            if (text_ := known[index]) is None:
-                return f"{{{left.index(index)}}}" if placeholder else "{}"
-            return text_.replace("{", "{{").replace("}", "}}")
-
-        format_ = PLACEHOLDER.sub(written, format_)
-        if not left:
-            rewriter.replace(op, _constant(op, format_.replace("{{", "{").replace("}}", "}")))
-            return
-        op.properties["format"] = StringAttr(format_)
-        op.operands = [op.operands[at] for at in left]
-        rewriter.notify_op_modified(op)
-
-
-PATTERNS: dict[str, tuple[RewritePattern, ...]] = {
-    "util.string.format": (FoldFormat(),),
-    "util.string.itoa": (FoldNumberText(),),
-}
-"""Patterns by the name of the operation that they apply to."""
+    format_ = PLACEHOLDER.sub(written, format_)
+    if not left:
+        rewriter.replace(op, _constant(op, format_.replace("{{", "{").replace("}}", "}")))
+        return
+    op.properties["format"] = StringAttr(format_)
+    op.operands = [op.operands[at] for at in left]
+    rewriter.notify_op_modified(op)

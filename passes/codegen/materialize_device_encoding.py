@@ -313,18 +313,13 @@ def _forms_as_type(kernel: KernelLowering, source: SSAValue, tensor: Tensor) -> 
 @lowering("iree_encoding.unset_encoding")
 def _unset(kernel: KernelLowering, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
-    tensor, dims = cast(Tensor, result.type), _result_dims(operation)
+    tensor, dims = cast(Tensor, result.type), cast(UnsetEncodingOp, operation).result_dims
     forms = _forms_as_type(kernel, source, tensor)
     sizes = tuple(sizes_listed(tensor, dims))
     if dims or tensor.has_static_shape():
         forms = TensorForms(forms.tensor, sizes, forms.by_layout, forms.factory)
     kernel.values.set_forms(result, forms)
     result.replace_all_uses_with(kernel.values.form(result, IDENTITY))
-
-
-def _result_dims(operation: Operation) -> Sequence[SSAValue]:
-    """Return the sizes that the operation lists; it lists none in IREE of October 2024."""
-    return cast(UnsetEncodingOp, operation).result_dims
 
 
 @lowering("util.optimization_barrier")

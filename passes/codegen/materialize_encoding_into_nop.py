@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -15,7 +13,6 @@ from .materialize_device_encoding import KernelLowering
 from .packed.layouts import KernelLayouts
 
 
-@dataclass(frozen=True)
 class MaterializeEncodingIntoNopPass(ModulePass):
     """Drop all encodings, so that every tensor is stored in row-major order."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute
@@ -22,7 +20,6 @@ AT_RUN_TIME = "vmvx"
 """The backend that chooses tiles when programs run, so its tensors are packed later."""
 
 
-@dataclass(frozen=True)
 class MaterializeHomogeneousEncodingsPass(ModulePass):
     """Lower encoded tensors for the only target of a module; drop encodings if it has several."""
 

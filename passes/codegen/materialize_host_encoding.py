@@ -7,7 +7,6 @@ the solver of the target on which its operations are placed. Functions without p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -24,7 +23,6 @@ from .materialize_device_encoding import KernelLowering
 from .packed.layouts import KernelLayouts
 
 
-@dataclass(frozen=True)
 class MaterializeHostEncodingPass(ModulePass):
     """Lower encoded tensors of functions to packed tensors of the target that they run on."""
 

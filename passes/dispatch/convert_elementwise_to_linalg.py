@@ -7,7 +7,6 @@ becomes a `linalg.generic` whose body adds two elements. Constants are data, so 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -30,7 +29,6 @@ DIALECTS = frozenset({"arith", "complex", "math"})
 NOT_ELEMENTWISE = frozenset({"arith.constant", "complex.constant"})
 
 
-@dataclass(frozen=True)
 class ConvertElementwiseToLinalgPass(ModulePass):
     """Turn elementwise operations on tensors into `linalg.generic`."""
 

@@ -12,7 +12,6 @@ contain `flow.tensor.transfer` themselves choose where to pay for transfers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -64,7 +63,6 @@ CATEGORY = "dispatch"
 """The category of remarks about dispatches."""
 
 
-@dataclass(frozen=True)
 class FormDispatchesPass(ModulePass):
     """Turn tensor programs into executables and a host program that dispatches them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -20,7 +19,6 @@ from ..sizes.dimension_sizes import DimensionSizes
 from .propagation.encoded_operations import SET, UNSET
 
 
-@dataclass(frozen=True)
 class ConvertEncodingToFlowPass(ModulePass):
     """Convert `set_encoding` and `unset_encoding` outside of dispatches to `flow.tensor.encode`."""
 

@@ -10,7 +10,6 @@ once. The pass runs after specialize-encodings, which resolves layouts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, cast
 
@@ -48,7 +47,6 @@ DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
 Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 
-@dataclass(frozen=True)
 class FoldConstantEncodesPass(ModulePass):
     """Replace encodes of constants by packed constants."""
 

@@ -9,7 +9,6 @@ device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -31,7 +30,6 @@ from ..stream.analysis.device_placement import MOVES
 ENCODE = "flow.tensor.encode"
 
 
-@dataclass(frozen=True)
 class HoistEncodesToInitializersPass(ModulePass):
     """Move encodes of unchanging tensors to where they run once."""
 

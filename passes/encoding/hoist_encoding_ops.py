@@ -11,7 +11,6 @@ layout of its own: the kernel that makes the tensor leaves room for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -36,7 +35,6 @@ HOISTED_PRODUCERS = CONSTANTS | {"tensor.extract_slice"}
 """Producers that move out of a region together with the encoding of their result."""
 
 
-@dataclass(frozen=True)
 class HoistEncodingOpsPass(ModulePass):
     """Move encodings out of `flow.dispatch.region`."""
 

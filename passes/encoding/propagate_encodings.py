@@ -13,7 +13,6 @@ padding; operations that may trap on it, such as integer divisions, are left alo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -38,7 +37,6 @@ from .propagation.encoded_operations import (
 )
 
 
-@dataclass(frozen=True)
 class PropagateEncodingsPass(ModulePass):
     """Move encodings through elementwise operations and remove those that cancel."""
 

@@ -9,7 +9,6 @@ A tensor of another shape is encoded with the map by which it is read
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -24,7 +23,6 @@ from .propagation.encoded_operations import SET
 from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
 
 
-@dataclass(frozen=True)
 class PropagateEncodingsThroughGenericOpsPass(ModulePass):
     """Move encodings through elementwise operations outside of `flow.dispatch.region`."""
 

@@ -23,11 +23,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.arith import integer_folds
 from ...dialects.flow import canonicalization as flow
+from ...dialects.flow import dispatch_patterns
 from ...dialects.hal import canonicalization as hal
 from ...dialects.util import canonicalization as util
+from ...dialects.util import string_patterns
 
-_BY_NAME = {**integer_folds.PATTERNS, **flow.PATTERNS, **hal.PATTERNS, **util.PATTERNS}
-"""Patterns of operations that have none as a trait, by name."""
+_TABLES = tuple(
+    module.rewrites
+    for module in (integer_folds, flow, dispatch_patterns, hal, util, string_patterns)
+)
+"""Patterns of operations that have none as a trait."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,10 @@ class _Patterns(RewritePattern):
             for trait in op.get_traits_of_type(HasCanonicalizationPatternsTrait)
             for pattern in trait.get_patterns(type(op))
         ]
+        found += [pattern for table in _TABLES for pattern in table.of(type(op))]
         wanted = [
             pattern
-            for pattern in (*found, *_BY_NAME.get(op.name, ()))
+            for pattern in found
             if type(pattern).__name__ not in self.disabled
             and (not self.enabled or type(pattern).__name__ in self.enabled)
         ]

@@ -16,7 +16,6 @@ attribute or op names, as a device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -42,7 +41,6 @@ from .analysis.global_accesses import GlobalAccesses, global_accesses
 from .canonicalize import merge_constants
 
 
-@dataclass(frozen=True)
 class FoldGlobalsPass(ModulePass):
     """Fold globals that always hold one constant, and drop those that nothing reads."""
 

@@ -26,7 +26,6 @@ from ...ir.host_programs import GLOBAL_STORE
 from .analysis.global_accesses import GlobalAccesses, accessed_in, global_accesses
 
 
-@dataclass(frozen=True)
 class FuseGlobalsPass(ModulePass):
     """Fuse globals that hold equal values all the time."""
 

@@ -20,7 +20,6 @@ _CONDITIONAL = "cf.cond_br"
 _IF, _YIELD = "scf.if", "scf.yield"
 
 
-@dataclass(frozen=True)
 class SccpPass(ModulePass):
     """Replace values that are the same constant on all executable paths.
 

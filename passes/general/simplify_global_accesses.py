@@ -29,7 +29,6 @@ from ...ir.symbols import root_symbol, symbols_in
 from .analysis.global_accesses import accessed_in
 
 
-@dataclass(frozen=True)
 class SimplifyGlobalAccessesPass(ModulePass):
     """Load and store each global of a function as rarely as its code allows."""
 

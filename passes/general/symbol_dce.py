@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +15,6 @@ from ...ir.regions import enclosing, inner_operations
 from ...ir.symbols import references_of, visibility
 
 
-@dataclass(frozen=True)
 class SymbolDcePass(ModulePass):
     """Remove private symbols that no operation refers to, directly or through other symbols.
 

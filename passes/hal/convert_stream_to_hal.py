@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.passes import ModulePass
 
 from ..manager.named_pipeline import NamedPipeline, default_passes
 
 
-@dataclass(frozen=True)
 class ConvertStreamToHalPass(NamedPipeline):
     """Schedule and allocate the work of devices, and convert it to calls of a runtime.
 

@@ -14,7 +14,6 @@ to, or what another function computes from the same arguments (`iree.abi.result_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -27,7 +26,7 @@ from ...dialects.flow.collectives import FLOW_CALL, FuncOp
 from ...dialects.util.functions import CallOp
 from ...ir.attribute_access import boundary_attributes, number_list
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, replace_by
 from ...ir.symbols import root_symbol, symbols_in
 from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, tied_operands, ties_of
@@ -37,7 +36,6 @@ STREAMABLE = "iree.abi.streamable"
 RESULT_DIMS = "iree.abi.result_dims"
 
 
-@dataclass(frozen=True)
 class ConvertStreamableOpsPass(ModulePass):
     """Turn functions marked `iree.abi.streamable` and their calls into those of `flow`."""
 
@@ -51,11 +49,10 @@ class ConvertStreamableOpsPass(ModulePass):
             if STREAMABLE in function.attributes and not function.regions[0].blocks
         }
         sizes = DimensionSizes()
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, CallOp):
-                function = streamable.get(root_symbol(operation, "callee"))
-                if function is not None:
-                    _convert_call(operation, function, functions, sizes)
+        for operation in host_operations_of(op, CallOp):
+            function = streamable.get(root_symbol(operation, "callee"))
+            if function is not None:
+                _convert_call(operation, function, functions, sizes)
         for function in streamable.values():
             _check(function)
             _convert_function(function)

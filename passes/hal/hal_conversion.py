@@ -7,7 +7,6 @@ an executable has several variants, the host program asks the device which of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -35,7 +34,6 @@ TYPES: dict[str, Attribute] = {
 }
 
 
-@dataclass(frozen=True)
 class HalConversionPass(ModulePass):
     """Convert the use of resources and timepoints to calls of a runtime."""
 

@@ -62,7 +62,7 @@ from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
@@ -114,7 +114,6 @@ class DispatchedExecutable:
     )
 
 
-@dataclass(frozen=True)
 class MaterializeInterfacesPass(ModulePass):
     """Turn executables into variants for targets, with bindings and constants."""
 
@@ -129,9 +128,8 @@ class MaterializeInterfacesPass(ModulePass):
             if isinstance(operation, ExecutableSourceOp)
         }
         dispatched: dict[Operation, DispatchedExecutable] = {}
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, CmdDispatchOp):
-                _name_variants(operation, kernels, sources, affinities, dispatched)
+        for operation in host_operations_of(op, CmdDispatchOp):
+            _name_variants(operation, kernels, sources, affinities, dispatched)
         for operation in tuple(op.body.block.ops):
             if isinstance(operation, StreamExecutableOp | ExecutableSourceOp):
                 if operation in dispatched:

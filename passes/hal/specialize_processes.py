@@ -58,7 +58,6 @@ ENTRY_POINT = ("iree.abi.stub", "iree.reflection")
 """Attributes of functions that callers see."""
 
 
-@dataclass(frozen=True)
 class SpecializeProcessesPass(ModulePass):
     """Clone the host program for each kind of process, and let each process choose its copy."""
 

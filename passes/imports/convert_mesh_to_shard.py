@@ -6,8 +6,6 @@ The parser reads `mesh` text as `shard`, so parsed programs contain none. A comp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -15,7 +13,6 @@ from xdsl.passes import ModulePass
 from ...dialects.mesh import translate_mesh
 
 
-@dataclass(frozen=True)
 class ConvertMeshToShardPass(ModulePass):
     """Convert the `mesh` ops of a program built in memory to `shard`."""
 

@@ -78,7 +78,6 @@ from .manual_computation import (
 from .mhlo_shardings import import_mhlo_shardings
 
 
-@dataclass(frozen=True)
 class ConvertSdyToShardPass(ModulePass):
     """Convert Shardy's meshes and shardings to grids and annotations."""
 

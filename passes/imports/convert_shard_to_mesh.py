@@ -6,7 +6,6 @@ the result, so this pass comes last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
@@ -22,7 +21,6 @@ from ...ir.attribute_replacer import AttributeReplacer
 from ...ir.diagnostics import OperationError
 
 
-@dataclass(frozen=True)
 class ConvertShardToMeshPass(ModulePass):
     """Rename every operation, attribute and type of `shard` to its name in `mesh`.
 

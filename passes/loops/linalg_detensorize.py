@@ -18,7 +18,6 @@ Larger slices lose the dimensions of size 1 that only a reshape beside them remo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -76,7 +75,6 @@ RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
 WIDTHS = frozenset((1, 8, 16, 32, 64))
 
 
-@dataclass(frozen=True)
 class LinalgDetensorizePass(ModulePass):
     """Turn tensors of rank 0 that loops and branches forward into scalars."""
 

@@ -47,7 +47,6 @@ SLT, SGT, ULT = map(CMPI_COMPARISON_OPERATIONS.index, ("slt", "sgt", "ult"))
 """The predicates of `arith.cmpi` that counting loops compare with."""
 
 
-@dataclass(frozen=True)
 class ScfUpliftWhileToForPass(ModulePass):
     """Turn `scf.while` loops that count into `scf.for`, and drop what loops carry in vain."""
 

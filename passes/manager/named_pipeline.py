@@ -7,14 +7,12 @@ and timed between them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class NamedPipeline(ModulePass):
     """The base class of named pipelines; the fields of a subclass are its options."""
 

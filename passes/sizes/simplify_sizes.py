@@ -14,7 +14,6 @@ recognised, which simplifies other ops:
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -49,7 +48,6 @@ EQUAL, LESS = 0, 2
 """The predicates of `arith.cmpi eq` and `slt`."""
 
 
-@dataclass(frozen=True)
 class SimplifySizesPass(ModulePass):
     """Compute sizes from those of arguments, and simplify reshapes and broadcasts of known sizes.
 

@@ -6,7 +6,6 @@ functions, tokens become `tensor<i1>`, and each op is converted by its rule (`lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 
 from xdsl.context import Context
@@ -36,7 +35,6 @@ _RULES = (
 """The modules that fill the tables of rules."""
 
 
-@dataclass(frozen=True)
 class ConvertStablehloToLinalgPass(ModulePass):
     """Convert StableHLO, CHLO and `check` to linalg, tensor, scf, arith and math."""
 

@@ -7,8 +7,6 @@ also gets `iree.abi.transients.size.constant = 256 : index` if `@f$size` returns
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation
@@ -21,7 +19,6 @@ REFLECTION = "iree.reflection"
 SIZE = "iree.abi.transients.size"
 
 
-@dataclass(frozen=True)
 class AnnotateConstantTransientSizePass(ModulePass):
     """Annotate functions with the size of their transient storage where it is constant."""
 

@@ -16,7 +16,6 @@ all of them; for a binding it divides the offsets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import gcd
 
@@ -42,7 +41,6 @@ from .kernels.sites import dispatch_sites
 VALUES, ALIGNMENT = "stream.values", "stream.alignment"
 
 
-@dataclass(frozen=True)
 class AnnotateDispatchArgumentsPass(ModulePass):
     """Annotate kernel arguments with the possible values and alignments."""
 

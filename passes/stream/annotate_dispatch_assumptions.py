@@ -15,7 +15,6 @@ in which the facts of one dispatch have the same position in each list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, NoneAttr
@@ -32,7 +31,6 @@ from .kernels.sites import dispatch_sites
 from .kernels.uniform_operands import uniform_arguments
 
 
-@dataclass(frozen=True)
 class AnnotateDispatchAssumptionsPass(ModulePass):
     """Insert known ranges and divisors of their operands at the start of kernels."""
 

@@ -16,7 +16,6 @@ reference count at run time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -28,7 +27,7 @@ from xdsl.rewriter import InsertPoint
 from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...dialects.stream.types import TimepointType
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import located_builder, made_by
 from ...ir.value_flow import loop_inputs
 from .analysis.storage import VIEW_LIKE, views_of
@@ -49,18 +48,16 @@ AFTER_OPERANDS = frozenset(
 """Operations whose timepoint is reached after those of their operands."""
 
 
-@dataclass(frozen=True)
 class AutomaticReferenceCountingPass(ModulePass):
     """Deallocate resources after their last use."""
 
     name = "iree-stream-automatic-reference-counting"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, ResourceAllocaOp):
-                users = _users(operation)
-                if users is not None:
-                    _deallocate(operation, users)
+        for operation in host_operations_of(op, ResourceAllocaOp):
+            users = _users(operation)
+            if users is not None:
+                _deallocate(operation, users)
 
 
 def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:

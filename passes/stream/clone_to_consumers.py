@@ -11,7 +11,6 @@ Operations with an affinity of their own are not cloned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -51,7 +50,6 @@ WITH_ONE_INPUT = frozenset(
 STORED = ("tensor", "stream.resource")
 
 
-@dataclass(frozen=True)
 class CloneToConsumersPass(ModulePass):
     """Clone tensors that have no inputs for each device that reads them."""
 

@@ -11,7 +11,7 @@ Run this after `form-dispatches`, which moves all computation of tensors to kern
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, TensorType
@@ -39,7 +39,6 @@ SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that, unlike those of `flow`, do not list the dynamic sizes of their operands."""
 
 
-@dataclass(frozen=True)
 class ConvertToStreamPass(ModulePass):
     """Turn tensors of the host program into resources."""
 

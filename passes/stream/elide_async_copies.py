@@ -43,7 +43,6 @@ CHOICES = frozenset({"scf.if", "scf.index_switch"})
 """Operations that run at most one of their regions, once."""
 
 
-@dataclass(frozen=True)
 class ElideAsyncCopiesPass(ModulePass):
     """Drop copies that cannot be distinguished from their sources."""
 

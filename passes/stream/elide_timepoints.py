@@ -10,7 +10,6 @@ host has awaited, need not be waited for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +23,6 @@ from ...ir.regions import inner_blocks
 from .analysis.timepoint_cover import TimepointCover, Timepoints
 
 
-@dataclass(frozen=True)
 class ElideTimepointsPass(ModulePass):
     """Drop timepoints that are known to be reached when others are."""
 

@@ -12,7 +12,6 @@ are emplaced or tied to operands already.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +22,7 @@ from xdsl.traits import is_side_effect_free
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncDispatchOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import replace_by
 from ...ir.regions import values_read
 from ...ir.syntax.assembly_format import values
@@ -38,16 +37,14 @@ REBUILT = frozenset({"operandSegmentSizes", "tied_operands"})
 """Properties of a dispatch that change with its operands."""
 
 
-@dataclass(frozen=True)
 class EmplaceAllocationsPass(ModulePass):
     """Make kernels write their results directly to where these are copied."""
 
     name = "iree-stream-emplace-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncDispatchOp):
-                _emplace(operation)
+        for operation in host_operations_of(op, AsyncDispatchOp):
+            _emplace(operation)
 
 
 def _emplace(dispatch: AsyncDispatchOp) -> None:
@@ -77,11 +74,8 @@ def _only_update(result: OpResult) -> Operation | None:
         return None
     same_type = update.results[0].type == result.type
     is_update = values(update, "update")[0] is result
-    return update if is_update and same_type and _runs_with(update, result.op) else None
-
-
-def _runs_with(update: Operation, dispatch: Operation) -> bool:
-    return affinity_of(update) == affinity_of(dispatch)
+    is_beside = affinity_of(update) == affinity_of(result.op)
+    return update if is_update and same_type and is_beside else None
 
 
 def _target_range(update: Operation) -> tuple[SSAValue, ...]:
@@ -103,7 +97,7 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
             continue
         if order[owner] < order[dispatch]:
             continue
-        if owner is dispatch or not _is_movable(owner):
+        if owner is dispatch or not (owner.name in MOVABLE or is_side_effect_free(owner)):
             return False
         moved.add(owner)
         pending += values_read(owner)
@@ -111,11 +105,6 @@ def _bring_forward(dispatch: Operation, update: Operation) -> bool:
         operation.detach()
         block.insert_op_before(operation, dispatch)
     return True
-
-
-def _is_movable(operation: Operation) -> bool:
-    """Return whether an operation only computes a value; async ones do before copy-on-write."""
-    return operation.name in MOVABLE or is_side_effect_free(operation)
 
 
 def _with_target_ranges(

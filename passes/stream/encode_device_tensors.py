@@ -7,7 +7,6 @@ what it loads to the type that it computes with, and extends what it stores.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -29,7 +28,6 @@ CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operatio
 """Conversions by name, in classes that take tensors as well as scalars."""
 
 
-@dataclass(frozen=True)
 class EncodeDeviceTensorsPass(ModulePass):
     """Give bindings of kernels the element types of memory."""
 

@@ -8,7 +8,6 @@ become constants. Operations that access elements by position need tensors in ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
@@ -65,7 +64,6 @@ from .analysis.integer_facts import integer_facts
 from .stored_elements import Elements, pattern
 
 
-@dataclass(frozen=True)
 class EncodeHostTensorsPass(ModulePass):
     """Turn tensor sizes and tensor operations of the host into bytes."""
 

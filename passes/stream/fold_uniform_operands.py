@@ -11,7 +11,6 @@ are changed together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
@@ -28,7 +27,6 @@ Replacement = int | ConstantOp | None
 """What replaces a kernel's operand: another operand's index, a constant, or `None` if it stays."""
 
 
-@dataclass(frozen=True)
 class FoldUniformOperandsPass(ModulePass):
     """Drop operands of kernels that are constants or passed twice."""
 

@@ -18,7 +18,6 @@ dispatch of the kernel binds the same resource to both, read-only. Written bindi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 
@@ -48,7 +47,6 @@ Bindings = list[list[int]]
 """For each fused binding, the positions of the original ones."""
 
 
-@dataclass(frozen=True)
 class FuseDispatchBindingsPass(ModulePass):
     """Bind ranges of one resource once."""
 

@@ -17,23 +17,21 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.resources import ResourcePackOp
 from ...dialects.util.dialect import AlignOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.index import BuilderIndices, IndexOrInt, known
 from ...ir.locations import builder_before
 from ...ir.slice_packing import Lifetime, pack_slices
 from .analysis.resource_limits import resource_limits
 
 
-@dataclass(frozen=True)
 class LayoutSlicesPass(ModulePass):
     """Replace packed slices by their offsets."""
 
     name = "iree-stream-layout-slices"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, ResourcePackOp):
-                _lay_out(operation)
+        for operation in host_operations_of(op, ResourcePackOp):
+            _lay_out(operation)
 
 
 @dataclass(slots=True)

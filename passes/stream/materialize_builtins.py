@@ -9,8 +9,6 @@ it remains a fill, since canonicalisation narrows it first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp, DivUIOp
 from xdsl.dialects.builtin import ArrayAttr, IndexType, ModuleOp, SymbolRefAttr, i64
@@ -58,7 +56,6 @@ stream.executable private @__builtin_{name}_i64 {{
 """  # noqa: E501
 
 
-@dataclass(frozen=True)
 class MaterializeBuiltinsPass(ModulePass):
     """Replace splats and fills with 64-bit patterns by dispatches."""
 

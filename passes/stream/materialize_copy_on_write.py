@@ -14,8 +14,6 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
@@ -28,7 +26,6 @@ from ...ir.locations import builder_before
 from .analysis.storage import FRESH, STREAMABLE, is_read, resources_in, storage_operand
 
 
-@dataclass(frozen=True)
 class MaterializeCopyOnWritePass(ModulePass):
     """Copy resources that are written to in place where somebody else reads them."""
 

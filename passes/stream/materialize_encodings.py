@@ -13,7 +13,6 @@ encode-host-tensors or after it, when dispatches work on bytes already.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -56,7 +55,6 @@ Key = tuple[Attribute, Attribute, CompiledFor]
 """Source type, result type, and what the kernel is compiled for."""
 
 
-@dataclass(frozen=True)
 class MaterializeEncodingsPass(ModulePass):
     """Turn `stream.tensor.encode` into dispatches, or remove it where layouts agree."""
 

@@ -7,7 +7,6 @@ operations often have the same layout then, although their encodings name differ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import StringIO
 from typing import cast
 
@@ -26,7 +25,6 @@ from ...ir.symbols import root_symbol, symbols_in
 READS = (GLOBAL_LOAD, "util.global.address")
 
 
-@dataclass(frozen=True)
 class MergeGlobalsPass(ModulePass):
     """Merge globals that are initialised alike."""
 

@@ -60,7 +60,6 @@ from .analysis.resource_limits import resource_limits
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 
-@dataclass(frozen=True)
 class PackConstantsPass(ModulePass):
     """Pack constants into buffers of the host, and upload them to their devices."""
 

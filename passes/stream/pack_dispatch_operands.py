@@ -8,7 +8,6 @@ complex ones become two numbers. Kernels reassemble their arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -35,7 +34,7 @@ from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, located_builder
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels
@@ -45,7 +44,6 @@ Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """The words of each number, cached for each group of commands."""
 
 
-@dataclass(frozen=True)
 class PackDispatchOperandsPass(ModulePass):
     """Turn uniform operands of kernels into words of 32 bits."""
 
@@ -53,7 +51,7 @@ class PackDispatchOperandsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = Kernels(op)
-        dispatches = [each for each in host_operations(op) if isinstance(each, CmdDispatchOp)]
+        dispatches = host_operations_of(op, CmdDispatchOp)
         functions = dict.fromkeys(
             kernel.function for each in dispatches for _, kernel in kernels.of_dispatch(each)
         )

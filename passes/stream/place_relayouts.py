@@ -40,7 +40,6 @@ from ...ir.locations import builder_before, erase_if_unused, made_by
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 
 
-@dataclass(frozen=True)
 class PlaceRelayoutsPass(ModulePass):
     """Move encodes to the side of a transfer where fewer bytes move, or fewer encodes run."""
 

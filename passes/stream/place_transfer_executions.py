@@ -9,8 +9,6 @@ operations that keep the storage, loops, branches and calls.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -24,7 +22,6 @@ from .analysis.storage import views_of
 EXPORT = "stream.tensor.export"
 
 
-@dataclass(frozen=True)
 class PlaceTransferExecutionsPass(ModulePass):
     """Execute transfers on the target device if their results are exported."""
 

@@ -17,8 +17,6 @@ resource, and not at all if only regions use it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -39,7 +37,6 @@ Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
 """Timepoints of the regions of a block that use a resource."""
 
 
-@dataclass(frozen=True)
 class PropagateTimepointsPass(ModulePass):
     """Pass timepoints to the regions that depend on them."""
 

@@ -14,7 +14,6 @@ unless one side is `staging`, or a constant is written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
@@ -43,7 +42,6 @@ OPEN = "*"
 STRONGEST_FIRST = ("external", "staging", "variable", "constant", "transient")
 
 
-@dataclass(frozen=True)
 class RefineUsagePass(ModulePass):
     """Give every resource a lifetime."""
 
@@ -141,7 +139,9 @@ class LifetimeInference:
             if stored_in(operation, result.index) is not None
         }
         for operation in operations:
-            if not isinstance(operation, AsyncTransferOp) or not _stays_on_device(operation):
+            if not isinstance(operation, AsyncTransferOp):
+                continue
+            if operation.source_affinity != operation.target_affinity:
                 continue
             ends = {self._classes.find(each) for each in (operation.source, operation.result)}
             known = {self._known[end] for end in ends if end in self._known}
@@ -164,11 +164,6 @@ class LifetimeInference:
             self._classes.union_left(one, other)
             if known:
                 self._known[one] = known.pop()
-
-
-def _stays_on_device(transfer: AsyncTransferOp) -> bool:
-    """Return whether the source and the target of a transfer are the same device."""
-    return transfer.source_affinity == transfer.target_affinity
 
 
 def _lifetime(type_: Attribute) -> str:

@@ -10,7 +10,6 @@ allocation also waits for other timepoints, these are still awaited.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,24 +20,21 @@ from xdsl.rewriter import Rewriter
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.regions import TimepointJoinOp
 from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations_of
 from ...ir.index import known
 from ...ir.syntax.assembly_format import values
 
 
-@dataclass(frozen=True)
 class ReuseAllocationsPass(ModulePass):
     """Reuse storage that is deallocated just before it is allocated again."""
 
     name = "iree-stream-reuse-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, ResourceAllocaOp):
-                freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
-                if freed is not None:
-                    _reuse(freed, operation)
+        for operation in host_operations_of(op, ResourceAllocaOp):
+            freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
+            if freed is not None:
+                _reuse(freed, operation)
 
 
 def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:

@@ -15,7 +15,6 @@ Constants become `stream.resource.constants`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -44,7 +43,7 @@ from ...dialects.stream.resources import (
 )
 from ...dialects.stream.types import ResourceType, TimepointType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import host_operations
+from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
 from ...ir.rules import Rules
@@ -60,16 +59,14 @@ LONG_LIVED = ("constant", "variable")
 TRANSIENT = ResourceType(StringAttr("transient"))
 
 
-@dataclass(frozen=True)
 class ScheduleAllocationPass(ModulePass):
     """Allocate resources, and turn asynchronous operations into commands."""
 
     name = "iree-stream-schedule-allocation"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncExecuteOp):
-                Allocation(ctx, operation).replace()
+        for operation in host_operations_of(op, AsyncExecuteOp):
+            Allocation(ctx, operation).replace()
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.async.func":
                 _declare(ctx, operation)
@@ -113,7 +110,7 @@ class Allocation:
         self._make_constants(constants)
         for root in stored:
             if root.value in yielded:
-                self._allocate(root)
+                self._capture(root.value, self._new(root.value.type, root.size), root.size)
         slab = self._pack([root for root in stored if root.value not in yielded])
         for value in lifetimes.stored_in:
             self._storages[value] = self._storages[lifetimes.root_of(value)]
@@ -153,10 +150,6 @@ class Allocation:
         self._waits.append(constants.results[-1])
         for root, resource in zip(roots, constants.results[:-1], strict=True):
             self._capture(root.value, resource, root.size)
-
-    def _allocate(self, root: Root) -> None:
-        """Allocate a resource for a result of the region."""
-        self._capture(root.value, self._new(root.value.type, root.size), root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
         properties = dict(self._properties)

@@ -22,7 +22,6 @@ is never in one wave with those that it must follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,7 +36,6 @@ from .scheduling.captures import enclose
 from .scheduling.partitions import DataNeeds
 
 
-@dataclass(frozen=True)
 class ScheduleConcurrencyPass(ModulePass):
     """Put operations that a device may run at the same time into concurrent regions."""
 

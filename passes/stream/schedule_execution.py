@@ -18,7 +18,6 @@ Regions only see resources that they capture; scalars are used from outside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,7 +36,6 @@ from .scheduling.partitions import Partition, Partitioning
 TIMEPOINT = TimepointType()
 
 
-@dataclass(frozen=True)
 class ScheduleExecutionPass(ModulePass):
     """Partition asynchronous operations into regions that devices execute."""
 

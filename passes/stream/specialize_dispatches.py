@@ -15,7 +15,6 @@ once, or the same constant is passed everywhere, the kernel contains the constan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.builder import Builder
@@ -53,7 +52,6 @@ Column = Sequence[Constant]
 """The constants that the dispatches pass for one operand."""
 
 
-@dataclass(frozen=True)
 class SpecializeDispatchesPass(ModulePass):
     """Turn the constants that kernels are passed into tables of the kernels."""
 

@@ -59,7 +59,6 @@ Others access elements by position, so they need tensors without encoding.
 """
 
 
-@dataclass(frozen=True)
 class SpecializeEncodingsPass(ModulePass):
     """Resolve the layout of every encoded tensor, and clone executables per layout and target."""
 

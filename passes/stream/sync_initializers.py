@@ -7,8 +7,6 @@ becomes `stream.timepoint.await sync %t`, so that globals are ready once the mod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
@@ -17,14 +15,12 @@ from ...dialects.stream.regions import TimepointAwaitOp
 from ...ir.regions import walk
 
 
-@dataclass(frozen=True)
 class SyncInitializersPass(ModulePass):
     """Make initializers wait on the host for all device work that they start."""
 
     name = "iree-stream-sync-initializers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for initializer in op.body.block.ops:
             if initializer.name == "util.initializer":
                 for operation in walk(initializer):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.context import Context
@@ -51,7 +50,6 @@ from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_poi
 from .specialize_encodings import VariantPlan
 
 
-@dataclass(frozen=True)
 class UnifyEncodingForGlobalsPass(ModulePass):
     """Give all encoded versions of one constant the same encoding."""
 

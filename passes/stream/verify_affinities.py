@@ -6,8 +6,6 @@ The affinity may be the operation's own or a default of a scope around it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
@@ -45,14 +43,12 @@ OF_TENSORS = frozenset({"arith.constant", "util.global"})
 """Operations that need an affinity if they are of tensor type."""
 
 
-@dataclass(frozen=True)
 class VerifyAffinitiesPass(ModulePass):
     """Verify that operations which must run on a device have an affinity."""
 
     name = "iree-stream-verify-affinities"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for operation in host_operations(op):
             if _needs_affinity(operation) and _affinity(operation) is None:
                 raise OperationError(

@@ -69,14 +69,12 @@ class Access:
         )
 
 
-@dataclass(frozen=True)
 class VerifyAsyncAccessRangesPass(ModulePass):
     """Verify that asynchronous operations access only ranges inside of their resources."""
 
     name = "iree-stream-verify-async-access-ranges"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         for operation in host_operations(op):
             found = [(each, each.problem()) for each in accesses(operation)]
             raise_all(

@@ -26,7 +26,6 @@ from ..dispatch.fusion.groups import is_collective
 from .kernels.exports import entry_points
 
 
-@dataclass(frozen=True)
 class VerifyCollectivesPass(ModulePass):
     """Compare the collectives of the copies of a host program."""
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.stream.types import ResourceType
@@ -74,12 +74,8 @@ class Stage:
 def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
     for kind, values in (("operand", operation.operands), ("result", operation.results)):
         for index, value in enumerate(values):
-            if _is_open(value.type):
+            if isinstance(value.type, ResourceType) and value.type.lifetime.data == "*":
                 yield OperationError(operation, f"{kind} {index} type '{value.type}' {PHASE}")
-
-
-def _is_open(type_: Attribute) -> bool:
-    return isinstance(type_, ResourceType) and type_.lifetime.data == "*"
 
 
 class VerifyStagePass(ModulePass):
@@ -88,11 +84,9 @@ class VerifyStagePass(ModulePass):
     STAGE: ClassVar[Stage]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        del ctx
         raise_all(list(self.STAGE.errors(op)))
 
 
-@dataclass(frozen=True)
 class VerifyInputPass(VerifyStagePass):
     """Verify that a program has nothing that cannot be converted to streams."""
 
@@ -102,7 +96,6 @@ class VerifyInputPass(VerifyStagePass):
     )
 
 
-@dataclass(frozen=True)
 class VerifyLoweringToTensorsPass(VerifyStagePass):
     """Verify that all tensors of the host have become resources."""
 
@@ -110,7 +103,6 @@ class VerifyLoweringToTensorsPass(VerifyStagePass):
     STAGE = Stage(gone=OF_TENSORS)
 
 
-@dataclass(frozen=True)
 class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
     """Verify that all operations on tensors have become operations on bytes."""
 
@@ -118,7 +110,6 @@ class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
     STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."))
 
 
-@dataclass(frozen=True)
 class VerifyLoweringToAsyncPass(VerifyStagePass):
     """Verify that every resource has a lifetime, and device operations are in execution regions."""
 
@@ -126,7 +117,6 @@ class VerifyLoweringToAsyncPass(VerifyStagePass):
     STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."), streams_in_regions=True, lifetimes=True)
 
 
-@dataclass(frozen=True)
 class VerifyLoweringToCmdPass(VerifyStagePass):
     """Verify that all asynchronous operations have become commands."""
 

@@ -6,8 +6,6 @@ blocks, sorts by rank or by merging, scatters as one loop nest or window by wind
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Operation
@@ -21,7 +19,6 @@ from ...ir.regions import walk
 YIELD = "tm_tensor.yield"
 
 
-@dataclass(frozen=True)
 class ConvertTmTensorToLinalgPass(ModulePass):
     """Convert torch-mlir's `tm_tensor` to linalg, tensor, scf and arith."""
 

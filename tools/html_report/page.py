@@ -6,6 +6,7 @@ import json
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,17 +16,11 @@ from ...passes.sharding.cost_report import Cost
 from ...passes.sharding.placed_values import PlacedGroup
 from ...runtime.host.timeline import Timeline
 from ...sharding.device_map import device_map, draw_html
-from .graph_script import GRAPH_SCRIPT
 from .record import RecordedStage, StageRecorder
-from .script import SCRIPT
-from .style import STYLE
 from .tiles import draw_tiles
-from .time_script import TIME_SCRIPT
 
 MAX_EVENTS = 20_000
 """The maximum number of timeline events shown; they take about two megabytes."""
-
-_SCRIPT = GRAPH_SCRIPT + SCRIPT.replace("/* times */", TIME_SCRIPT)
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -34,7 +29,8 @@ _PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>{style}</style>
+<style>
+{style}</style>
 </head>
 <body>
 <header>
@@ -54,7 +50,8 @@ _PAGE = """\
 <aside><div id="tabs" role="tablist"></div><div id="panel" role="tabpanel"></div></aside>
 </main>
 <script type="application/json" id="data">{data}</script>
-<script>{script}</script>
+<script>
+{script}</script>
 </body>
 </html>
 """
@@ -68,7 +65,13 @@ def render_page(
     data = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
     # A `</script>` in the program must not end the element that contains the data.
     data = data.replace("<", "\\u003c")
-    return _PAGE.format(title=escape(title), style=STYLE, script=_SCRIPT, data=data)
+    script = _file("graph.js") + _file("report.js").replace("/* times */", _file("times.js"))
+    return _PAGE.format(title=escape(title), style=_file("report.css"), script=script, data=data)
+
+
+def _file(name: str) -> str:
+    """Return a script or style sheet of this package."""
+    return files(__package__ or "").joinpath(name).read_text(encoding="utf-8")
 
 
 def _times(timeline: Timeline) -> dict[str, Any] | None:

@@ -117,7 +117,7 @@ class RecoveringParser(SourceParser):
         except Cancelled:
             raise
         except RecursionError:
-            self._fail(ParseError(self._span_at(0), "the program is nested too deeply"))
+            self._fail(ParseError(Span(0, 0, self.source), "the program is nested too deeply"))
         except Exception as problem:
             self._fail(self._as_failure(problem))
         return None
@@ -328,9 +328,6 @@ class RecoveringParser(SourceParser):
 
     def _as_failure(self, problem: Exception) -> ParseError:
         return problem if isinstance(problem, ParseError) else self._as_parse_error(problem)
-
-    def _span_at(self, offset: int) -> Span:
-        return Span(offset, offset, self.source)
 
     def _save(self) -> _Scope:
         state = tuple(getattr(self, name) for name in _SCOPE)

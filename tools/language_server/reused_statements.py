@@ -137,7 +137,7 @@ class ReusableStatements:
         by: int,
     ) -> ReusedStatement | None:
         start, end, _ = self._statements[index]
-        if "loc(" in text or self._was_taken(operation):
+        if "loc(" in text or any(ancestor in self._taken for ancestor in enclosing(operation)):
             return None
         inner: list[tuple[Operation, Extent]] = []
         for at in range(index + 1, len(self._statements)):
@@ -173,10 +173,6 @@ class ReusableStatements:
             first, last, values = definitions[at]
             places.definitions.append((first + by, last + by, values))
         return places
-
-    def _was_taken(self, operation: Operation) -> bool:
-        """Return whether an operation, or one around it, is already in the new version."""
-        return any(ancestor in self._taken for ancestor in enclosing(operation))
 
     def take(self, found: ReusedStatement) -> None:
         """Move a statement out of the previous version."""

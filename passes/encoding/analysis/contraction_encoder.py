@@ -135,7 +135,7 @@ class ContractionEncoder:
         devices.
         """
         key = builder.insertion_point.block, value, encoding, loops
-        if key not in self._encoded or _is_constant_or_global(value):
+        if key not in self._encoded or made_by(value, "arith.constant", GLOBAL_LOAD) is not None:
             type_ = with_encoding(cast(Tensor, value.type), encoding)
             operation = SetEncodingOp.build(operands=[value, loops], result_types=[type_])
             self._encoded[key] = builder.insert(operation).result
@@ -159,8 +159,3 @@ class ContractionEncoder:
         if owner.name == "tensor.empty":
             return empty
         return builder.insert(rebuilt(owner, [owner.operands[0], empty], [type_])).results[0]
-
-
-def _is_constant_or_global(value: SSAValue) -> bool:
-    """Return whether a tensor is a constant or a global's, which several devices may hold."""
-    return made_by(value, "arith.constant", GLOBAL_LOAD) is not None

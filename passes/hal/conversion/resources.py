@@ -154,17 +154,16 @@ def _trace(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
     views: list[SSAValue] = []
     sizes = values(op, "resource_sizes")
     for buffer, size, type_ in zip(
-        values(op, "resources"), sizes, _array(op, "resource_encodings"), strict=True
+        values(op, "resources"),
+        sizes,
+        cast("ArrayAttr[Attribute]", op.properties["resource_encodings"]).data,
+        strict=True,
     ):
         tensor = require_ranked(op, type_)
         count = dynamic_dimensions(tensor)
         views += _view(hal, tensor, dims[:count], (buffer, size))
         del dims[:count]
     return hal.emit("hal.buffer_view.trace", [views], key=op.properties["key"])
-
-
-def _array(op: Operation, name: str) -> Sequence[Attribute]:
-    return cast("ArrayAttr[Attribute]", op.properties[name]).data
 
 
 # Timepoints ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ....dialects.stream.commands import CmdDispatchOp
-from ....ir.host_programs import host_operations
+from ....ir.host_programs import host_operations_of
 from ....ir.symbols import root_symbol
 from .exports import Kernel, Kernels, entry_points
 from .uniform_operands import uniform_arguments
@@ -22,15 +22,11 @@ def dispatch_sites(module: ModuleOp) -> dict[Operation, list[CmdDispatchOp]]:
     """
     kernels = Kernels(module)
     sites: dict[Operation, dict[CmdDispatchOp, None]] = {}
-    for dispatch in _dispatches(module):
+    for dispatch in host_operations_of(module, CmdDispatchOp):
         for _, kernel in kernels.of_dispatch(dispatch):
             if not _is_called(kernel):
                 sites.setdefault(kernel.function, {})[dispatch] = None
     return {function: list(dispatches) for function, dispatches in sites.items()}
-
-
-def _dispatches(module: ModuleOp) -> list[CmdDispatchOp]:
-    return [each for each in host_operations(module) if isinstance(each, CmdDispatchOp)]
 
 
 def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
@@ -40,7 +36,7 @@ def kernel_groups(module: ModuleOp) -> list[KernelGroup]:
     """
     kernels = Kernels(module)
     groups: dict[Operation, KernelGroup] = {}
-    for dispatch in _dispatches(module):
+    for dispatch in host_operations_of(module, CmdDispatchOp):
         group = KernelGroup([dispatch], [])
         for entry in entry_points(dispatch):
             kernel = kernels.of_entry_point(entry, dispatch)

@@ -26,7 +26,12 @@ from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
-from ....ir.host_programs import FUNCTIONS_AND_INITIALIZERS, host_operations, in_initializer
+from ....ir.host_programs import (
+    FUNCTIONS_AND_INITIALIZERS,
+    host_operations,
+    host_operations_of,
+    in_initializer,
+)
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
 from ....ir.regions import inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
@@ -80,9 +85,8 @@ class CarriedTimepoints:
             value, waits = awaited(operation.operands[index])
             operation.operands[index] = value
             operation.operands[index + 1] = joined(waits, builder_before(operation))
-        for operation in tuple(host_operations(self._module)):
-            if isinstance(operation, GlobalStoreOp):
-                self._store(operation)
+        for operation in host_operations_of(self._module, GlobalStoreOp):
+            self._store(operation)
 
     def erase_unused_sizes(self) -> None:
         """Erase size operations that no await uses."""

@@ -89,7 +89,7 @@ def test_wheel_holds_every_package(tmp_path: Path) -> None:
         for path in copy.joinpath(*name.split(".")[1:]).glob("*.py")
     }
     assert expected <= names
-    assert "mesh_opt/py.typed" in names
+    assert {"mesh_opt/py.typed", "mesh_opt/tools/html_report/report.js"} <= names
     foreign = {name for name in names if name.endswith(".py")} - expected
     assert not foreign
     entry_points = next(name for name in names if name.endswith("entry_points.txt"))

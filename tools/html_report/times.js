@@ -1,8 +1,4 @@
-"""The part of a report's script that draws the timeline of each device."""
-
-from __future__ import annotations
-
-TIME_SCRIPT = r"""
+// The part of a report's script that draws the timeline of each device.
 const LANE = 24, TOP = 22, times = data.times;
 const LABEL = 16 + 7 * Math.max(0, ...(times ? times.lanes : []).map(name => name.length));
 const line = { from: 0, to: 1, chosen: -1 };
@@ -112,4 +108,3 @@ function showTimes() {
   drawTimes();
 }
 addEventListener("resize", () => state.times && drawTimes());
-"""

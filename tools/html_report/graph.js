@@ -1,12 +1,7 @@
-"""The part of a report's script that draws the graph of a function.
-
-Nodes are arranged in layers, each below its operands. Only the visible part is drawn, so that
-functions with thousands of operations scroll smoothly.
-"""
-
-from __future__ import annotations
-
-GRAPH_SCRIPT = r"""
+// The part of a report's script that draws the graph of a function.
+//
+// Nodes are arranged in layers, each below its operands. Only the visible part is drawn, so that
+// functions with thousands of operations scroll smoothly.
 "use strict";
 const SVG = "http://www.w3.org/2000/svg", WIDTH = 184, HEIGHT = 44, GAP = 20, ROW = 84;
 const graph = { nodes: [], edges: [], name: "", stage: -1, chosen: -1, width: 0, height: 0 };
@@ -174,4 +169,3 @@ function showGraph(isNew) {
   drawGraph();
 }
 addEventListener("resize", () => state.graph && drawGraph());
-"""

@@ -1,8 +1,4 @@
-"""The script of a report: side-by-side stages, a value followed through all stages, and tables."""
-
-from __future__ import annotations
-
-SCRIPT = r"""
+// The script of a report: side-by-side stages, a value followed through all stages, and tables.
 const data = JSON.parse(document.getElementById("data").textContent);
 const stages = data.stages, $ = id => document.getElementById(id);
 const state = { stage: stages.length - 1, other: null, follow: "", tab: 0, single: false,
@@ -370,4 +366,3 @@ const first = Math.min(stages.length - 1, Number(asked.get("stage") ?? last) || 
 }));
 show({ stage: first, follow: asked.get("follow") || "", tab: Number(asked.get("tab") || 1),
   graph: asked.get("graph") === "1", times: asked.get("times") === "1" });
-"""
