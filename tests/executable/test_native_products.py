@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
-from breadth import breadth
+from breadth import breadth, sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
@@ -239,8 +239,10 @@ def check_sizes(element: str, widen: str, used: Sequence[str], count: int) -> No
 WIDENINGS = ("extsi extsi", "extui extui", "extsi extui", "extui extsi")
 
 
-@pytest.mark.parametrize("widen", [*WIDENINGS, "extf extf"])
-@pytest.mark.parametrize("used", [("mk", "kn"), ("km", "nk")])
+SIZED = [(used, how) for used in (("mk", "kn"), ("km", "nk")) for how in (*WIDENINGS, "extf extf")]
+
+
+@pytest.mark.parametrize(("used", "widen"), sampled(SIZED, 2))
 def test_sizes_of_narrow_products(
     widen: str, used: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breadth import breadth
 from mesh_opt.benchmarks.collective_bytes import collective_bytes
 from mesh_opt.benchmarks.sharding_choices import PASSES
 from mesh_opt.interpreter.run import argument_types, functions, run, run_partitioned
@@ -16,8 +17,8 @@ from mesh_opt.tools.driver import new_context
 from parsing import parse_program
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"
-COUNT = 300
-EXECUTED = 60
+COUNT = breadth(120, 300)
+EXECUTED = breadth(30, 60)
 """How many of them are run as well."""
 
 

@@ -15,14 +15,21 @@ ROOT = Path(__file__).parents[3]
 NOT_PACKAGES = {"tests", "benchmarks", "docs", "examples", "build", "dist"}
 
 
+def _modules() -> list[Path]:
+    """The Python files of the package: what lies beside it, as an environment does, is not read."""
+    inner = (
+        path
+        for folder in ROOT.iterdir()
+        if folder.name not in NOT_PACKAGES and not folder.name.startswith(".")
+        for path in folder.rglob("*.py")
+    )
+    return sorted([*ROOT.glob("*.py"), *inner])
+
+
 def _packages_by_folder() -> list[str]:
     """The packages that the folders with an `__init__.py` stand for."""
-    names = ["mesh_opt"]
-    for path in sorted(ROOT.rglob("__init__.py")):
-        parts = path.parent.relative_to(ROOT).parts
-        if parts and parts[0] not in NOT_PACKAGES and not any(p.startswith(".") for p in parts):
-            names.append(".".join(("mesh_opt", *parts)))
-    return names
+    folders = (path.parent.relative_to(ROOT) for path in _modules() if path.name == "__init__.py")
+    return [".".join(("mesh_opt", *folder.parts)) for folder in folders]
 
 
 def _project() -> dict:
@@ -34,12 +41,7 @@ def test_every_folder_is_listed() -> None:
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
-    folders = {
-        path.parent
-        for path in ROOT.rglob("*.py")
-        if (parts := path.relative_to(ROOT).parts)[0] not in NOT_PACKAGES
-        and not any(part.startswith(".") for part in parts)
-    }
+    folders = {path.parent for path in _modules()}
     assert not [folder for folder in folders if not (folder / "__init__.py").exists()]
 
 

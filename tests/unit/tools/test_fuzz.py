@@ -37,17 +37,18 @@ NASTY_CHARACTERS = "%@#!^\"'(){}[]<>,:=-+*/|?.0123456789abcxyz_ \n\t\\\x00\x7fé
 
 
 @cache
-def corpus() -> list[str]:
-    """Programs to mutate: the valid ones in both forms, and those that are refused as they are."""
-    valid: list[str] = []
-    refused: list[str] = []
-    for text in programs():
-        code, output, _ = mesh_opt("--mlir-print-op-generic", text=text)
-        if code == 0:
-            valid += [text, text, output]
-        else:
-            refused.append(text)
-    return valid + refused[: len(valid) // 6]
+def forms(text: str) -> list[str]:
+    """A program as it is, and in the generic form unless it is refused."""
+    code, output, _ = mesh_opt("--mlir-print-op-generic", text=text)
+    return [text, text, output] if code == 0 else [text]
+
+
+def original(chooser: random.Random) -> str:
+    """A program to mutate; few are refused as they are."""
+    found = forms(chooser.choice(programs()))
+    if len(found) == 1 and chooser.random() < 0.7:
+        return original(chooser)
+    return chooser.choice(found)
 
 
 def mutate(text: str, chooser: random.Random) -> str:
@@ -70,7 +71,7 @@ def _delete_token(text: str, chooser: random.Random) -> str:
 
 def _replace_token(text: str, chooser: random.Random) -> str:
     tokens = _tokens(text) or [""]
-    other = _tokens(chooser.choice(corpus())) or [""]
+    other = _tokens(original(chooser)) or [""]
     pool = chooser.choice((NASTY_TOKENS, other, tokens))
     tokens[chooser.randrange(len(tokens))] = chooser.choice(pool)
     return "".join(tokens)
@@ -129,7 +130,7 @@ def _swap_lines(text: str, chooser: random.Random) -> str:
 
 
 def _splice(text: str, chooser: random.Random) -> str:
-    lines, other = text.split("\n"), chooser.choice(corpus()).split("\n")
+    lines, other = text.split("\n"), original(chooser).split("\n")
     rest = other[chooser.randrange(len(other)) :]
     return "\n".join([*lines[: chooser.randrange(len(lines))], *rest])
 
@@ -192,7 +193,7 @@ def check(text: str, unregistered: bool) -> bool:
 def test_mutated_programs(start: int) -> None:
     for number in range(start, min(start + BATCH, INPUTS.stop)):
         chooser = random.Random(number)
-        text = mutate(chooser.choice(corpus()), chooser)
+        text = mutate(original(chooser), chooser)
         with limits(text):
             check(text, chooser.random() < 0.3)
 
@@ -203,7 +204,7 @@ def test_mutated_programs_through_passes(start: int, passes: str) -> None:
     """What can be read can be transformed, or is refused with a reason: no pass breaks down."""
     for number in range(start, min(start + BATCH, PIPELINES.stop)):
         chooser = random.Random(number)
-        text = mutate(chooser.choice(corpus()), chooser)
+        text = mutate(original(chooser), chooser)
         with limits(text):
             code, printed, errors = mesh_opt(passes, "--verify-each", text=text)
         assert "bug in mesh-opt" not in errors, f"{errors}\n{text}"
