@@ -21,7 +21,13 @@ from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedur
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
-from ..microkernels.transposes import emit_stream_transpose, emit_transpose, emit_unzip, emit_zip
+from ..microkernels.transposes import (
+    emit_line,
+    emit_stream_transpose,
+    emit_transpose,
+    emit_unzip,
+    emit_zip,
+)
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -116,6 +122,11 @@ def _transpose(parts: Sequence[str]) -> Primitive:
 def _stream_transpose(parts: Sequence[str]) -> Primitive:
     """Return `streamtranspose_bytes_side`, the same with streaming stores, down a cache line."""
     return Primitive((_WORD,) * 6, emit_stream_transpose(*map(int, parts)))
+
+
+def _line(parts: Sequence[str]) -> Primitive:
+    """Return `line_bytes`, which copies a cache line."""
+    return Primitive((_WORD,) * 4, emit_line(int(parts[0])))
 
 
 def _zip(parts: Sequence[str]) -> Primitive:
@@ -383,6 +394,7 @@ _FAMILIES: dict[str, Callable[[Sequence[str]], Primitive]] = {
     "amx": _matrix_microkernel,
     "fence": _fence,
     "free": _free,
+    "line": _line,
     "load": partial(_memory, "load"),
     "microkernel": _microkernel,
     "prefetch": _prefetch,
