@@ -184,7 +184,8 @@ def _run_with_interpreter(
 def _run_natively(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
     native = program.native()
     results = native.run_partitioned(function, inputs, program.grid)
-    if program.grid is None and program.backend() is _run_natively:
+    is_alone = program.grid is None and function in native.direct_calls
+    if is_alone and program.backend() is _run_natively:
         program.direct_calls = native.direct_calls
     return results
 

@@ -2,18 +2,20 @@
 
 A row of the source is a column of the result. Squares are therefore loaded as vectors, transposed
 in registers and stored as vectors: one at a time if their rows fill cache lines, otherwise four.
-Two or three rows are interleaved, or taken apart, instead. The remaining edges are copied element
-by element. If the last dimension stays, runs of elements are copied, in blocks of cache lines.
+Where the rows of a result evict each other, blocks of squares are put together on the stack, and
+then written row by row. Two or three rows are interleaved, or taken apart, instead. The remaining
+edges are copied element by element. If the last dimension stays, runs of elements are copied, in
+blocks of cache lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from math import prod
+from math import isqrt, prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
@@ -43,15 +45,22 @@ MIN_STREAMED_BYTES = 1 << 23
 Otherwise its cache lines are read before they are written.
 """
 
-MIN_STREAMED_CONFLICT_BYTES = 1 << 20
-"""The same limit for rows a multiple of `CACHE_SET_STRIDE` apart, whose lines evict each other."""
-
 CACHE_SET_STRIDE = 1 << 12
 """The distance in bytes of cache lines that map to the same set of an L1 cache.
 
 At half this distance, a tile of work has one block down the rows, so that lines are complete before
 others evict them.
 """
+
+EVICTING_STRIDE = CACHE_SET_STRIDE // 8
+"""Rows at a multiple of this distance share 8 sets, which hold the lines of 64 rows.
+
+A block of more squares than that is then put together on the stack. Squares that are written at
+once would find their lines evicted, half full, by other rows.
+"""
+
+MAX_STACK_BLOCK = 1 << 14
+"""Bytes of a block on the stack: half of a small L1 cache."""
 
 BLOCK_BYTES = 128
 """Bytes of a row of a block on the stack."""
@@ -168,62 +177,90 @@ class _Move:
     def write_squares(self, square: int) -> TileCount:
         """Write loops over squares that are transposed in registers."""
         code, bytes_ = self.code, self.bytes
-        base, start = self._writer.address(self._result), self._writer.address(self._source)
         wide = square if square * bytes_ == CACHE_LINE else 2 * square
-        sides = tuple(
-            square if _is_less(each, wide) else wide for each in (self.rows, self.columns)
+        sides = (
+            square if _is_less(self.rows, wide) else wide,
+            square if _is_less(self.columns, wide) else wide,
         )
+        squares = partial(self._copy_squares, square, sides)
         # Only x86 has wider vectors; the fence is one of its instructions.
         is_whole = vector_bits() > 128 and sides[1] * bytes_ % CACHE_LINE == 0
-        is_streamed = is_whole and _is_streamed(self.shape, bytes_, self._step)
-        is_near = isinstance(self._step, int) and self._step * bytes_ % (CACHE_SET_STRIDE // 2) == 0
+        is_streamed = is_whole and _is_streamed(self.shape, bytes_)
+        side = 1 << (isqrt(MAX_STACK_BLOCK // bytes_).bit_length() - 1)
+        is_small = _is_less(self.rows, side) or _is_less(self.columns, side)
+        if self._has_rows_apart(EVICTING_STRIDE) and not is_streamed and not is_small:
+            block, write = _Blocks((side, side), (1, 1)), partial(self._copy_block, square, side)
+            edges = sides, squares
+            return _write_blocks(code, self._factors, self.row, block, write, self._copy, edges)
+        is_near = self._has_rows_apart(CACHE_SET_STRIDE // 2)
         down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
-        name = f"transpose_{bytes_}_{square}"
-
-        def copy_squares(at: At, r: Term, c: Term) -> None:
-            for below, right in product(range(0, sides[0], square), range(0, sides[1], square)):
-                to, taken = self._places(at(code.add(r, below), code.add(c, right)))
-                code.run(name, base, to, self._step, start, taken, self._pitch)
-
-        def stream_squares(at: At, r: Term, c: Term) -> None:
-            line = CACHE_LINE // bytes_
-            for below, right in product(range(0, sides[0], square), range(0, sides[1], line)):
-                to, taken = self._places(at(code.add(r, below), code.add(c, right)))
-                if not _is_less(self.rows, 2 * sides[0] * down):
-                    # Prefetch what the next tile reads.
-                    following = code.add(taken, sides[0] * down)
-                    for number in range(line):
-                        place = code.add(following, code.multiply(self._pitch, number))
-                        code.run(f"prefetch_{self._element.name}", start, place)
-                code.run(f"stream{name}", base, to, self._step, start, taken, self._pitch)
+        block = _Blocks(sides, (down, BLOCKS))
+        if not is_streamed:
+            return _write_blocks(code, self._factors, self.row, block, squares, self._copy)
 
         def copy_block(at: At, r: Term, c: Term) -> None:
-            if not is_streamed:
-                copy_squares(at, r, c)
-                return
+            base = self._writer.address(self._result)
             with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
-                stream_squares(at, r, c)
+                self._stream_squares(square, sides, down, at, r, c)
             with code.otherwise():
-                copy_squares(at, r, c)
+                squares(at, r, c)
 
-        block = _Blocks((sides[0], sides[1]), (down, BLOCKS))
         tiles = _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
-        if is_streamed:
-            code.run("fence")
+        code.run("fence")
         return tiles
 
+    def _has_rows_apart(self, stride: int) -> bool:
+        """Whether the rows of the result are known to be a multiple of a number of bytes apart."""
+        return isinstance(self._step, int) and self._step * self.bytes % stride == 0
 
-def _is_streamed(shape: Indices, storage_bytes: int, step: Term) -> bool:
-    """Return whether a result is large, and its rows are whole cache lines.
+    def _copy_squares(self, square: int, sides: tuple[int, int], at: At, r: Term, c: Term) -> None:
+        """Write the squares of a small block from registers to the result."""
+        code = self.code
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        for below, right in product(range(0, sides[0], square), range(0, sides[1], square)):
+            to, taken = self._places(at(code.add(r, below), code.add(c, right)))
+            name = f"transpose_{self.bytes}_{square}"
+            code.run(name, base, to, self._step, start, taken, self._pitch)
 
-    `step` is the distance in elements between the rows of a block.
-    """
+    def _stream_squares(
+        self, square: int, sides: tuple[int, int], down: int, at: At, r: Term, c: Term
+    ) -> None:
+        """Write the same with streaming stores, in a tile of work of `down` blocks."""
+        code, line = self.code, CACHE_LINE // self.bytes
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        for below, right in product(range(0, sides[0], square), range(0, sides[1], line)):
+            to, taken = self._places(at(code.add(r, below), code.add(c, right)))
+            if not _is_less(self.rows, 2 * sides[0] * down):
+                # Prefetch what the next tile reads.
+                following = code.add(taken, sides[0] * down)
+                for number in range(line):
+                    place = code.add(following, code.multiply(self._pitch, number))
+                    code.run(f"prefetch_{self._element.name}", start, place)
+            name = f"streamtranspose_{self.bytes}_{square}"
+            code.run(name, base, to, self._step, start, taken, self._pitch)
+
+    def _copy_block(self, square: int, side: int, at: At, r: Term, c: Term) -> None:
+        """Write the squares of a large block to the stack, then its rows to the result."""
+        code, line = self.code, CACHE_LINE // self.bytes
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        pitch = side + line  # Rows on the stack must not evict each other, either.
+        memory = code.load(f"scratch_{self._element.name}_{side * pitch}")
+        with code.loop(0, side, square) as right, code.loop(0, side, square) as down:
+            _, taken = self._places(at(code.add(r, down), code.add(c, right)))
+            to = code.add(code.multiply(down, pitch), right)
+            name = f"transpose_{self.bytes}_{square}"
+            code.run(name, memory, to, pitch, start, taken, self._pitch)
+        with code.loop(0, side) as row, code.loop(0, side, line) as column:
+            to, _ = self._places(at(code.add(r, row), code.add(c, column)))
+            taken = code.add(code.multiply(row, pitch), column)
+            code.run(f"line_{self.bytes}", base, to, memory, taken)
+
+
+def _is_streamed(shape: Indices, storage_bytes: int) -> bool:
+    """Return whether a result is known to be large, of rows that are whole cache lines."""
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
-    is_known = len(known) == len(shape)
-    is_apart = isinstance(step, int) and step * storage_bytes % CACHE_SET_STRIDE == 0
-    least = MIN_STREAMED_CONFLICT_BYTES if is_apart else MIN_STREAMED_BYTES
-    return is_known and size >= least and row % CACHE_LINE == 0
+    return len(known) == len(shape) and size >= MIN_STREAMED_BYTES and row % CACHE_LINE == 0
 
 
 def write_with_transposes(
@@ -343,6 +380,10 @@ At = Callable[[Term, Term], Indices]
 """Returns the indices for a row and a column, inside of the loops over other dimensions."""
 
 
+WriteBlock = Callable[[At, Term, Term], None]
+"""Writes a block that begins at a row and a column."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Blocks:
     """The rows and columns of a block, and the blocks in a tile of work along each."""
@@ -356,12 +397,14 @@ def _write_blocks(
     factors: Sequence[Indices],
     row: int,
     blocks: _Blocks,
-    whole: Callable[[At, Term, Term], None],
+    whole: WriteBlock,
     single: Callable[[Indices], None],
+    smaller: tuple[tuple[int, int], WriteBlock] | None = None,
 ) -> TileCount:
     """Write loops over blocks of the dimension `row` and the last one, and over their edges.
 
-    The size of each dimension is a product of factors, which are numbers or constants.
+    Edges are written in `smaller` blocks where they fit. The size of each dimension is a product of
+    factors, which are numbers or constants.
     """
     shape = [code.product(each) for each in factors]
     sides, (down, across) = blocks.sides, blocks.counts
@@ -381,11 +424,18 @@ def _write_blocks(
         spans = dict(zip([each for each, _ in cuts], pieces, strict=True))
         outside = [spans.get(each, (0, shape[each])) for each in outer]
         with loops_over(code, outside) as numbers:
-            with _whole_blocks(code, spans[row], spans[column], sides) as (r, c):
-                whole(partial(at, numbers), r, c)
-            for rest in _remainders(code, spans[row], spans[column], sides):
+            place = partial(at, numbers)
+            rests: Iterable[Sequence[Span]] = [(spans[row], spans[column])]
+            for each, write in ((sides, whole), *([smaller] if smaller else [])):
+                edges: list[Sequence[Span]] = []
+                for rows, columns in rests:
+                    with _whole_blocks(code, rows, columns, each) as (r, c):
+                        write(place, r, c)
+                    edges += _remainders(code, rows, columns, each)
+                rests = edges
+            for rest in rests:
                 with loops_over(code, rest) as (r, c):
-                    single(at(numbers, r, c))
+                    single(place(r, c))
     return TileCount(tuple((factors[each], chunk) for each, chunk in cuts))
 
 

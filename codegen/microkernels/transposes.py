@@ -75,6 +75,20 @@ def emit_stream_transpose(storage_bytes: int, side: int) -> Any:
     return emit
 
 
+def emit_line(storage_bytes: int) -> Any:
+    """Return an emitter of `line(to, at, start, from)`, which copies a cache line of elements."""
+    count = CACHE_LINE // storage_bytes
+
+    def emit(builder: Any, values: Sequence[Any]) -> Any:
+        base, at, start, taken = values
+        source = _vector_at(builder, storage_bytes, count, start, taken)
+        place = _vector_at(builder, storage_bytes, count, base, at)
+        builder.store(builder.load(source, align=storage_bytes), place, storage_bytes)
+        return ir.Constant(ir.IntType(1), 0)
+
+    return emit
+
+
 def _rows_at(
     builder: Any, storage_bytes: int, count: int, start: Any, first: Any, pitch: Any, rows: int
 ) -> list[Any]:

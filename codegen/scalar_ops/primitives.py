@@ -21,7 +21,13 @@ from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedur
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
-from ..microkernels.transposes import emit_stream_transpose, emit_transpose, emit_unzip, emit_zip
+from ..microkernels.transposes import (
+    emit_line,
+    emit_stream_transpose,
+    emit_transpose,
+    emit_unzip,
+    emit_zip,
+)
 from ..microkernels.vectors import (
     call_intrinsic,
     dot,
@@ -349,6 +355,8 @@ _FAMILIES: dict[str, Family] = {
     "amx": _matrix_microkernel,
     "fence": _fence,
     "free": lambda _: Primitive((_WORD,), emit_free),
+    # line_bytes: copies a cache line.
+    "line": _of_numbers(4, emit_line),
     "load": partial(_memory, "load"),
     "microkernel": _microkernel,
     "prefetch": _prefetch,

@@ -99,10 +99,18 @@ def test_streamed(
 
 @pytest.mark.parametrize(
     ("shape", "element"),
-    [((512, 70), "f32"), ((1024, 262), "f32"), ((256, 37), "f64"), ((1024, 600), "bf16")],
+    [
+        ((512, 70), "f32"),
+        ((1024, 262), "f32"),
+        ((256, 37), "f64"),
+        ((1024, 600), "bf16"),
+        ((512, 300), "i8"),
+        ((128, 49), "complex<f64>"),
+        ((1024, 20), "f32"),
+    ],
 )
 def test_rows_that_put_each_other_out(shape: tuple[int, int], element: str) -> None:
-    """Rows of a result are 2 or 4 KB apart: its tiles of work are others, or it is streamed."""
+    """Rows of a result are 2 or 4 KB apart: blocks of it are put together on the stack."""
     check(transpose(shape, (1, 0), element))
 
 
