@@ -84,7 +84,8 @@ class FormDispatchesPass(ModulePass):
                 size_collectives(block, sizes)
         placement = DevicePlacement(ctx, op)
         placement.write_down_globals()
-        if any([move_operands(function, placement, sizes) for function in functions]):
+        moved = [move_operands(function, placement, sizes) for function in functions]
+        if any(moved):
             placement = DevicePlacement(ctx, op)
         for function in functions:
             form_dispatches(function, placement, outliner, sizes, region_operations[function])
