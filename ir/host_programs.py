@@ -72,4 +72,7 @@ def _outside_of_kernels(operation: Operation) -> Iterator[Operation]:
     if operation.name == KERNEL_IN_PLACE:
         return
     for inner in inner_operations(operation):
-        yield from _outside_of_kernels(inner)
+        if inner.regions:
+            yield from _outside_of_kernels(inner)
+        else:
+            yield inner

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from functools import lru_cache
 
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
-from xdsl.traits import ConstantLike, IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from .attribute_access import symbol_name
@@ -119,7 +120,8 @@ class _TreeVerifier:
     def _verify_once(self, operation: Operation) -> None:
         """Verify an operation in a block, but only its position if an equal one was verified."""
         key = None
-        if _is_self_contained(type(operation), operation.name):
+        is_large = isinstance(operation.properties.get("value"), DenseIntOrFPElementsAttr)
+        if not is_large and _is_self_contained(type(operation), operation.name):
             key = self._structures.of_operation(operation)
         if key is None:
             self.verify_tree(operation)
@@ -172,12 +174,11 @@ class _TreeVerifier:
 
 @lru_cache(maxsize=1024)
 def _is_self_contained(kind: type[Operation], name: str) -> bool:
-    """Return whether operations that look the same are equally valid, and are cheap to compare."""
+    """Return whether operations that look the same are equally valid."""
     return (
         name.partition(".")[0] in SELF_CONTAINED_DIALECTS
         and name not in NEED_PARENT
         and not kind.has_trait(IsTerminator)
-        and not kind.has_trait(ConstantLike)
     )
 
 

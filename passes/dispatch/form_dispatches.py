@@ -82,9 +82,9 @@ class FormDispatchesPass(ModulePass):
                 size_collectives(block, sizes)
         placement = DevicePlacement(ctx, op)
         placement.write_down_globals()
-        for function in functions:
-            move_operands(function, placement, sizes)
-        placement = DevicePlacement(ctx, op)
+        moved = [move_operands(function, placement, sizes) for function in functions]
+        if any(moved):
+            placement = DevicePlacement(ctx, op)
         for function in functions:
             form_dispatches(function, placement, outliner, sizes, region_operations[function])
 
@@ -138,8 +138,11 @@ def size_collectives(block: Block, sizes: DimensionSizes) -> None:
 # Placement
 
 
-def move_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> None:
-    """Transfer every tensor to the device of its readers, or copy its producer there."""
+def move_operands(function: Operation, placement: DevicePlacement, sizes: DimensionSizes) -> bool:
+    """Transfer every tensor to the device of its readers, or copy its producer there.
+
+    Return whether there was such a tensor.
+    """
     moved: dict[tuple[SSAValue, Attribute, Block, bool], SSAValue] = {}
     for block in blocks_of(function):
         for operation in tuple(block.ops):
@@ -151,6 +154,7 @@ def move_operands(function: Operation, placement: DevicePlacement, sizes: Dimens
                     moved[key] = _move(operand, affinity, operation, placement, sizes)
                 if moved[key] is not operand:
                     reader.operands[index] = moved[key]
+    return any(value is not key[0] for key, value in moved.items())
 
 
 def required_tensors(

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from ...dialects.linalg.structured_view import remembered_views
 from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
 from ...ir.regions import reachable_blocks
 from ...sharding.sharding import Sharding
@@ -58,9 +59,8 @@ def partition_module(module: ModuleOp, global_abi: bool = False) -> None:
     invalid or an operation cannot be partitioned as annotated.
     """
     signatures = Signatures(module, global_abi)
-    emitted = [
-        (function, _emit_function(function, signatures)) for function in signatures.in_call_order()
-    ]
+    with remembered_views():
+        emitted = [(each, _emit_function(each, signatures)) for each in signatures.in_call_order()]
     for function, region in emitted:
         _replace_body(function, region, signatures)
 

@@ -471,16 +471,17 @@ def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
 @lowering("stream.tensor.dispatch")
 def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """Pass the whole range of each resource to the kernel."""
-    resources = sum(value.type.name == RESOURCE for value in op.mixed_operands)
+    operands, sizes = tuple(op.mixed_operands), tuple(op.operand_sizes)
+    resources = sum(value.type.name == RESOURCE for value in operands)
     start = builder.indices.index(0)
     new = AsyncDispatchOp.build(
         operands=[
             tuple(op.workload),
-            tuple(op.mixed_operands),
-            tuple(op.operand_sizes),
+            operands,
+            sizes,
             [start] * resources,
-            tuple(op.operand_sizes),
-            tuple(op.operand_sizes),
+            sizes,
+            sizes,
             tuple(op.result_sizes),
         ],
         result_types=[tuple(result.type for result in op.results_)],
