@@ -12,7 +12,7 @@ from mesh_opt.dialects.shard import dialect as shard
 from mesh_opt.dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, axes_attribute
 from mesh_opt.ir.symbols import find_visible_symbol
 from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass
-from mesh_opt.passes.sharding.annotations.access import annotation_of
+from mesh_opt.passes.sharding.annotations.access import GridTable, annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
 from xdsl.context import Context
@@ -259,7 +259,7 @@ def test_verified_shardings_have_a_meaning(drawn: tuple[shard.ShardingOp, tuple[
         module.verify()
     except VerifyException:
         return
-    value = annotation_of(annotation).sharding
+    value = annotation_of(annotation, GridTable()).sharding
     assert value.dimension_axes == sharding.axes
     assert bool(value.halos) == any(sharding.halos)
     assert all(
