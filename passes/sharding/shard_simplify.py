@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from ...dialects.shard.dialect import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
+from ...dialects.shard.collectives import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
 from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.shard.dialect import AllReduceOp
+from ....dialects.shard.collectives import AllReduceOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ....ir.locations import located_builder
 from ....ir.regions import inner_blocks, values_read
