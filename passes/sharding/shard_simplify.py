@@ -44,7 +44,7 @@ from ...sharding.collectives import (
 )
 from ...sharding.sharding import ReductionKind
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
-from .simplify.merge_reductions import merge_reductions
+from .merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
 """Size in bytes up to which latency dominates the cost of a collective."""
