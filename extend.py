@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     )
     from .dialects.iree_encoding.packed_layout_dict import encoding_info, packed_layout_of
     from .dialects.registry import register_dialects
-    from .dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+    from .dialects.shard.annotations import ShardingOp, ShardOp
+    from .dialects.shard.grids import GridOp
     from .interpreter.frames import Frame
     from .interpreter.registry import impl, impl_branch, impl_with_regions
     from .interpreter.run import run, run_partitioned, run_spmd
@@ -55,7 +56,8 @@ _HOMES = {
     ),
     "dialects.iree_encoding.packed_layout_dict": ("encoding_info", "packed_layout_of"),
     "dialects.registry": ("register_dialects",),
-    "dialects.shard.dialect": ("GridOp", "ShardOp", "ShardingOp"),
+    "dialects.shard.annotations": ("ShardOp", "ShardingOp"),
+    "dialects.shard.grids": ("GridOp",),
     "interpreter.frames": ("Frame",),
     "interpreter.registry": ("impl", "impl_branch", "impl_with_regions"),
     "interpreter.run": ("run", "run_partitioned", "run_spmd"),

@@ -23,9 +23,8 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import func
 from ..interpreter.collective_signatures import mismatch_error
-from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program
-from ..interpreter.global_values import GlobalValues, plain_types
+from ..interpreter.global_values import GlobalValues, IrDeviceArray, plain_types
 from ..interpreter.run import (
     argument_types,
     boundaries,

@@ -44,7 +44,7 @@ from ..ir.regions import walk
 from ..ir.syntax.assembly_format import Parsed, Syntax, values
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.text.parser import AFTER_READING
-from .shard import dialect as shard
+from .shard import annotations as shard
 from .shard.attributes import (
     AxesArrayAttr,
     AxesAttr,
@@ -54,12 +54,13 @@ from .shard.attributes import (
     parse_axes,
     print_axes,
 )
+from .shard.dialect import Shard
 from .shard.process_arithmetic import ArithmeticBefore
 from .shard.syntax import Clause, Clauses, Form, NamedResults
 
 OPERATION_NAMES = {
     operation.name: operation.name.replace("shard.", "mesh.", 1)
-    for operation in shard.Shard.operations
+    for operation in Shard.operations
     if operation is not shard.ShardShapeOp
 } | {"shard.grid": "mesh.mesh", "shard.grid_shape": "mesh.mesh_shape"}
 """The `mesh` name of each `shard` op."""
@@ -229,7 +230,7 @@ class ShardShapeOp(NamedResults):
 
 _READERS = {
     OPERATION_NAMES[operation.name]: _reader(cast("type[IRDLOperation]", operation))
-    for operation in shard.Shard.operations
+    for operation in Shard.operations
     if operation.name in OPERATION_NAMES and operation is not shard.ShardOp
 }
 

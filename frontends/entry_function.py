@@ -18,7 +18,7 @@ from ..api import Function, Program, compile
 from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
 from ..dialects.sdy.meshes import MeshOp
 from ..dialects.shard.checks import AXIS_NAMES
-from ..dialects.shard.dialect import GridOp
+from ..dialects.shard.grids import GridOp
 from ..interpreter.run import boundaries
 from ..ir.diagnostics import remarks_wanted
 from ..ir.garbage_collection import without_garbage_collection

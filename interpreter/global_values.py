@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from xdsl.ir import Attribute, Operation
 
@@ -17,9 +18,24 @@ from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
-from .device_array import IrDeviceArray
 from .function_signatures import argument_types, result_types
 from .scatter_gather import gather, scatter, whole_shape
+
+
+class IrDeviceArray(DeviceArray):
+    """A device array of any sharding, also with halos or pending reductions.
+
+    Its `value_type` is an attribute of the IR.
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def scatter(array: Array, value_type: object, sharding: Sharding) -> Sequence[Array]:
+        return scatter(array, sharding, cast("Attribute", value_type))
+
+    def gather(self, sharding: Sharding) -> Array:
+        return gather(self.shards, sharding, self.shape, cast("Attribute", self.value_type))
 
 
 def plain_types(types: Sequence[Attribute]) -> list[ValueType]:

@@ -158,7 +158,8 @@ def entry_export(op: Operation, frame: Frame) -> Operation | None:
 
 def _entry_name(op: Operation) -> str:
     points = attribute(op, "entry_points")
-    for point in points if isinstance(points, ArrayAttr) else ():
+    listed = cast("ArrayAttr[Attribute]", points) if isinstance(points, ArrayAttr) else ()
+    for point in listed:
         if isinstance(point, SymbolRefAttr):
             return symbol_text(point)
     raise OperationError(op, "does not name a kernel")

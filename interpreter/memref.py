@@ -1,4 +1,4 @@
-"""Execute the `memref` dialect: arrays that are written in place, and views of them.
+"""Execute the `memref` and `bufferization` dialects: arrays written in place, and views of them.
 
 A memref is a NumPy array that operations may write to; a subview is a view of the same memory.
 Freed memory is marked, and using it is an error. Layouts and memory spaces of types have no effect:
@@ -171,4 +171,18 @@ def _to_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 
 @impl("bufferization.to_buffer", "bufferization.to_memref")
 def _to_buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    return (np.array(operands[0]),)
+
+
+@impl("bufferization.alloc_tensor")
+def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    sizes, copy, *_ = [*operand_groups(op, operands), ()]
+    if copy:
+        return (copy[0],)
+    result_type = op.results[0].type
+    return (undefined(filled_shape(op, result_type, sizes), result_type),)
+
+
+@impl("bufferization.clone")
+def _clone(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)

@@ -144,7 +144,7 @@ def is_terminator(name: str) -> bool:
 _MODULES = {
     "affine": ("affine",),
     "arith": ("arith",),
-    "bufferization": ("bufferization", "memref", "pass_through"),
+    "bufferization": ("memref", "pass_through"),
     "cf": ("cf",),
     "check": ("check",),
     "complex": ("arith", "complex_numbers"),

@@ -9,8 +9,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from ..ir.attribute_access import operand_groups, required
-from ..ir.diagnostics import OperationError
-from ..runtime.abi.arrays import Array, Value, shape_text
+from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import dtype_of
 from .constants import constant_array
 from .devices import check_access, device_of
@@ -19,7 +18,7 @@ from .hal_buffers import BufferView, imported_array
 from .loops import check_indices
 from .registry import Results, impl
 from .storage import ranked, read_tensor, stored_bytes, write_tensor
-from .tensor import filled_shape
+from .tensor import filled_shape, slice_of
 
 
 @impl("stream.tensor.import")
@@ -88,7 +87,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     here = device_of(op, frame)
     check_access(op, source, here)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
-    part = array[_range(op, array, starts, lengths)]
+    part = array[_part(op, array, starts, lengths)]
     result_type = required(op, "result_encoding")
     part = part.reshape(filled_shape(op, result_type, result_dims))
     return (write_tensor(op, part, result_type, int(size), here),)
@@ -103,7 +102,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
         array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
         return (write_tensor(op, array, type_, target.size, target.owner, padding=value),)
     array = np.array(read_tensor(op, target, type_, dims))
-    array[_range(op, array, starts, lengths)] = value
+    array[_part(op, array, starts, lengths)] = value
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
@@ -116,7 +115,7 @@ def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     type_ = required(op, "target_encoding")
     array = np.array(read_tensor(op, target, type_, dims))
     part = read_tensor(op, update, required(op, "update_encoding"), update_dims)
-    array[_range(op, array, starts, part.shape)] = part
+    array[_part(op, array, starts, part.shape)] = part
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
@@ -138,14 +137,9 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (write_tensor(op, array, type_, target.size, target.owner),)
 
 
-def _range(
+def _part(
     op: Operation, array: Array, starts: Sequence[Value], lengths: Sequence[Value]
 ) -> tuple[slice, ...]:
     """Return the slices of a subrange of a tensor. Raises OperationError if it is out of bounds."""
-    bounds = [(int(start), int(start) + int(n)) for start, n in zip(starts, lengths, strict=True)]
-    if any(
-        start < 0 or end < start or end > extent
-        for (start, end), extent in zip(bounds, array.shape, strict=True)
-    ):
-        raise OperationError(op, f"takes {bounds} of a tensor of {shape_text(array.shape)}")
-    return tuple(slice(start, end) for start, end in bounds)
+    sizes = [int(length) for length in lengths]
+    return slice_of(op, array.shape, [int(each) for each in starts], sizes, (1,) * array.ndim)

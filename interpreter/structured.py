@@ -45,8 +45,10 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
         view(op, array, indexing_map, extents)
         for array, indexing_map in zip(inputs, nest.input_maps, strict=True)
     ]
+    for indexing_map in nest.output_maps:
+        check_output_map(op, indexing_map)
     writes = [
-        _output_view(op, array, indexing_map, extents)
+        view(op, array, indexing_map, extents)
         for array, indexing_map in zip(results, nest.output_maps, strict=True)
     ]
     plan = frame.process.program.plan(nest.body)
@@ -68,11 +70,6 @@ def parallel_loops(output_maps: Sequence[AffineMap], loops: int) -> tuple[int, .
         parts = [linear(result) for result in output_map.results]
         kept &= {part.plain_loop for part in parts if part is not None}
     return tuple(sorted(kept))
-
-
-def _output_view(op: Operation, array: Array, indexing_map: AffineMap, extents: Extents) -> Array:
-    check_output_map(op, indexing_map)
-    return view(op, array, indexing_map, extents)
 
 
 def check_output_map(op: Operation, indexing_map: AffineMap) -> None:

@@ -109,22 +109,18 @@ def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Call
     return call
 
 
-def attribute_faults(kind: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function of this package whose first argument is an operation.
+def attribute_faults(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a function of this package that writes the kernel of its first argument, an operation.
 
-    If an exception originates in a function of another package, the error names that function and
-    calls it a `kind`.
+    If an exception originates in a function of another package, the error names that function.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with _attributing(kind, args[0], foreign_origin):
-                return function(*args, **kwargs)
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _attributing("kernel", args[0], foreign_origin):
+            return function(*args, **kwargs)
 
-        return call
-
-    return decorate
+    return call
 
 
 def foreign_origin(error: BaseException) -> str | None:

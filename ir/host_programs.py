@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation
 
 from .graph_orders import CallGraph
 from .regions import enclosing, inner_operations, walk
-from .symbols import root_symbol
+from .symbols import find_visible_symbol, root_symbol
 
 OperationT = TypeVar("OperationT", bound=Operation)
 
@@ -55,6 +55,15 @@ def calls_in(operation: Operation) -> Iterator[tuple[Operation, str]]:
     for inner in walk(operation):
         if inner.name in CALLS:
             yield inner, root_symbol(inner, "callee")
+
+
+def callee_of(call: Operation) -> Operation | None:
+    """Return the symbol that a call refers to, looked up outwards.
+
+    Returns `None` if it is not defined, and for operations that are no calls.
+    """
+    callee = call.get_attr_or_prop("callee") if call.name in CALLS else None
+    return find_visible_symbol(call, callee) if isinstance(callee, SymbolRefAttr) else None
 
 
 def call_graph(functions: Mapping[str, Operation]) -> CallGraph[str]:

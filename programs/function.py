@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..interpreter import global_values
 from ..interpreter import run as interpreter
-from ..interpreter.device_array import IrDeviceArray
 from ..interpreter.frames import Program as _Symbols
+from ..interpreter.global_values import IrDeviceArray
 from ..interpreter.rounding import roughest_types
 from ..ir.diagnostics import OperationError
 from ..ir.text.print_style import argument_names

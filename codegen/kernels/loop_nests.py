@@ -46,7 +46,7 @@ FLAT_CHUNK = 4096
 """Elements in a tile of a loop over row-major positions."""
 
 
-@attribute_faults("kernel")
+@attribute_faults
 def write_kernel(
     operation: Operation, results: Sequence[SSAValue], is_fused: Callable[[SSAValue], bool]
 ) -> KernelText:

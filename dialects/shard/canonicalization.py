@@ -20,6 +20,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import constant_integer
 from ...ir.canonicalization import Patterns
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
@@ -48,12 +49,8 @@ def _constants_folded(mixed: Mixed) -> tuple[int | SSAValue, ...]:
 
 
 def _constant(value: SSAValue) -> int | SSAValue:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp):
-        attribute = owner.value
-        if isinstance(attribute, IntegerAttr) and attribute.value.data >= 0:
-            return attribute.value.data
-    return value
+    number = constant_integer(value)
+    return value if number is None or number < 0 else number
 
 
 def _replace_in_kind(operation: Operation, new: Operation, rewriter: PatternRewriter) -> None:

@@ -7,54 +7,8 @@ programs without a meaning that upstream accepts.
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
+from ...ir.dialect_extension import dialect_of
+from . import annotations, attributes, collectives, grids, rooted_collectives
 
-from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
-from .attributes import AxesArrayAttr, ReductionKindAttr, ShardingType
-from .collectives import (
-    AllGatherOp,
-    AllReduceOp,
-    AllSliceOp,
-    AllToAllOp,
-    ReduceScatterOp,
-    ShiftOp,
-    UpdateHaloOp,
-)
-from .grids import (
-    GridOp,
-    GridShapeOp,
-    NeighborsLinearIndicesOp,
-    ProcessLinearIndexOp,
-    ProcessMultiIndexOp,
-)
-from .rooted_collectives import BroadcastOp, GatherOp, RecvOp, ReduceOp, ScatterOp, SendOp
-
-Shard = Dialect(
-    "shard",
-    [
-        GridOp,
-        GridShapeOp,
-        ProcessMultiIndexOp,
-        ProcessLinearIndexOp,
-        NeighborsLinearIndicesOp,
-        ShardingOp,
-        GetShardingOp,
-        ShardShapeOp,
-        ShardOp,
-        AllGatherOp,
-        AllReduceOp,
-        AllSliceOp,
-        AllToAllOp,
-        BroadcastOp,
-        GatherOp,
-        ReduceOp,
-        ReduceScatterOp,
-        ScatterOp,
-        SendOp,
-        RecvOp,
-        ShiftOp,
-        UpdateHaloOp,
-    ],
-    [AxesArrayAttr, ReductionKindAttr, ShardingType],
-)
+Shard = dialect_of("shard", annotations, attributes, collectives, grids, rooted_collectives)
 """The dialect. It replaces the one of xDSL, which has 11 of the 22 ops."""

@@ -160,7 +160,8 @@ class LiteralParser(ResourceParser):
         self, type: RankedStructure[AnyDenseElement] | None
     ) -> DenseIntOrFPElementsAttr:
         """Read `<...> : type` after `dense`; report errors of the whole constant at its start."""
-        start = self._start_of_word("dense")
+        # `dense` is the word that was read last.
+        start = self.source.content.rfind("dense", 0, self.pos)
         with self._placing_errors(start):
             if type is None and self._next_is_text():
                 return self._parse_stored_elements(start)
@@ -428,11 +429,6 @@ class LiteralParser(ResourceParser):
         return FusedLoc(tuple(parts), metadata)
 
     # Places of errors
-
-    def _start_of_word(self, word: str) -> int:
-        """Return the offset of the word that was read last."""
-        start = self.source.content.rfind(word, 0, self.pos)
-        return start if start >= 0 else self.pos
 
     @contextmanager
     def _placing_errors(

@@ -37,8 +37,8 @@ from ...ir.attribute_access import attribute
 from ...ir.host_programs import GLOBAL_LOAD, INITIALIZER, in_initializer
 from ...ir.locations import locate, made_by
 from ...ir.symbols import root_symbol, symbols_in
-from .analysis.global_accesses import GlobalAccesses, global_accesses
 from .canonicalize import merge_constants
+from .global_accesses import GlobalAccesses, global_accesses
 
 
 class FoldGlobalsPass(ModulePass):

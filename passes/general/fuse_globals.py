@@ -23,7 +23,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...ir.host_programs import GLOBAL_STORE
-from .analysis.global_accesses import GlobalAccesses, accessed_in, global_accesses
+from .global_accesses import GlobalAccesses, accessed_in, global_accesses
 
 
 class FuseGlobalsPass(ModulePass):

@@ -26,7 +26,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, GLOBAL_LOAD, GLOBAL_STORE, INITIALIZER
 from ...ir.symbols import root_symbol, symbols_in
-from .analysis.global_accesses import accessed_in
+from .global_accesses import accessed_in
 
 
 class SimplifyGlobalAccessesPass(ModulePass):

@@ -40,7 +40,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.hal.targets import DEVICE
 from ...dialects.shard.boundary import PER_PROCESS_GRID, process_devices
-from ...dialects.shard.dialect import ProcessLinearIndexOp
+from ...dialects.shard.grids import ProcessLinearIndexOp
 from ...dialects.stream.affinity import DEFAULT_AFFINITY, AffinityAttribute
 from ...dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp, InitializerOp, SwitchOp
 from ...dialects.util.functions import call_like, return_like

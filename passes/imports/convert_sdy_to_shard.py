@@ -50,8 +50,9 @@ from ...dialects.sdy.dialect import (
     ShardingGroupOp,
 )
 from ...dialects.sdy.meshes import MeshOp
+from ...dialects.shard.annotations import ShardingOp, ShardOp
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
-from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...dialects.shard.grids import GridOp
 from ...dialects.tensor.dialect import BitcastOp
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark

@@ -15,8 +15,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.mesh import OPERATION_NAMES, PROPERTY_NAMES
+from ...dialects.shard.annotations import ShardOp, ShardShapeOp
 from ...dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, ShardingType
-from ...dialects.shard.dialect import ShardOp, ShardShapeOp
 from ...ir.attribute_replacer import AttributeReplacer
 from ...ir.diagnostics import OperationError
 

@@ -35,7 +35,7 @@ from ...dialects.sdy.attributes import (
 )
 from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardOp
-from ...dialects.shard.dialect import AllGatherOp, AllSliceOp
+from ...dialects.shard.collectives import AllGatherOp, AllSliceOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError

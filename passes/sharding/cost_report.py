@@ -226,7 +226,7 @@ class CostCounter:
     def _block(self, block: Block) -> Cost:
         total = Cost()
         operations = self.operations(block)
-        last_use = _last_uses(block, operations)
+        last_use = _last_uses(operations)
         # The caller keeps the arguments alive during the call.
         live: dict[SSAValue, int] = {argument: self._bytes(argument) for argument in block.args}
         total.peak = sum(live.values())
@@ -418,8 +418,8 @@ def _executable_of(function: Operation) -> Operation | None:
     return next((each for each in enclosing(function) if each.name in EXECUTABLES), None)
 
 
-def _last_uses(block: Block, operations: Sequence[Operation]) -> dict[SSAValue, int]:
-    """Return for each value read in a block the index of the last operation that reads it."""
+def _last_uses(operations: Sequence[Operation]) -> dict[SSAValue, int]:
+    """Return for each value that a block's operations read the index of the last that does."""
     last: dict[SSAValue, int] = {}
     for index, operation in enumerate(operations):
         for inner in operation.walk():

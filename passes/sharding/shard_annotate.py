@@ -23,8 +23,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
+from ...dialects.shard.annotations import ShardingOp, ShardOp
 from ...dialects.shard.checks import grid_value
-from ...dialects.shard.dialect import GridOp, ShardingOp, ShardOp
+from ...dialects.shard.grids import GridOp
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.regions import inner_blocks

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.shard.dialect import ProcessLinearIndexOp
+from ...dialects.shard.grids import ProcessLinearIndexOp
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from .annotations.access import axes_of, grid_of
 

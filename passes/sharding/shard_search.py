@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.shard.dialect import GridOp
+from ...dialects.shard.grids import GridOp
 from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...ir.locations import maker_of
 from ...ir.machine_files import read_machine

@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from ...dialects.shard.dialect import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
+from ...dialects.shard.collectives import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
 from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk
@@ -44,7 +44,7 @@ from ...sharding.collectives import (
 )
 from ...sharding.sharding import ReductionKind
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
-from .simplify.merge_reductions import merge_reductions
+from .merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
 """Size in bytes up to which latency dominates the cost of a collective."""

@@ -114,7 +114,7 @@ class GridTable:
         return found[0]
 
 
-def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = None) -> Sharding:
+def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable) -> Sharding:
     """Return the sharding that a `!shard.sharding` value describes for a tensor of this shape.
 
     Raises OperationError at the operation that defines the value if that is neither a
@@ -130,7 +130,7 @@ def sharding_of_value(value: SSAValue, shape: Shape, grids: GridTable | None = N
         return annotation_of(shard_asked_about(operation), grids).sharding
     if operation.name != SHARDING:
         raise OperationError(operation, "makes a sharding, expected a shard.sharding")
-    return (grids or GridTable()).sharding_of(operation, shape)
+    return grids.sharding_of(operation, shape)
 
 
 def _read_sharding(operation: Operation, shape: Shape, grid: Grid) -> Sharding:
@@ -233,7 +233,7 @@ class Annotation:
         return self.operation.results[0]
 
 
-def annotation_of(operation: Operation, grids: GridTable | None = None) -> Annotation:
+def annotation_of(operation: Operation, grids: GridTable) -> Annotation:
     """Parse a `shard.shard` operation. Raises OperationError if it is invalid."""
     shape = tensor_shape(operation.operands[0])
     if shape is None:

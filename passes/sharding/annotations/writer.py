@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.shard.dialect import ShardingOp, ShardOp
+from ....dialects.shard.annotations import ShardingOp, ShardOp
 from ....ir.attribute_access import block_of
 from ....ir.locations import block_with, made_by
 from ....ir.regions import enclosing

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....ir.diagnostics import OperationError
+from ....ir.host_programs import callee_of
 from ....ir.index import IndexOrInt
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
@@ -81,8 +83,8 @@ def _copy_unmarked(
 @partition("func.call")
 def call(partitioner: Partitioner, operation: Operation) -> None:
     """Reshard operands to the callee's arguments, and record results as the callee returns them."""
-    callee = partitioner.signatures.callee(operation)
-    if callee is None:
+    callee = callee_of(operation)
+    if not isinstance(callee, FuncOp):
         run_replicated(partitioner, operation)
         return
     arguments = partitioner.signatures.of(callee).arguments

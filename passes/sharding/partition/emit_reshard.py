@@ -11,16 +11,15 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.shard.dialect import (
+from ....dialects.shard.collectives import (
     AllGatherOp,
     AllReduceOp,
     AllSliceOp,
     AllToAllOp,
-    RecvOp,
     ReduceScatterOp,
-    SendOp,
     UpdateHaloOp,
 )
+from ....dialects.shard.rooted_collectives import RecvOp, SendOp
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, Locat
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ....dialects.shard.dialect import GridShapeOp
+from ....dialects.shard.grids import GridShapeOp
 from ....dialects.shard.process_arithmetic import ProcessArithmetic
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.index_lists import slice_properties, split_list

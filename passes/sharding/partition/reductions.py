@@ -29,7 +29,7 @@ from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.region_ops import ReduceOp
 from ....dialects.linalg.structured_view import IteratorType, structured_view
-from ....dialects.shard.dialect import AllGatherOp
+from ....dialects.shard.collectives import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError

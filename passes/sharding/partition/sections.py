@@ -46,8 +46,19 @@ def fetch_sections(
     if isinstance(operation, Operation) and not sharding.partials:
         windows = _shifted_reads(operation, sharding, sections)
         if windows is not None:
-            emit = _pad_sections if operation.name == "tensor.pad" else _slice_sections
-            return emit(partitioner, operation, sharding, sections, windows)
+            inner = [
+                replace(
+                    section,
+                    intervals=[
+                        windows[section.dimension].read(*each) for each in section.intervals or ()
+                    ],
+                )
+                for section in sections
+            ]
+            source = fetch_sections(partitioner, operation.operands[0], sharding, inner)
+            if operation.name == "tensor.pad":
+                return _padded(partitioner, operation, source, sharding, sections, windows)
+            return _sliced(partitioner, operation, source, sharding, sections)
     return fetch_held_sections(partitioner, original, sharding, sections)
 
 
@@ -88,24 +99,6 @@ def _shifted_reads(
     return found
 
 
-def _fetched(
-    partitioner: Partitioner,
-    operation: Operation,
-    sharding: Sharding,
-    sections: Sequence[Section],
-    windows: Mapping[int, Window],
-) -> SSAValue:
-    """Fetch the part of the source that the sections of the result consist of."""
-    inner = [
-        replace(
-            section,
-            intervals=[windows[section.dimension].read(*each) for each in section.intervals or ()],
-        )
-        for section in sections
-    ]
-    return fetch_sections(partitioner, operation.operands[0], sharding, inner)
-
-
 def _local_shape(
     original: SSAValue, sharding: Sharding, sections: Sequence[Section]
 ) -> list[int | None]:
@@ -117,16 +110,16 @@ def _local_shape(
     return extents
 
 
-def _pad_sections(
+def _padded(
     partitioner: Partitioner,
     operation: Operation,
+    source: SSAValue,
     sharding: Sharding,
     sections: Sequence[Section],
     windows: Mapping[int, Window],
 ) -> SSAValue:
-    """Return sections of a padded tensor: sections of the source, padded."""
+    """Pad sections of the source of a `tensor.pad`."""
     emitter, result = partitioner.emitter, operation.results[0]
-    source = _fetched(partitioner, operation, sharding, sections, windows)
     low, high = slice_lists(operation, _scalars(partitioner, operation), PADDING)
     starts = [partitioner.shard_start(result, d, sharding) for d in range(sharding.rank)]
     for section in sections:
@@ -168,22 +161,21 @@ def shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[Index
             shift_index(partitioner.emitter, argument, start, InsertPoint.at_start(block))
 
 
-def _slice_sections(
+def _sliced(
     partitioner: Partitioner,
     operation: Operation,
+    source: SSAValue,
     sharding: Sharding,
     sections: Sequence[Section],
-    windows: Mapping[int, Window],
 ) -> SSAValue:
-    """Return sections of a slice: fetch sections of its source, then slice the other dimensions."""
-    source = _fetched(partitioner, operation, sharding, sections, windows)
+    """Slice sections of the source of a slice along the other dimensions."""
+    offsets: dict[int, IndexOrInt] = {section.dimension: 0 for section in sections}
     sizes = {
         dimension: partitioner.emitter.dimension(source, dimension)
         for dimension, axes in enumerate(sharding.dimension_axes)
-        if axes or dimension in windows
+        if axes or dimension in offsets
     }
     scalars = _scalars(partitioner, operation)
-    offsets: dict[int, IndexOrInt] = dict.fromkeys(windows, 0)
     properties, dynamic = slice_with(operation, scalars, 1, sizes, offsets)
     extents = _local_shape(operation.results[0], sharding, sections)
     made_type = with_shape(tensor_type_of(operation.results[0]), extents)

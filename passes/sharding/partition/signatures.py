@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.graph_orders import CallGraph
+from ....ir.host_programs import callee_of
 from ....ir.locations import made_by
 from ....ir.regions import walk
-from ....ir.symbols import find_visible_symbol, visibility
+from ....ir.symbols import visibility
 from ....sharding.sharding import Partial, Sharding
 from ..annotations.access import SHARD, GridTable, annotation_of
 
@@ -101,21 +102,11 @@ class Signatures:
             for operation in walk(function):
                 if operation.name == SHARD:
                     annotated.add(function)
-                elif (callee := self.callee(operation)) is not None:
+                elif isinstance(callee := callee_of(operation), FuncOp):
                     called.append(callee)
         self._calls = CallGraph(calls)
         self._rewritten = frozenset(self._calls.reaching(annotated))
         self._known: dict[FuncOp, Signature] = {}
-
-    def callee(self, operation: Operation) -> FuncOp | None:
-        """Return the callee of a `func.call`; `None` for other operations or unknown functions."""
-        if operation.name != "func.call":
-            return None
-        symbol = operation.get_attr_or_prop("callee")
-        if not isinstance(symbol, SymbolRefAttr):
-            return None
-        found = find_visible_symbol(operation, symbol)
-        return found if isinstance(found, FuncOp) else None
 
     def in_call_order(self) -> Sequence[FuncOp]:
         """Return the functions to rewrite, callees before callers except for recursion."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 from xdsl.utils.disjoint_set import DisjointSet
 
+from ....ir.host_programs import callee_of
 from ....ir.regions import inner_operations
-from ....ir.symbols import find_visible_symbol
 from ..annotations.access import SHARD
 
 FUNCTION = "func.func"
@@ -42,10 +41,7 @@ class AnnotatedFunctions:
 
     def callee_of(self, call: Operation) -> Operation | None:
         """Return the callee of a call; `None` if it has no body here."""
-        callee = call.properties.get("callee")
-        if not isinstance(callee, SymbolRefAttr):
-            return None
-        found = find_visible_symbol(call, callee)
+        found = callee_of(call)
         return found if found in self._bodies else None
 
 

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation
 
 from ....dialects.shard.attributes import AxesArrayAttr, axes_attribute
 from ....dialects.shard.checks import AXIS_NAMES, DEVICES, grid_value
-from ....dialects.shard.dialect import GridOp
+from ....dialects.shard.grids import GridOp
 from ....dialects.shard.syntax import grid_reference
 from ....ir.attribute_access import integers
 from ....ir.symbols import find_visible_symbol

@@ -92,9 +92,7 @@ class _Loops:
         return summed
 
 
-def _factor(
-    operation: Operation, view: StructuredView, loops: _Loops, loop: int, written: list[set[int]]
-) -> Factor:
+def _factor(operation: Operation, loops: _Loops, loop: int, written: list[set[int]]) -> Factor:
     """Return the factor of one loop; `written` has the loops in each result's indexing map."""
     size = loops.extents[loop]
     if loop in loops.replicated:
@@ -176,9 +174,7 @@ def structured_rule(operation: Operation) -> FactorRule | None:
         {loop for expression in indexing.results for loop in expression.used_dims()}
         for indexing in view.maps[len(view.inputs) :]
     ]
-    factors = tuple(
-        _factor(operation, view, loops, loop, written) for loop in range(len(view.iterators))
-    )
+    factors = tuple(_factor(operation, loops, loop, written) for loop in range(len(view.iterators)))
     windows = _windows(loops, view, tensors) if loops.windowed else ()
     return FactorRule(factors, tuple(tensors), tuple(results), windows)
 

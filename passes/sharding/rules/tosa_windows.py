@@ -39,9 +39,9 @@ class Sliding:
         """The distance from the first element of a window to the end of its last."""
         return (self.size - 1) * self.dilation + 1
 
-    def reads(self, operand: int, dimension: int, extent: int) -> Window:
+    def reads(self, dimension: int, extent: int) -> Window:
         """Return the `Window` of a dimension of the image with this extent."""
-        return Window(operand, dimension, extent, self.stride, -self.before, self.reach)
+        return Window(0, dimension, extent, self.stride, -self.before, self.reach)
 
     @property
     def stays(self) -> bool:
@@ -92,7 +92,7 @@ def _images(builder: RuleBuilder, operation: Operation, image: Shape, result: Sh
         elif window is not None and before is not None and after is not None:
             builder.shared(dimension, after, FactorKind.PERMUTATION)
             if operation.name != "tosa.transpose_conv2d":
-                builder.window(window.reads(0, dimension, before))
+                builder.window(window.reads(dimension, before))
         else:
             builder.needs_replication(dimension, before, after)
 

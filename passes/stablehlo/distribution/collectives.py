@@ -24,18 +24,15 @@ from xdsl.rewriter import InsertPoint
 
 from ....dialects.sdy.attributes import AxisRef, Mesh
 from ....dialects.sdy.meshes import MeshOp
-from ....dialects.shard.dialect import (
+from ....dialects.shard.collectives import (
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
-    BroadcastOp,
-    GridOp,
-    ProcessLinearIndexOp,
-    RecvOp,
     ReduceScatterOp,
-    SendOp,
     ShiftOp,
 )
+from ....dialects.shard.grids import GridOp, ProcessLinearIndexOp
+from ....dialects.shard.rooted_collectives import BroadcastOp, RecvOp, SendOp
 from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
 from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError

@@ -8,11 +8,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.dialects.mesh import Mesh
-from mesh_opt.dialects.shard import dialect as shard
+from mesh_opt.dialects.shard.annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from mesh_opt.dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, axes_attribute
+from mesh_opt.dialects.shard.collectives import (
+    AllGatherOp,
+    AllReduceOp,
+    AllSliceOp,
+    AllToAllOp,
+    ReduceScatterOp,
+    ShiftOp,
+    UpdateHaloOp,
+)
+from mesh_opt.dialects.shard.dialect import Shard
+from mesh_opt.dialects.shard.grids import (
+    GridOp,
+    GridShapeOp,
+    NeighborsLinearIndicesOp,
+    ProcessLinearIndexOp,
+    ProcessMultiIndexOp,
+)
+from mesh_opt.dialects.shard.rooted_collectives import (
+    BroadcastOp,
+    GatherOp,
+    RecvOp,
+    ReduceOp,
+    ScatterOp,
+    SendOp,
+)
 from mesh_opt.ir.symbols import find_visible_symbol
 from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass
-from mesh_opt.passes.sharding.annotations.access import annotation_of
+from mesh_opt.passes.sharding.annotations.access import GridTable, annotation_of
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind
 from xdsl.context import Context
@@ -54,43 +79,41 @@ def in_module(*operations: Operation) -> ModuleOp:
         for operand in operation.operands
         if isinstance(operand.owner, Operation) and operand.owner not in operations
     )
-    return ModuleOp([shard.GridOp("g", (2, 4)), *makers, *operations])
+    return ModuleOp([GridOp("g", (2, 4)), *makers, *operations])
 
 
 def constructed() -> list[Operation]:
     """One operation of each kind, made by its constructor."""
     t, i, h = value_of(tensor(8, 16)), value_of(IndexType()), value_of(i64)
     integers = value_of(tensor(8, 16, element=i32))
-    sharding = shard.ShardingOp("g", [[0], [1]], halo_sizes=[1, h, 0, 2])
+    sharding = ShardingOp("g", [[0], [1]], halo_sizes=[1, h, 0, 2])
     return [
-        shard.GridOp("other", (2, None)),
-        shard.GridShapeOp("g", result_count=2),
-        shard.ProcessMultiIndexOp("g", [1]),
-        shard.ProcessLinearIndexOp(SymbolRefAttr("g")),
-        shard.NeighborsLinearIndicesOp("g", [i, i], [0]),
+        GridOp("other", (2, None)),
+        GridShapeOp("g", result_count=2),
+        ProcessMultiIndexOp("g", [1]),
+        ProcessLinearIndexOp(SymbolRefAttr("g")),
+        NeighborsLinearIndicesOp("g", [i, i], [0]),
         sharding,
-        shard.ShardingOp("g", [[0]], sharded_dims_offsets=[0, 3, 8]),
-        shard.ShardingOp("g", [[0]], partial=(ReductionKind.SUM, [1])),
-        shard.GetShardingOp(t),
-        shard.ShardShapeOp([8, i], sharding.result, [0, i]),
-        shard.ShardOp(t, sharding.result, annotate_for_users=True, priority=3),
-        shard.AllGatherOp(t, "g", [1, 0], tensor(64, 16), gather_axis=0),
-        shard.AllReduceOp(t, "g", [0], tensor(8, 16, element=f64), reduction=ReductionKind.MAX),
-        shard.AllReduceOp(t, "g", [0]),
-        shard.AllSliceOp(t, "g", [1], tensor(8, 4), slice_axis=1),
-        shard.AllToAllOp(t, "g", [1], tensor(32, 4), split_axis=1, concat_axis=0),
-        shard.BroadcastOp(t, "g", [0, 1], root=[1, i]),
-        shard.GatherOp(t, "g", [0], tensor(16, 16), gather_axis=0, root=[1]),
-        shard.ReduceOp(integers, "g", [0], reduction=ReductionKind.BITWISE_OR, root=[i]),
-        shard.ReduceScatterOp(
-            t, "g", [0], tensor(4, 16), reduction=ReductionKind.MIN, scatter_axis=0
-        ),
-        shard.ScatterOp(t, "g", [0], tensor(4, 16), scatter_axis=0, root=[1]),
-        shard.SendOp(t, "g", [0], destination=[i]),
-        shard.RecvOp(t, "g", [0]),
-        shard.RecvOp(t, "g", [0], source=[1]),
-        shard.ShiftOp(t, "g", [0, 1], shift_axis=1, offset=-2, rotate=True),
-        shard.UpdateHaloOp(t, "g", [[0], []], [1, h]),
+        ShardingOp("g", [[0]], sharded_dims_offsets=[0, 3, 8]),
+        ShardingOp("g", [[0]], partial=(ReductionKind.SUM, [1])),
+        GetShardingOp(t),
+        ShardShapeOp([8, i], sharding.result, [0, i]),
+        ShardOp(t, sharding.result, annotate_for_users=True, priority=3),
+        AllGatherOp(t, "g", [1, 0], tensor(64, 16), gather_axis=0),
+        AllReduceOp(t, "g", [0], tensor(8, 16, element=f64), reduction=ReductionKind.MAX),
+        AllReduceOp(t, "g", [0]),
+        AllSliceOp(t, "g", [1], tensor(8, 4), slice_axis=1),
+        AllToAllOp(t, "g", [1], tensor(32, 4), split_axis=1, concat_axis=0),
+        BroadcastOp(t, "g", [0, 1], root=[1, i]),
+        GatherOp(t, "g", [0], tensor(16, 16), gather_axis=0, root=[1]),
+        ReduceOp(integers, "g", [0], reduction=ReductionKind.BITWISE_OR, root=[i]),
+        ReduceScatterOp(t, "g", [0], tensor(4, 16), reduction=ReductionKind.MIN, scatter_axis=0),
+        ScatterOp(t, "g", [0], tensor(4, 16), scatter_axis=0, root=[1]),
+        SendOp(t, "g", [0], destination=[i]),
+        RecvOp(t, "g", [0]),
+        RecvOp(t, "g", [0], source=[1]),
+        ShiftOp(t, "g", [0, 1], shift_axis=1, offset=-2, rotate=True),
+        UpdateHaloOp(t, "g", [[0], []], [1, h]),
     ]
 
 
@@ -98,20 +121,20 @@ def test_constructors_make_valid_operations_of_every_kind() -> None:
     operations = constructed()
     in_module(*operations).verify()
     kinds = {type(operation) for operation in operations}
-    assert kinds == set(shard.Shard.operations)
+    assert kinds == set(Shard.operations)
 
 
 def test_values_read_back_as_they_were_given() -> None:
     h = value_of(i64)
-    sharding = shard.ShardingOp(
+    sharding = ShardingOp(
         "g", [[0], [], [1]], halo_sizes=[1, h, 0, 2], partial=(ReductionKind.MAX, [2])
     )
     assert sharding.axes == ((0,), (), (1,))
     assert sharding.halos == (1, h, 0, 2)
     assert sharding.offsets == ()
     assert sharding.partial == (ReductionKind.MAX, (2,))
-    assert shard.GridOp("x", (2, None, 3)).grid == Grid("x", (2, None, 3))
-    assert shard.AllReduceOp(h, "g", [1, 0]).axes == (1, 0)
+    assert GridOp("x", (2, None, 3)).grid == Grid("x", (2, None, 3))
+    assert AllReduceOp(h, "g", [1, 0]).axes == (1, 0)
 
 
 def test_results_are_named_as_upstream_names_them() -> None:
@@ -129,13 +152,13 @@ def test_results_are_named_as_upstream_names_them() -> None:
 
 
 def test_all_but_messages_are_pure() -> None:
-    for operation in shard.Shard.operations:
+    for operation in Shard.operations:
         assert operation.has_trait(Pure) == (operation.name.split(".")[1] not in EFFECTFUL)
 
 
 def test_mesh_has_an_operation_for_each_of_shard() -> None:
     renamed = {"mesh.grid": "mesh.mesh", "mesh.grid_shape": "mesh.mesh_shape"}
-    names = {operation.name.replace("shard.", "mesh.", 1) for operation in shard.Shard.operations}
+    names = {operation.name.replace("shard.", "mesh.", 1) for operation in Shard.operations}
     assert {renamed.get(name, name) for name in names} == {op.name for op in Mesh.operations}
 
 
@@ -159,7 +182,7 @@ class AnotherAllReduceOp(IRDLOperation):
 
 
 def test_operations_of_mesh_may_be_of_another_compiler() -> None:
-    grid = shard.GridOp("g", (2, 4))
+    grid = GridOp("g", (2, 4))
     theirs = AnotherMeshOp.create(properties=grid.properties)
     value = TestOp(result_types=[tensor(8)])
     reduce = AnotherAllReduceOp.create(
@@ -176,7 +199,7 @@ def test_operations_of_mesh_may_be_of_another_compiler() -> None:
     ConvertMeshToShardPass().apply(Context(), module)
     module.verify()
     *_, found = module.body.block.ops
-    assert isinstance(found, shard.AllReduceOp)
+    assert isinstance(found, AllReduceOp)
     assert found.axes == (1,)
     assert found.reduction.reduction is ReductionKind.MAX
     assert found.attributes == {"note": UnitAttr()}
@@ -191,11 +214,11 @@ def test_attributes_differ_where_their_contents_do() -> None:
 
 
 def test_nearest_grid_of_a_name_wins() -> None:
-    asking = shard.ProcessLinearIndexOp("g")
-    inner_grid = shard.GridOp("g", (3,))
+    asking = ProcessLinearIndexOp("g")
+    inner_grid = GridOp("g", (3,))
     inner = ModuleOp([inner_grid, asking])
-    outer_grid = shard.GridOp("g", (2, 4))
-    in_outer_only = shard.ProcessLinearIndexOp("g")
+    outer_grid = GridOp("g", (2, 4))
+    in_outer_only = ProcessLinearIndexOp("g")
     outer = ModuleOp([outer_grid, inner, ModuleOp([in_outer_only])])
     outer.verify()
     assert find_visible_symbol(asking, SymbolRefAttr("g")) is inner_grid
@@ -203,13 +226,13 @@ def test_nearest_grid_of_a_name_wins() -> None:
 
 
 def test_grids_are_found_anew_when_the_table_changes() -> None:
-    asking = shard.ProcessLinearIndexOp("g")
-    first = shard.GridOp("g", (2,))
+    asking = ProcessLinearIndexOp("g")
+    first = GridOp("g", (2,))
     module = ModuleOp([first, asking])
     assert find_visible_symbol(asking, asking.grid) is first
     first.properties["sym_name"] = StringAttr("h")
     assert find_visible_symbol(asking, asking.grid) is None
-    second = shard.GridOp("g", (3,))
+    second = GridOp("g", (3,))
     module.body.block.add_op(second)
     assert find_visible_symbol(asking, asking.grid) is second
     second.detach()
@@ -218,7 +241,7 @@ def test_grids_are_found_anew_when_the_table_changes() -> None:
 
 
 @st.composite
-def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
+def shardings(draw: st.DrawFn) -> tuple[ShardingOp, tuple[int, ...]]:
     """A sharding on a grid of 2x4, right or nearly so, and the shape of a tensor to put it on."""
     shape = tuple(draw(st.lists(st.integers(1, 12), min_size=1, max_size=3)))
     lists: list[list[int]] = [[] for _ in shape]
@@ -238,7 +261,7 @@ def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
     for size, parts in split if kind == "offsets" else ():
         inner = st.lists(st.integers(0, size), min_size=parts - 1, max_size=parts - 1)
         offsets += [0, *sorted(draw(inner)), draw(st.sampled_from([size, size, size + 1]))]
-    sharding = shard.ShardingOp(
+    sharding = ShardingOp(
         "g",
         lists,
         halo_sizes=halos,
@@ -250,16 +273,16 @@ def shardings(draw: st.DrawFn) -> tuple[shard.ShardingOp, tuple[int, ...]]:
 
 @settings(max_examples=300)
 @given(shardings())
-def test_verified_shardings_have_a_meaning(drawn: tuple[shard.ShardingOp, tuple[int, ...]]) -> None:
+def test_verified_shardings_have_a_meaning(drawn: tuple[ShardingOp, tuple[int, ...]]) -> None:
     """Whatever the verifier lets pass, propagation can read as a value of the algebra."""
     sharding, shape = drawn
-    annotation = shard.ShardOp(value_of(tensor(*shape)), sharding.result)
+    annotation = ShardOp(value_of(tensor(*shape)), sharding.result)
     module = in_module(sharding, annotation)
     try:
         module.verify()
     except VerifyException:
         return
-    value = annotation_of(annotation).sharding
+    value = annotation_of(annotation, GridTable()).sharding
     assert value.dimension_axes == sharding.axes
     assert bool(value.halos) == any(sharding.halos)
     assert all(

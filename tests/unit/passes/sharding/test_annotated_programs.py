@@ -17,7 +17,7 @@ import pytest
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.annotations.access import SHARD, annotation_of
+from mesh_opt.passes.sharding.annotations.access import SHARD, GridTable, annotation_of
 from mesh_opt.passes.sharding.rules.registry import factor_rule
 from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
@@ -60,7 +60,7 @@ def annotated_functions(module: ModuleOp) -> list[Operation]:
 def by_users(value: SSAValue) -> Sharding:
     owner = value.owner
     assert isinstance(owner, Operation) and owner.name == SHARD, value
-    annotation = annotation_of(owner)
+    annotation = annotation_of(owner, GridTable())
     assert annotation.for_users
     return annotation.sharding
 
@@ -68,7 +68,7 @@ def by_users(value: SSAValue) -> Sharding:
 def by_producer(value: SSAValue) -> Sharding:
     (use,) = value.uses
     assert use.operation.name == SHARD, use.operation
-    annotation = annotation_of(use.operation)
+    annotation = annotation_of(use.operation, GridTable())
     assert not annotation.for_users
     return annotation.sharding
 

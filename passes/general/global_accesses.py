@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ....ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE
-from ....ir.regions import walk
-from ....ir.symbols import references_of, root_symbol, symbols_in, visibility
+from ...ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE
+from ...ir.regions import walk
+from ...ir.symbols import references_of, root_symbol, symbols_in, visibility
 
 RUNS_OTHER_CODE = CALLS | {
     "flow.call",

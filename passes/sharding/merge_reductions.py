@@ -15,14 +15,14 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.shard.dialect import AllReduceOp
-from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
-from ....ir.locations import located_builder
-from ....ir.regions import inner_blocks, values_read
-from ....ir.tensor_types import element_bytes, ranked
-from ....sharding.collectives import ALL_REDUCE
-from ..annotations.access import axes_of, grid_name, kind_of
-from ..partition.local_types import tensor_type_of
+from ...dialects.shard.collectives import AllReduceOp
+from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
+from ...ir.locations import located_builder
+from ...ir.regions import inner_blocks, values_read
+from ...ir.tensor_types import element_bytes, ranked
+from ...sharding.collectives import ALL_REDUCE
+from .annotations.access import axes_of, grid_name, kind_of
+from .partition.local_types import tensor_type_of
 
 Group = tuple[object, ...]
 """The properties in which all-reduces must agree to be merged."""

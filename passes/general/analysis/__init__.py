@@ -1,1 +1,0 @@
-"""What passes on host programs have to know about globals."""

@@ -1,1 +1,0 @@
-"""Rewrites of collectives for `shard-simplify`."""
