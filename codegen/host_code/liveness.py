@@ -18,13 +18,12 @@ class BlockLiveness:
 
     - `unread`: arguments that nothing reads;
     - `dead[i]`: values that step `i` is the last to read, and results of step `i` without a reader;
-    - `live_in`, `live_out`: values that are alive where the block begins and ends.
+    - `live_in`: values that are alive where the block begins.
     """
 
     unread: tuple[SSAValue, ...]
     dead: tuple[tuple[SSAValue, ...], ...]
     live_in: frozenset[SSAValue]
-    live_out: frozenset[SSAValue]
 
 
 def region_liveness(
@@ -75,8 +74,7 @@ def _block_liveness(
     for value, position in last.items():
         dead[position + 1].append(value)
     unread, *others = (tuple(values) for values in dead)
-    ins, outs = frozenset(live_in[block]), frozenset(live_out[block])
-    return BlockLiveness(unread, tuple(others), ins, outs)
+    return BlockLiveness(unread, tuple(others), frozenset(live_in[block]))
 
 
 def _defined(block: Block) -> set[SSAValue]:

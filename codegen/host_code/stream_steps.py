@@ -6,7 +6,7 @@ the bytes of the operand if nothing else reads the operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from ...interpreter.storage import Resource
 from ...ir.attribute_access import attribute, operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.tensor_types import element_named
+from ...runtime.abi.arrays import Value
 from ...runtime.abi.elements import integer_element
 from ...runtime.abi.values import integer_width, scalar_dtype
 from ...runtime.host.builder import IndexOrInt
@@ -135,12 +136,17 @@ def _constant(lowering: FunctionLowering, op: Operation) -> None:
     sizes = [lowering.number(each) for each in op.operands]
     if dynamic_words(sizes):
         raise NotLowered(op, "has a size that is not known")
+    known = [np.int64(size) for size in filled_words(sizes, ())]
+    lowering.bind(op.results[0], resident(lowering, op, _executed(lowering, op, known)))
+
+
+def _executed(lowering: FunctionLowering, op: Operation, operands: Sequence[Value]) -> Any:
+    """Return the result that the interpreter computes. Raises NotLowered if it has no rule."""
     entry = find_entry(operation_name(op))
     if entry is None or entry.execute is None:
         raise NotLowered(op, "cannot be executed")
-    known = [np.int64(size) for size in filled_words(sizes, ())]
-    (resource,) = entry.execute(op, known, lowering.program.frame)
-    lowering.bind(op.results[0], resident(lowering, op, resource))
+    (result,) = entry.execute(op, operands, lowering.program.frame)
+    return result
 
 
 def resident(lowering: FunctionLowering, op: Operation, resource: Resource) -> HostResource:
@@ -394,11 +400,7 @@ def _barrier(lowering: FunctionLowering, op: Operation) -> None:
 
 @lowers("hal.element_type", "hal.encoding_type")
 def _type_number(lowering: FunctionLowering, op: Operation) -> None:
-    entry = find_entry(operation_name(op))
-    if entry is None or entry.execute is None:
-        raise NotLowered(op, "cannot be executed")
-    (number,) = entry.execute(op, (), lowering.program.frame)
-    lowering.bind(op.results[0], word_of(np.asarray(number)))
+    lowering.bind(op.results[0], word_of(np.asarray(_executed(lowering, op, ()))))
 
 
 @lowers("stream.resource.size")

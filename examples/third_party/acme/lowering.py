@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import (
@@ -88,7 +86,6 @@ class LowerRowEnergy(RewritePattern):
         )
 
 
-@dataclass(frozen=True)
 class ConvertAcmeToLinalgPass(ModulePass):
     """Lower all operations of the dialect to linalg."""
 
