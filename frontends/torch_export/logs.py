@@ -23,18 +23,22 @@ def without_torch_logs() -> Generator[None]:
         yield
         return
     # The loggers have their own handlers and levels, so setting that of `torch` has no effect.
+    # There are about 200, and each change of a level visits all loggers.
     loggers = [logging.getLogger("torch"), *_below_torch()]
-    levels = [logger.level for logger in loggers]
     try:
         for logger in loggers:
-            logger.setLevel(max(logger.level, logging.ERROR))
+            logger.addFilter(_is_error)
         with warnings.catch_warnings():
             for category in (FutureWarning, DeprecationWarning):
                 warnings.filterwarnings("ignore", category=category, module=_ITS_MODULES)
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        for logger in loggers:
+            logger.removeFilter(_is_error)
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR
 
 
 def _below_torch() -> list[logging.Logger]:
