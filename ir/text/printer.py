@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
     UnregisteredOp,
 )
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 
 from ..attribute_access import is_splat
 from ..nesting_limits import deep_recursion
+from ..regions import inner_blocks
 from .affine_text import affine_text
 from .aliases import LOCATION, AliasDefinitions, alias_name
 from .constant_names import constant_name
@@ -431,3 +432,25 @@ def print_operation(
     if isinstance(operation, ModuleOp) and operation.parent is None:
         printer.print_resources()
     return printer.finish().rstrip("\n")
+
+
+def value_names(operation: Operation) -> dict[SSAValue, str]:
+    """Return the names that the values inside an isolated operation are printed with, without `%`.
+
+    Results that share a name are `x#0`, `x#1`.
+    """
+    printer = ModulePrinter(PrintStyle())
+    names: dict[SSAValue, str] = {}
+
+    def visit(block: Block) -> None:
+        for value in block.args:
+            names[value] = printer.value_text(value)[1:]
+        for inner in block.ops:
+            for value in inner.results:
+                names[value] = printer.value_text(value)[1:]
+            for nested in inner_blocks(inner):
+                visit(nested)
+
+    for block in inner_blocks(operation):
+        visit(block)
+    return names

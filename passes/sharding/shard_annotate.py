@@ -28,8 +28,8 @@ from ...dialects.shard.checks import grid_value
 from ...dialects.shard.grids import GridOp
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
-from ...ir.regions import inner_blocks
 from ...ir.symbols import fresh_name, names_in, visibility
+from ...ir.text.printer import value_names
 from ..imports.import_annotations import import_annotations
 from ..manager.pipeline_text import unquote
 from .annotations.access import SHARD, read_annotated
@@ -73,7 +73,7 @@ class ShardAnnotatePass(ModulePass):
         chosen = list(_chosen(op, self.functions))
         grid = find_or_create_grid(op, self.grid)
         for function in chosen:
-            names = printed_names(function)
+            names = value_names(function)
             _annotate_values(names, entries["values"], grid)
             _annotate_arguments(function, names, entries["args"], grid)
             _annotate_results(function, entries["results"], grid)
@@ -189,34 +189,6 @@ def find_or_create_grid(module: ModuleOp, text: str) -> str:
         raise PassFailedException(f"option 'grid' is '{text}': {problem}") from problem
     Rewriter.insert_op(made, InsertPoint.at_start(module.body.block))
     return name
-
-
-def printed_names(function: FuncOp) -> dict[SSAValue, str]:
-    """Return the names that the printer gives to the values of a function, without `%`."""
-    names: dict[SSAValue, str] = {}
-    counts: dict[str | None, int] = {}
-
-    def give(value: SSAValue) -> None:
-        hint = value.name_hint
-        number = counts.get(hint, 0)
-        counts[hint] = number + 1
-        if hint is None:
-            names[value] = str(number)
-        else:
-            names[value] = f"{hint}_{number}" if number else hint
-
-    def visit(block: Block) -> None:
-        for argument in block.args:
-            give(argument)
-        for operation in block.ops:
-            for result in operation.results:
-                give(result)
-            for inner in inner_blocks(operation):
-                visit(inner)
-
-    for block in function.body.blocks:
-        visit(block)
-    return names
 
 
 def located_name(location: Attribute) -> str | None:

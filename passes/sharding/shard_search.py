@@ -24,6 +24,7 @@ from ...dialects.shard.grids import GridOp
 from ...ir.diagnostics import Note, OperationError, remark, remarks_wanted
 from ...ir.locations import maker_of
 from ...ir.machine_files import read_machine
+from ...ir.text.printer import value_names
 from ...ir.usage_error import UsageError
 from ...sharding.machine import Machine, MachineError
 from ..imports.conversions import convert_imported
@@ -33,7 +34,7 @@ from .propagation.graph import ShardingGraph, build_graph
 from .search.candidates import Objective, annotate
 from .search.grid_search import Found, GridSearch
 from .search.plans import Key, keys_of
-from .shard_annotate import find_or_create_grid, printed_names
+from .shard_annotate import find_or_create_grid
 
 MAX_AXES = 3
 """Maximum number of axes of the grids that are tried for a number of devices."""
@@ -193,7 +194,7 @@ def factorizations(count: int, *, ordered: bool, most: int = MAX_AXES) -> Iterat
 def _names(graph: ShardingGraph) -> dict[object, str]:
     found: dict[object, str] = {}
     for function in graph.functions:
-        found |= printed_names(function)  # pyright: ignore[reportArgumentType]
+        found |= value_names(function)  # pyright: ignore[reportArgumentType]
     return found
 
 
