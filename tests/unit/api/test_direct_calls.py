@@ -9,6 +9,8 @@ import mesh_opt
 import numpy as np
 import pytest
 from mesh_opt.api import DeviceArray, InputError, Program, compile
+from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.runtime.device_machines import DeviceMachines
 from mesh_opt.saved_programs import LoadedProgram
 
 ADD = """
@@ -111,6 +113,38 @@ def test_settings_hold_for_the_next_call() -> None:
     assert not program.direct_calls
     program["main"].run([A, A], "native")
     assert not program.direct_calls
+
+
+def test_settings_of_another_thread_hold_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, lines = compile(ADD), list[str]()
+    run = CompiledProgram.run_partitioned
+
+    def run_meanwhile(*arguments: Any) -> Any:
+        results = run(*arguments)
+        program.trace_host = lines.append
+        return results
+
+    monkeypatch.setattr(CompiledProgram, "run_partitioned", run_meanwhile)
+    program.main(A, A)
+    monkeypatch.undo()
+    program.main(A, A)
+    assert lines
+
+
+def test_a_program_is_closed_during_its_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile(ADD).save(tmp_path / "add.meshprog")
+    program = mesh_opt.load(tmp_path / "add.meshprog")
+    run = DeviceMachines.run
+
+    def run_meanwhile(*arguments: Any) -> Any:
+        results = run(*arguments)
+        program.close()
+        return results
+
+    monkeypatch.setattr(DeviceMachines, "run", run_meanwhile)
+    np.testing.assert_array_equal(program.main(A, A), A + A)
 
 
 def test_statistics_are_of_the_last_call() -> None:
