@@ -183,7 +183,7 @@ def _run_with_interpreter(
 
 def _run_natively(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
     # If a setting changes during the run, the program has other direct calls from then on.
-    native, known = program.native(), program.direct_calls
+    known, native = program.direct_calls, program.native()
     results = native.run_partitioned(function, inputs, program.grid)
     direct = native.direct_calls.get(function)
     if direct is not None and program.grid is None and program.backend() is _run_natively:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,17 @@ def test_a_direct_call_takes_what_the_first_call_takes(program: Program | Loaded
         np.testing.assert_array_equal(program.main(one, other), expected)
     one = DeviceArray([A], A.shape, None, None)
     np.testing.assert_array_equal(program.main(one, A), A + A)
+
+
+def test_inputs_that_call_the_program(program: Program | LoadedProgram) -> None:
+    class Inputs(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            yield A
+            yield program.main(A, A)
+
+    for _ in range(2):
+        (result,) = program["main"].run(Inputs([A, A]))
+        np.testing.assert_array_equal(result, A + A + A)
 
 
 def test_results_of_direct_calls_are_the_callers_own(program: Program | LoadedProgram) -> None:
