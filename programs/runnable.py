@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,7 @@ class RunnableModule:
         self._place = _Located(self._texts)
         self._backend = backend_name(backend)
         self._native: dict[object, CompiledProgram] = {}
-        self.direct_calls: Mapping[str, DirectCall] = {}
+        self.direct_calls: dict[str, DirectCall] = {}
         """The functions that have run as native code on one device, with the present settings."""
         self.backend()
 
@@ -182,11 +182,12 @@ def _run_with_interpreter(
 
 
 def _run_natively(program: RunnableModule, function: str, inputs: Sequence[Array]) -> list[Array]:
-    native = program.native()
+    # If a setting changes during the run, the program has other direct calls from then on.
+    known, native = program.direct_calls, program.native()
     results = native.run_partitioned(function, inputs, program.grid)
-    is_alone = program.grid is None and function in native.direct_calls
-    if is_alone and program.backend() is _run_natively:
-        program.direct_calls = native.direct_calls
+    direct = native.direct_calls.get(function)
+    if direct is not None and program.grid is None and program.backend() is _run_natively:
+        known[function] = direct
     return results
 
 

@@ -102,10 +102,12 @@ class DeviceMachines:
         """Let native code check the next inputs of a function that has run on one device.
 
         Does nothing if it cannot: if arguments are scalars or narrow integers, or if the machine
-        must see the inputs or each instruction.
+        must see the inputs or each instruction. Nor does it if the machines were closed meanwhile.
         """
-        device, kinds = self._devices[entry, None], inputs.kinds
-        if kinds is None or not device.machine.is_direct or not entry.takes(kinds):
+        device, kinds = self._devices.get((entry, None)), inputs.kinds
+        if device is None or kinds is None or not entry.takes(kinds):
+            return
+        if not device.machine.is_direct:
             return
         self.direct_calls[function] = DirectCall(
             device, kinds, self.threads.turn, self.last, self._on_failure

@@ -142,9 +142,9 @@ class DirectCall:
         """Run the function and return its results; `None` if native code rejects the inputs."""
         device = self._device
         entry, machine = device.entry, device.machine
+        arrays = tuple(inputs)  # Before the lock is held: the inputs may be computed by a call.
         with self._turn:
             machine.reset()
-            arrays = tuple(inputs)
             self._words[INPUTS] = id(arrays)
             reason = self._native(self._call)
             if reason == UNFIT:

@@ -79,17 +79,17 @@ class InputTypes:
         Arrays are not checked here, since the runner checks them. Raises InputError.
         """
         count = len(self._types)
-        if len(inputs) != count:
+        given: tuple[Any, ...] = tuple(inputs)  # What is checked must not change afterwards.
+        if len(given) != count:
             plural = "" if count == 1 else "s"
-            raise InputError(f"@{function} takes {count} input{plural}, got {len(inputs)}")
-        given: Sequence[Any] = inputs
+            raise InputError(f"@{function} takes {count} input{plural}, got {len(given)}")
         for value in given:
             if value.__class__ is not np.ndarray and value.__class__ is not DeviceArray:
                 break
         else:
             return given
         arrays: list[Any] = []
-        for index, (value, kind) in enumerate(zip(inputs, self._types, strict=True)):
+        for index, (value, kind) in enumerate(zip(given, self._types, strict=True)):
             is_array = isinstance(value, np.ndarray | np.generic | DeviceArray)
             arrays.append(value if is_array else converted(index, value, kind))
         return arrays

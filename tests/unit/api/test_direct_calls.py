@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import mesh_opt
 import numpy as np
 import pytest
 from mesh_opt.api import DeviceArray, InputError, Program, compile
+from mesh_opt.codegen.compile import CompiledProgram
+from mesh_opt.runtime.device_machines import DeviceMachines
 from mesh_opt.saved_programs import LoadedProgram
 
 ADD = """
@@ -79,6 +82,17 @@ def test_a_direct_call_takes_what_the_first_call_takes(program: Program | Loaded
     np.testing.assert_array_equal(program.main(one, A), A + A)
 
 
+def test_inputs_that_call_the_program(program: Program | LoadedProgram) -> None:
+    class Inputs(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            yield A
+            yield program.main(A, A)
+
+    for _ in range(2):
+        (result,) = program["main"].run(Inputs([A, A]))
+        np.testing.assert_array_equal(result, A + A + A)
+
+
 def test_results_of_direct_calls_are_the_callers_own(program: Program | LoadedProgram) -> None:
     results = [program.main(A, A + number) for number in range(40)]
     for number, result in enumerate(results):
@@ -111,6 +125,38 @@ def test_settings_hold_for_the_next_call() -> None:
     assert not program.direct_calls
     program["main"].run([A, A], "native")
     assert not program.direct_calls
+
+
+def test_settings_of_another_thread_hold_for_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, lines = compile(ADD), list[str]()
+    run = CompiledProgram.run_partitioned
+
+    def run_meanwhile(*arguments: Any) -> Any:
+        results = run(*arguments)
+        program.trace_host = lines.append
+        return results
+
+    monkeypatch.setattr(CompiledProgram, "run_partitioned", run_meanwhile)
+    program.main(A, A)
+    monkeypatch.undo()
+    program.main(A, A)
+    assert lines
+
+
+def test_a_program_is_closed_during_its_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile(ADD).save(tmp_path / "add.meshprog")
+    program = mesh_opt.load(tmp_path / "add.meshprog")
+    run = DeviceMachines.run
+
+    def run_meanwhile(*arguments: Any) -> Any:
+        results = run(*arguments)
+        program.close()
+        return results
+
+    monkeypatch.setattr(DeviceMachines, "run", run_meanwhile)
+    np.testing.assert_array_equal(program.main(A, A), A + A)
 
 
 def test_statistics_are_of_the_last_call() -> None:

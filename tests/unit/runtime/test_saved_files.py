@@ -278,6 +278,14 @@ def test_elements_of_open_results_are_compared(tmp_path: Path) -> None:
         mesh_opt.load(altered(path, tmp_path / "x.meshprog", change))
 
 
+def test_code_for_a_fixed_size_takes_no_open_argument(program: Path, tmp_path: Path) -> None:
+    def change(header: Any) -> None:
+        header["functions"][0]["types"][0][0] = ["tensor<?xf32>", "f32", [-1], "tensor"]
+
+    with pytest.raises(SavedFileError, match=re.escape("has shape [4] as ")):
+        mesh_opt.load(altered(program, tmp_path / "x.meshprog", change))
+
+
 def test_object_code_that_is_none_is_not_loaded(program: Path, tmp_path: Path) -> None:
     def change(header: Any) -> None:
         for symbol, place in header["objects"]:
