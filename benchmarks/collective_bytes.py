@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh_opt.passes.sharding.cost_report import bytes_sent
-from mesh_opt.sharding.collectives import PURE_COLLECTIVES, SEND
+from mesh_opt.sharding.collective_rows import PURE_COLLECTIVES, SEND
 from xdsl.ir import Operation
 
 

@@ -50,7 +50,7 @@ from ..runtime.host.scalar_code import native_scalars
 from ..runtime.host.worker_team import native_serve
 from ..runtime.messages.step_interpreter import native_messages
 from ..runtime.native_registry import used_functions
-from ..runtime.saved.container import place_pieces, write_container
+from ..runtime.saved.file_format import place_pieces, write_container
 from ..runtime.saved.program import platform
 from ..runtime.saved.tables import (
     constants_data,

@@ -21,7 +21,7 @@ from ..sharding.collective_matching import (
     find_mismatch,
     names,
 )
-from ..sharding.collectives import COLLECTIVES, SHIFT, UPDATE_HALO
+from ..sharding.collective_rows import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.sharding import ReductionKind
 
 

@@ -27,7 +27,7 @@ from ..ir.symbols import visibility
 from ..runtime.abi.arguments import InputError, checked_inputs
 from ..runtime.abi.arrays import Array, Value, is_number
 from ..runtime.abi.device_array import DeviceArray
-from ..sharding.collectives import COLLECTIVES
+from ..sharding.collective_rows import COLLECTIVES
 from ..sharding.grid import Grid
 from .devices import initial_memory
 from .frames import Frame, Process, Program

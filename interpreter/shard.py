@@ -31,7 +31,7 @@ from ..runtime.abi.arrays import Array, Value, shape_text
 from ..runtime.abi.values import undefined
 from ..runtime.collectives import group_of
 from ..sharding.collective_matching import RECEIVE, SEND
-from ..sharding.collectives import COLLECTIVES, SHIFT, UPDATE_HALO
+from ..sharding.collective_rows import COLLECTIVES, SHIFT, UPDATE_HALO
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import Axes

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from ..sharding.collective_matching import ANY_SIZE, CollectiveSignature
-from ..sharding.collectives import COLLECTIVES, CollectiveRow
+from ..sharding.collective_rows import COLLECTIVES, CollectiveRow
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
@@ -42,7 +42,7 @@ class Group:
 class Collective:
     """One collective of a group as one of its processes sees it.
 
-    - `kind`: the name of a row of `sharding/collectives.py` that is not a message, `HALO` or
+    - `kind`: the name of a row of `sharding/collective_rows.py` that is not a message, `HALO` or
       `PERMUTE`;
     - `source_shape`, `result_shape`: the shapes of this process's operand and result. Before a run
       provides dynamic sizes, `DYNAMIC_SIZE` stands for them and the result has no shape (see

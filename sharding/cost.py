@@ -1,6 +1,6 @@
 """Estimate memory and resharding costs of shardings, in bytes per process.
 
-The bytes that one collective sends are in its row (`collectives.py`).
+The bytes that one collective sends are in its row (`collective_rows.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import dropwhile
 from math import prod
 
-from .collectives import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
+from .collective_rows import ALL_GATHER, ALL_TO_ALL, SEND, CollectiveRow
 from .grid import Grid
 from .sharding import Axes, DimensionAxes, Sharding, dimension_of_axis, is_finer_split
 

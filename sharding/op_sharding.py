@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .collectives import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
+from .collective_rows import ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE_SCATTER
 from .cost import (
     BYTES_PER_POINT,
     CollectivePrice,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .collectives import (
+from .collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .collectives import Algorithm, CollectiveRow
+from .collective_rows import Algorithm, CollectiveRow
 from .cost import BYTES_PER_POINT, sent_bytes
 from .machine import Device, Hop, Machine, Topology
 

@@ -359,7 +359,7 @@ def _check_ranks(options: RunOptions) -> bool:
         raise UsageError("--check runs on one set of inputs, not with --inputs-per-rank")
     if find_spec("mpi4py") is None:
         return True
-    from ..runtime.mpi.supervisor import supervisor
+    from ..runtime.mpi.failure_supervisor import supervisor
 
     ranks = supervisor()
     if options.timeout is not None:

@@ -27,7 +27,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, moved_element, reduced_element
 from ...runtime.collectives import HALO, PERMUTE, Group, group_of
 from ...sharding.collective_matching import RECEIVE
-from ...sharding.collectives import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
+from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from ..kernels.reductions import combiner

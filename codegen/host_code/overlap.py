@@ -26,7 +26,7 @@ from ...interpreter.kernels import tied_argument
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import OperationError
 from ...ir.regions import captured
-from ...sharding.collectives import COLLECTIVES
+from ...sharding.collective_rows import COLLECTIVES
 from ..kernels.schedule import Schedule, Step
 from ..kernels.static_values import constant_attribute
 from .collective_rules import COLLECTIVE_RULES

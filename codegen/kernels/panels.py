@@ -18,7 +18,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...runtime.abi.elements import Element, element_by_name, integer_element
 from ..microkernels.products import Tile
-from ..microkernels.transposes import square_of
+from ..microkernels.transpose_squares import square_of
 from .ast_builder import AstBuilder, Term
 from .contractions import Contraction
 from .product_sums import I32, Factor

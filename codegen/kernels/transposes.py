@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from ..microkernels.transposes import CACHE_LINE, square_of
+from ..microkernels.transpose_squares import CACHE_LINE, square_of
 from ..microkernels.vectors import vector_bits
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term

@@ -21,7 +21,7 @@ from ..microkernels.library_calls import emit_allocate, emit_free, emit_procedur
 from ..microkernels.mmt4d import Mmt4dTile, emit_mmt4d_tile
 from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
-from ..microkernels.transposes import (
+from ..microkernels.transpose_squares import (
     emit_line,
     emit_stream_transpose,
     emit_transpose,

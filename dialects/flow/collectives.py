@@ -22,7 +22,7 @@ from ...ir.syntax.resource_directives import (
 )
 from ...ir.syntax.rows import PURE, READS, Rows
 from ...ir.syntax.typed_values import type_carried_by
-from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
+from ...sharding.collective_rows import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS
 from ..util.functions import Function, verify_callee
 from ..util.types import BufferType

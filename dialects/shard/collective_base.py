@@ -28,7 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.tensor_types import Shape
-from ...sharding.collectives import COLLECTIVES, CollectiveRow
+from ...sharding.collective_rows import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from .attributes import AxesAttr, IndicesAttr, ReductionKindAttr, axes_attribute

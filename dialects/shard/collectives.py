@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import mixed_list, split_list
 from ...ir.syntax.assembly_format import Syntax
-from ...sharding.collectives import (
+from ...sharding.collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,

@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
-from ...sharding.collectives import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
+from ...sharding.collective_rows import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
 from .attributes import IndicesAttr, ReductionKindAttr
 from .collective_base import TENSOR, Collective, DimensionAttr, collective_syntax
 from .syntax import Clause, Form

@@ -14,7 +14,7 @@ from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
 from ...ir.syntax.rows import OneOf
-from ...sharding.collectives import (
+from ...sharding.collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_TO_ALL,

@@ -90,7 +90,7 @@ def decoded_source(data: bytes, name: str, errors: str = "strict") -> Source:
 
 
 _BYTECODE = b"ML\xefR"
-_SAVED_PROGRAM = b"MESHPROG"  # `MAGIC` of runtime/saved/container.py, which `ir` cannot import.
+_SAVED_PROGRAM = b"MESHPROG"  # `MAGIC` of runtime/saved/file_format.py, which `ir` cannot import.
 
 
 def _to_text(path: str, data: bytes) -> str:

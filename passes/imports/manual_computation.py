@@ -41,7 +41,7 @@ from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
 from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
-from ...sharding.collectives import COLLECTIVES
+from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
 from ..inline_calls import inline_calls_of

@@ -2,7 +2,7 @@
 
 The numbers are derived from the program, not measured:
 
-- bytes sent are those of ring algorithms (`sharding/collectives.py`);
+- bytes sent are those of ring algorithms (`sharding/collective_rows.py`);
 - work is the number of scalar `arith` and `math` operations in loop nests and elementwise
   operations, without constants, comparisons and conversions;
 - time is the sum of the times of kernels and collectives on a machine (`sharding/time_model.py`);
@@ -37,7 +37,7 @@ from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
 from ...ir.regions import enclosing
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked, static_shape_or_none
-from ...sharding.collectives import COLLECTIVES, RECV, SEND, UPDATE_HALO
+from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, UPDATE_HALO
 from ...sharding.cost import known_extents
 from ...sharding.grid import Grid
 from ...sharding.machine import Machine

@@ -20,7 +20,7 @@ from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.locations import located_builder
 from ...ir.regions import inner_blocks, values_read
 from ...ir.tensor_types import element_bytes, ranked
-from ...sharding.collectives import ALL_REDUCE
+from ...sharding.collective_rows import ALL_REDUCE
 from .annotations.access import axes_of, grid_name, kind_of
 from .partition.local_types import tensor_type_of
 

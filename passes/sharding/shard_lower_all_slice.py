@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
-from ...sharding.collectives import ALL_SLICE
+from ...sharding.collective_rows import ALL_SLICE
 from .annotations.access import axes_of, grid_of
 
 NOT_DIVISIBLE = (

@@ -31,7 +31,7 @@ from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import captured, walk
 from ...ir.tensor_types import tensor_shape
-from ...sharding.collectives import (
+from ...sharding.collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,

@@ -21,7 +21,7 @@ from ...ir.host_programs import CALLS
 from ...ir.regions import inner_blocks, values_read
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import ranked
-from ...sharding.collectives import COLLECTIVES
+from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.cost import known_extents
 from ...sharding.grid import Grid
 from ...sharding.machine import Machine

@@ -15,7 +15,7 @@ from xdsl.ir import OpResult, SSAValue
 from ...dialects.shard.boundary import enclosing_grid
 from ...dialects.shard.process_arithmetic import ProcessArithmetic
 from ...ir.index import IndexOrInt
-from ...sharding.collectives import COLLECTIVES, CollectiveRow
+from ...sharding.collective_rows import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
 from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, size_rule

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...sharding.collective_matching import DeviceState
-from ...sharding.collectives import ALL_GATHER
+from ...sharding.collective_rows import ALL_GATHER
 from ..abi.arrays import Words
 from ..abi.elements import I64
 from ..collectives import Collective, Group

@@ -16,8 +16,8 @@ from ..messages.collective_steps import CollectiveStepBuilder, RankBarrier
 from ..messages.context import HEADER_BYTES, MessageContext, PlainState
 from ..messages.size_changes import SizeChangeNotices, padded
 from ..messages.step_interpreter import native_messages
+from .failure_supervisor import Supervisor
 from .mailbox import Channel, Mailbox, packed, unpacked
-from .supervisor import Supervisor
 
 
 class Rank(Protocol):

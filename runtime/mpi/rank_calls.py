@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
-from ...sharding.collectives import ALL_GATHER
+from ...sharding.collective_rows import ALL_GATHER
 from ...sharding.grid import Grid
 from ..abi.arguments import InputError
 from ..abi.arrays import Array, shape_phrase
@@ -29,7 +29,7 @@ from ..host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
     from .communicator import MpiCommunicator
-    from .monitor import Failure
+    from .failure_monitor import Failure
 
 
 _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
@@ -225,7 +225,7 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
 @contextmanager
 def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Generator[None]:
     """Raise InputError if another rank fails or does not make the collective call in the block."""
-    from .monitor import RanksFailed
+    from .failure_monitor import RanksFailed
 
     try:
         yield

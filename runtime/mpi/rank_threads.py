@@ -16,7 +16,7 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
-from ...sharding.collectives import ALL_GATHER
+from ...sharding.collective_rows import ALL_GATHER
 from ..abi.elements import I64
 from ..collectives import Collective, Group
 from ..commands import Buffer, DeviceFailed, run_commands
@@ -26,9 +26,9 @@ from ..messages.context import MessageContext, PlainState, Traffic
 from ..messages.size_changes import SizeChangeNotices
 from ..protocol import FIRST_SLOT, SLOT_WORDS
 from ..threads.thread_group import ThreadCommunicator, ThreadGroup
+from .failure_monitor import Failure, Wait
 from .mailbox import Channel
 from .message_communicator import MessageCommunicator, Rank
-from .monitor import Failure, Wait
 
 T = TypeVar("T")
 

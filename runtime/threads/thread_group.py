@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
-from ...sharding.collectives import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
+from ...sharding.collective_rows import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..abi.arrays import Words
 from ..abi.native_code import Native
 from ..collectives import HALO, PERMUTE, Collective, Group, around, shard_range

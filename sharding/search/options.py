@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from ..collectives import SEND
+from ..collective_rows import SEND
 from ..cost import known_extents, local_bytes
 from ..factor_splits import FactorSplits, TensorState
 from ..factors import FactorKind

@@ -16,8 +16,8 @@ from breadth import NIGHTLY
 from mesh_opt import api
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.runtime.saved import program as saved_program
-from mesh_opt.runtime.saved.container import Container
 from mesh_opt.runtime.saved.fields import SavedFileError
+from mesh_opt.runtime.saved.file_format import Container
 from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.run.inputs import random_inputs
 from mpi_ranks import launch

@@ -14,7 +14,7 @@ from mesh_opt.codegen import cache
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import transposes as kernels
 from mesh_opt.codegen.kernels.permuted_operands import fold_permutations
-from mesh_opt.codegen.microkernels import transposes
+from mesh_opt.codegen.microkernels import transpose_squares
 from mesh_opt.dialects.linalg.structured_view import structured_view
 from mesh_opt.runtime.abi.native_code import Native
 
@@ -169,8 +169,8 @@ SQUARES = {128: [16, 8, 4, 2], 256: [16, 16, 8, 4], 512: [16, 16, 16, 8]}
 
 @pytest.mark.parametrize("bits", SQUARES)
 def test_squares_fill_vectors(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transposes, "vector_bits", lambda: bits)
-    assert [transposes.square_of(size) for size in (1, 2, 4, 8)] == SQUARES[bits]
+    monkeypatch.setattr(transpose_squares, "vector_bits", lambda: bits)
+    assert [transpose_squares.square_of(size) for size in (1, 2, 4, 8)] == SQUARES[bits]
 
 
 PRODUCT = """  %e = tensor.empty() : tensor<70x130xf32>

@@ -17,7 +17,7 @@ from mesh_opt.interpreter import collectives as reference
 from mesh_opt.runtime.abi.elements import BF16, F16, F32, F64, I1, I64, Element, integer_element
 from mesh_opt.runtime.collectives import Collective, Group, group_of
 from mesh_opt.runtime.communicator import Communicator
-from mesh_opt.sharding.collectives import COLLECTIVES
+from mesh_opt.sharding.collective_rows import COLLECTIVES
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Axes, ReductionKind
 from xdsl.dialects import builtin

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mesh_opt.runtime.saved.container import HEAD, Container, write_container
+from mesh_opt.runtime.saved.file_format import HEAD, Container, write_container
 
 HOSTILE: tuple[Any, ...] = (
     None, True, -1, 0, 1, 7, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 64, 1.5, "", "f32", "x" * 5000,

@@ -161,7 +161,7 @@ assert k.out_shardings == P("x")
 """
 
 FREE_AXES = """
-from mesh_opt.sharding.collectives import COLLECTIVES
+from mesh_opt.sharding.collective_rows import COLLECTIVES
 
 # An axis of the mesh that is not manual splits the body of a shard_map: nothing is gathered.
 mesh = AbstractMesh((2, 2), ("x", "y"))

@@ -19,7 +19,7 @@ from ...passes.encoding.encoding_report import EncodedTensor, encoded_tensors
 from ...passes.manager.pass_manager import Observer
 from ...passes.sharding.cost_report import Cost, bytes_sent, module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
-from ...sharding.collectives import COLLECTIVES, RECV
+from ...sharding.collective_rows import COLLECTIVES, RECV
 from ..print_diagnostics import position_of, positions_of_location
 from .graph import Node, function_graphs
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...api import compile
-from ...sharding.collectives import ALL_REDUCE
+from ...sharding.collective_rows import ALL_REDUCE
 from ...sharding.machine import Device, Machine, Network, Topology
 
 ROUNDS = 10

@@ -20,7 +20,7 @@ def is_saved(path: str) -> bool:
     """Return whether a file is a saved program, by its suffix or its first bytes."""
     if path == "-" or path.endswith(SUFFIX):
         return path != "-"
-    from ...runtime.saved.container import MAGIC
+    from ...runtime.saved.file_format import MAGIC
 
     try:
         with open(path, "rb") as file:

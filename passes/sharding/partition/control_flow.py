@@ -12,7 +12,7 @@ from ....ir.host_programs import callee_of
 from ....ir.index import IndexOrInt
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
-from ....sharding.collectives import COLLECTIVES, PURE_COLLECTIVES
+from ....sharding.collective_rows import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, operand_sharding, shared_outputs

@@ -20,7 +20,7 @@ from ....ir.index import IndexOrInt
 from ....ir.locations import made_by
 from ....ir.regions import captured
 from ....ir.tensor_types import ranked, tensor_bytes
-from ....sharding.collectives import ALL_GATHER, ALL_REDUCE
+from ....sharding.collective_rows import ALL_GATHER, ALL_REDUCE
 from ....sharding.cost import group_size, local_fraction
 from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from ....ir.attribute_access import integer, integers
 from ....ir.tensor_types import tensor_shape
-from ....sharding.collectives import COLLECTIVES
+from ....sharding.collective_rows import COLLECTIVES
 from ....sharding.factors import FactorRule
 from ..annotations.access import MANUAL_ATTRIBUTE
 from .builder import RuleBuilder

@@ -401,7 +401,7 @@ import sys
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    from mesh_opt.runtime.mpi.supervisor import supervisor
+    from mesh_opt.runtime.mpi.failure_supervisor import supervisor
     if supervisor().rank == 1:
         {end}
     return 0
@@ -431,13 +431,13 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
 
 LATE = """
 import sys, time
-from mesh_opt.runtime.mpi import monitor, supervisor
+from mesh_opt.runtime.mpi import failure_monitor, failure_supervisor
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    if supervisor.supervisor().rank == 1:
+    if failure_supervisor.supervisor().rank == 1:
         raise SystemExit("enough")
-    supervisor.GRACE = monitor.GRACE = 10
+    failure_supervisor.GRACE = failure_monitor.GRACE = 10
     time.sleep(20)
     return 0
 

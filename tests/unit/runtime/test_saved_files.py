@@ -14,8 +14,8 @@ from breadth import cases
 from fuzzing import limits
 from mesh_opt import api
 from mesh_opt.runtime.saved.code_check import decode
-from mesh_opt.runtime.saved.container import HEAD, PAGE, Container, write_container
 from mesh_opt.runtime.saved.fields import DamagedFile, SavedFileError
+from mesh_opt.runtime.saved.file_format import HEAD, PAGE, Container, write_container
 from saved_files import altered, mutate, slots, with_section, with_words
 
 MUTATIONS = cases(300, 20_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from mesh_opt.sharding.collectives import ALL_GATHER, ALL_REDUCE
+from mesh_opt.sharding.collective_rows import ALL_GATHER, ALL_REDUCE
 from mesh_opt.sharding.cost import known_extents, local_bytes, reshard_bytes
 from mesh_opt.sharding.sharding import DimensionAxes
 

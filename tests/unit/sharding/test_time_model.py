@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from mesh_opt.sharding.collectives import (
+from mesh_opt.sharding.collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh_opt.sharding.collectives import COLLECTIVES
+from mesh_opt.sharding.collective_rows import COLLECTIVES
 
 
 def test_all_processes_get_the_same() -> None:

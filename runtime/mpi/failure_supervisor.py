@@ -1,7 +1,7 @@
 """Failure handling of MPI ranks: a failure of one rank releases all, and is printed once.
 
 Each rank tells rank 0 when it fails and when it ends, and rank 0 tells all ranks what happened
-(`monitor.py`).
+(`failure_monitor.py`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ..abi.arguments import InputError
 from ..abi.cores import core_numbers
 from ..messages.context import MessageContext, PlainState, Traffic
 from .abort import abort, print_error
+from .failure_monitor import GRACE, POLL_PERIOD, Failure, Monitor, RanksFailed, Status, Wait
 from .mailbox import Mailbox, Notes
-from .monitor import GRACE, POLL_PERIOD, Failure, Monitor, RanksFailed, Status, Wait
 
 
 class Devices(Protocol):
