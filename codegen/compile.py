@@ -148,7 +148,7 @@ class CompiledProgram:
         Raises InputError if there is no such function, OperationError if native code is required
         but missing.
         """
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             signature = self._signature(function)
             target, grid = signature.target, grid or signature.grid
             communicators: Sequence[Communicator | None] = [None]
@@ -178,7 +178,7 @@ class CompiledProgram:
         if direct is not None and (results := direct(inputs)) is not None:
             return results
         signature = self._signature(function)
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             self._machines.last.clear()
             arrays = signature.inputs.checked(inputs)
             if signature.alone is None:
@@ -231,7 +231,7 @@ class CompiledProgram:
 
         Raises InputError unless there are inputs for every device of the grid.
         """
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             signature = self._signature(function)
             target = signature.target
             count = grid.device_count()
@@ -267,7 +267,7 @@ class CompiledProgram:
         process that lives in this MPI rank, while other ranks do the same, and returns the results
         of all processes. Raises ValueError if the function has no host code.
         """
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             self._machines.last.clear()
             entries = self._entries(target, grid)
             if entries is None:
@@ -281,7 +281,7 @@ class CompiledProgram:
 
     def has_host_code(self, target: Operation, grid: Grid | None) -> bool:
         """Return whether a function runs as host code, not in the interpreter."""
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             return self._entry(target, grid) is not None
 
     def entries(
@@ -292,7 +292,7 @@ class CompiledProgram:
         Raises InputError if there is no such function, OperationError if native code is required
         but missing.
         """
-        with self._machines.threads.turn:
+        with self._machines.threads.turn.checked():
             signature = self._signature(function)
             target, grid = signature.target, grid or signature.grid
             if grid is not None and not grid.is_static:

@@ -143,7 +143,7 @@ class DirectCall:
         device = self._device
         entry, machine = device.entry, device.machine
         arrays = tuple(inputs)  # Before the lock is held: the inputs may be computed by a call.
-        with self._turn:
+        with self._turn.checked():
             machine.reset()
             self._words[INPUTS] = id(arrays)
             reason = self._native(self._call)

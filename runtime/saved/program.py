@@ -57,9 +57,9 @@ from ..messages import step_interpreter
 from ..native_registry import give_functions
 from ..threads import message_queues, shared_memory_collectives, thread_pool
 from .code_check import Tables, check_code
-from .container import Container, piece
 from .entry_check import check_entry, check_exchanges, check_type
 from .fields import DamagedFile, Fields
+from .file_format import Container, piece
 from .functions import SavedFunction
 from .tables import (
     MAX_COUNT,
@@ -332,7 +332,7 @@ class SavedProgram:
             self._begin(function)
             return partial(self._run_as_process, function, function.scattered(whole, grid))
 
-        with self.machines.threads.turn:
+        with self.machines.threads.turn.checked():
             try:
                 options = inputs_per_rank, devices_per_rank
                 found = run_on_ranks(call_parameters, grid, whole, *options, reason, prepare)
@@ -347,7 +347,7 @@ class SavedProgram:
 
     def _run_alone(self, function: SavedFunction, inputs: Sequence[Any]) -> list[Array]:
         whole = function.inputs.checked(inputs)
-        with self.machines.threads.turn:
+        with self.machines.threads.turn.checked():
             self._begin(function)
             entry = function.entries[0]
             results = self._attempt(lambda: self.machines.run(entry, whole))
@@ -358,7 +358,7 @@ class SavedProgram:
         self, function: SavedFunction, inputs: Sequence[Any], grid: Grid
     ) -> list[list[Array]]:
         local = function.scattered(function.inputs.checked_for_devices(inputs), grid)
-        with self.machines.threads.turn:
+        with self.machines.threads.turn.checked():
             self._begin(function)
             entries = [function.entry(process) for process in range(len(local))]
             return self._attempt(lambda: self.machines.run_on_threads(entries, local))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from threading import Lock, get_ident
+from threading import RLock
 
 from ..abi.errors import ExecutionError
 
@@ -21,36 +21,35 @@ class CallLock:
     """Lock held by a running call of a program; calls on other threads wait for it.
 
     Where the wait would never end, it raises ExecutionError instead: for a call from within a call,
-    as from a callback that traces a run, and in a fork that was made during a call.
+    as from a callback that traces a run or from a signal handler, and in a fork that was made
+    during a call.
     """
 
     def __init__(self, is_inside: Callable[[], bool]) -> None:
         """`is_inside` tells whether this thread runs Python code of a call for another thread."""
         self._is_inside = is_inside
-        self._lock = Lock()
-        self._owner: int | None = None
+        # It knows its owner itself, so that no signal can come between it and a record of that.
+        self._lock = RLock()
+        self._is_mine: Callable[[], bool] = self._lock._is_owned  # pyright: ignore
         self._forks = len(_forks)
 
-    def __enter__(self) -> None:
-        if not self._lock.acquire(False):
-            self._check_that_it_ends()
-            self._lock.acquire()
-        self._owner = get_ident()
-        self._forks = len(_forks)
+    def checked(self) -> RLock:  # pyright: ignore[reportInvalidTypeForm]
+        """Return the lock for a `with` statement, after a check that a wait for it would end.
 
-    def _check_that_it_ends(self) -> None:
-        """Raise ExecutionError if the running call would never end."""
+        An exception of a signal handler, such as KeyboardInterrupt, can follow any call of Python
+        code, but does not come between C code that takes a lock and the block of its `with`.
+        """
         if self._forks != len(_forks):
-            raise ExecutionError(
-                "the program was in a call when this process was forked, which the fork does"
-                " not end: compile or load it here, or fork between calls"
-            )
-        if self._owner == get_ident() or self._is_inside():
+            if self._is_mine() or not self._lock.acquire(False):
+                raise ExecutionError(
+                    "the program was in a call when this process was forked, which the fork does"
+                    " not end: compile or load it here, or fork between calls"
+                )
+            self._lock.release()
+            self._forks = len(_forks)
+        elif self._is_mine() or self._is_inside():
             raise ExecutionError(
                 "the program is called from within a call of it, which would wait for itself:"
                 " call it after that has ended, or compile another one"
             )
-
-    def __exit__(self, kind: object, problem: object, trace: object) -> None:
-        self._owner = None
-        self._lock.release()
+        return self._lock

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 
 import numpy as np
 import numpy.typing as npt
@@ -413,3 +415,37 @@ def test_a_call_from_within_a_call_is_refused(pipeline: str) -> None:
     np.testing.assert_array_equal(sums[0], x.sum(axis=0))
     program.trace_host = None
     np.testing.assert_array_equal(program["main"](x), sums[0])
+
+
+def test_a_signal_in_a_call_does_not_leave_a_program_locked() -> None:
+    class Stop(Exception):
+        """What a signal handler raises, such as KeyboardInterrupt."""
+
+    program = api.compile(SUMS)
+    x = np.ones((8, 4), np.float32)
+    for _ in range(2):
+        program["main"](x)  # The second call is direct.
+    waiting = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal waiting
+        waiting -= frame.f_code.co_name != "__del__"
+        if waiting == 0:
+            raise Stop
+
+    function, interrupted = program["main"], 0
+    while True:
+        waiting = interrupted + 1
+        sys.settrace(trace)
+        try:
+            function(x)
+            break
+        except Stop:
+            interrupted += 1
+        finally:
+            sys.settrace(None)
+        other = threading.Thread(target=function, args=(x,), daemon=True)
+        other.start()
+        other.join(60)
+        assert not other.is_alive()
+    assert interrupted > 4
