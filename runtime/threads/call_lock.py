@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import RLock
 
 from ..abi.errors import ExecutionError
@@ -30,10 +31,10 @@ class CallLock:
         self._is_inside = is_inside
         # It knows its owner itself, so that no signal can come between it and a record of that.
         self._lock = RLock()
-        self._is_mine: Callable[[], bool] = self._lock._is_owned  # pyright: ignore
+        self._is_mine: Callable[[], bool] = self._lock._is_owned  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue]
         self._forks = len(_forks)
 
-    def checked(self) -> RLock:  # pyright: ignore[reportInvalidTypeForm]
+    def checked(self) -> AbstractContextManager[bool]:
         """Return the lock for a `with` statement, after a check that a wait for it would end.
 
         An exception of a signal handler, such as KeyboardInterrupt, can follow any call of Python
