@@ -1,9 +1,9 @@
 """Calls of functions on one device whose NumPy arguments native code checks.
 
 A call knows beforehand what its arguments must be. One native function compares them with that,
-writes the function's registers, and runs its host code. Anything else, such as an array that is not
-contiguous, a Python number or a wrong shape, is left to the checks in Python
-(`abi/arguments.py`), which convert it or raise an error.
+writes the function's registers, runs its host code, and copies small results into new arrays.
+Anything else, such as an array that is not contiguous, a Python number or a wrong shape, is left to
+the checks in Python (`abi/arguments.py`), which convert it or raise an error.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,19 @@ from .abi.arrays import Array, Words
 from .abi.memory import as_numbers
 from .abi.native_code import Native, source_of
 from .communicator import Communicator
-from .host import machine_state
-from .host.entry import ADDRESS_AND_BLOCK, DeviceFunction, EntryPoint
-from .host.machine_state import BEGIN, FIRST_FRAME, FRAME
-from .intrinsics import acquire_gil, call_function, load_i32, load_word, release_gil, store_word
+from .host import machine_state, pool
+from .host.entry import ADDRESS_AND_BLOCK, DeviceFunction, EntryPoint, Shape
+from .host.machine_state import BEGIN, DONE, FIRST_FRAME, FRAME, POOL
+from .host.pool import release
+from .intrinsics import (
+    acquire_gil,
+    call_function,
+    copy_bytes,
+    load_i32,
+    load_word,
+    release_gil,
+    store_word,
+)
 from .native_registry import runtime_function
 from .threads.call_lock import CallLock
 
@@ -33,11 +43,22 @@ SOURCE = source_of(__file__)
 OnFailure = Callable[[Exception, EntryPoint, Communicator | None], object]
 """Called with an exception that a run raised; may raise one that says more."""
 
-INPUTS, HEAD, ITEMS, ARRAY, STATE, ROW, ARGUMENTS, LOOP, COUNT, FIRST_KIND = range(10)
-"""Words of a call: the tuple of arrays; the bytes that every Python object begins with, the offset
-of a tuple's items, the class of arrays; the machine's state, the row of the function, the offset of
-the arguments in its frame, the loop that runs it; the number of arguments. Then follow, for each
-argument, its element type, its rank and its sizes, negative where dynamic.
+INPUTS, OUTPUTS, HEAD, ITEMS, ARRAY, STATE, ROW, ARGUMENTS, LOOP, COUNT, FIRST_KIND = range(11)
+"""Words of a call: the tuple of arrays, the words of copied results; the bytes that every Python
+object begins with, the offset of a tuple's items, the class of arrays; the machine's state, the row
+of the function, the offset of the arguments in its frame, the loop that runs it; the number of
+arguments. Then follow, for each argument, its element type, its rank and its sizes, negative where
+dynamic.
+"""
+
+RESULT_COUNT, FIRST_RESULT, RESULT_WORDS = 0, 1, 3
+"""Words of copied results: their number, and for each the new array, the offset of its registers in
+the frame, and its bytes.
+"""
+
+COPIED_BYTES = 1 << 15
+"""Up to how many bytes results are copied: it takes less time than to lend out their blocks, which
+takes about 2 us.
 """
 
 RANK, SIZES, ELEMENT, FLAGS = 8, 16, 40, 48
@@ -95,14 +116,31 @@ def call_with_arrays(call: int) -> int:
     store_word(state + 8 * BEGIN, load_word(call + 8 * ROW))
     thread = release_gil()
     reason = call_function(load_word(call + 8 * LOOP), state)
+    if reason == DONE:
+        copy_results(call)
     acquire_gil(thread)
     return reason
+
+
+def copy_results(call: int) -> None:
+    """Copy results into their arrays and release their blocks."""
+    state, head = load_word(call + 8 * STATE), load_word(call + 8 * HEAD)
+    frame, memory = load_word(state + 8 * FIRST_FRAME), load_word(state + 8 * POOL)
+    outputs = load_word(call + 8 * OUTPUTS)
+    result = outputs + 8 * FIRST_RESULT
+    for _ in range(load_word(outputs + 8 * RESULT_COUNT)):
+        register = frame + load_word(result + 8)
+        data = load_word(load_word(result) + head)
+        copy_bytes(data, load_word(register), load_word(result + 16))
+        release(memory, load_word(register + 8))
+        result += 8 * RESULT_WORDS
 
 
 @cache
 def native_call_with_arrays() -> Native:
     """Return the native code of `call_with_arrays`."""
-    return runtime_function(call_with_arrays, intrinsics.SOURCE, machine_state.SOURCE)
+    sources = intrinsics.SOURCE, machine_state.SOURCE, pool.SOURCE
+    return runtime_function(call_with_arrays, *sources)
 
 
 @cache
@@ -134,7 +172,10 @@ class DirectCall:
         self._on_failure = on_failure
         self._kinds = kinds  # Keeps the element types alive, whose addresses the words hold.
         self._native = _native_call()
-        words: Words = np.array(_words(device, kinds), np.int64)
+        self._copied = _copied_results(device)
+        outputs: Words = np.array(_output_words(device, self._copied), np.int64)
+        self._outputs = as_numbers(outputs)
+        words: Words = np.array(_words(device, kinds, outputs.ctypes.data), np.int64)
         self._words = as_numbers(words)
         self._call = ctypes.c_int64(words.ctypes.data)
 
@@ -143,16 +184,23 @@ class DirectCall:
         device = self._device
         entry, machine = device.entry, device.machine
         arrays = tuple(inputs)  # Before the lock is held: the inputs may be computed by a call.
+        copied = [np.empty(shape, dtype) for shape, dtype in self._copied]
         with self._turn.checked():
             machine.reset()
             self._words[INPUTS] = id(arrays)
+            position = FIRST_RESULT
+            for array in copied:
+                self._outputs[position] = id(array)
+                position += RESULT_WORDS
             reason = self._native(self._call)
             if reason == UNFIT:
                 return None
             self._last.clear()
+            if copied and reason == DONE:
+                self._last.append(device)
+                return copied
             try:
-                if reason:
-                    machine.resume(reason)
+                machine.resume(reason)
                 results = entry.end(machine)
             except Exception as error:
                 if self._on_failure is not None:
@@ -164,12 +212,36 @@ class DirectCall:
             return results
 
 
-def _words(device: DeviceFunction, kinds: Sequence[ArrayKind]) -> list[int]:
+def _copied_results(device: DeviceFunction) -> list[tuple[Shape, np.dtype[Any]]]:
+    """Return the shapes and element types of all results if they are to be copied, else nothing."""
+    entry, found = device.entry, list[tuple[Shape, np.dtype[Any]]]()
+    if entry.has_dynamic_results or device.machine.has_globals:
+        return []
+    for each in entry.results:
+        if each.shape is None:
+            return []
+        found.append((each.shape, each.dtype))
+    return found if entry.result_bytes(()) <= COPIED_BYTES else []
+
+
+def _output_words(
+    device: DeviceFunction, copied: Sequence[tuple[Shape, np.dtype[Any]]]
+) -> list[int]:
+    """Return the words of copied results; those of the arrays are written by each call."""
+    register = 8 * device.machine.linked.starts[device.entry.number].results.start
+    words = [len(copied)]
+    for number, (shape, dtype) in enumerate(copied):
+        at = register + 8 * ADDRESS_AND_BLOCK * number
+        words += [0, at, prod(shape) * dtype.itemsize]
+    return words
+
+
+def _words(device: DeviceFunction, kinds: Sequence[ArrayKind], outputs: int) -> list[int]:
     """Return the words of a call. The function has run, so that the stack has room for it."""
     machine = device.machine
     start = machine.linked.starts[device.entry.number]
     loop, state = machine.native_call
-    words = [0, object.__basicsize__, tuple.__basicsize__, id(np.ndarray)]
+    words = [0, outputs, object.__basicsize__, tuple.__basicsize__, id(np.ndarray)]
     words += [state, start.row, 8 * start.arguments.start, loop, len(kinds)]
     for dtype, shape in kinds:
         words += [id(dtype), len(shape), *shape]

@@ -224,7 +224,7 @@ class LinkedProgram:
         code, size = self.code.ctypes.data + 8 * function.start, function.size + function.outgoing
         first_constant = function.results + function.arguments
         row[:5] = code, 8 * size, 8 * first_constant, constants.ctypes.data, len(constants)
-        results, arguments = slice(function.results), slice(function.results, first_constant)
+        results, arguments = slice(0, function.results), slice(function.results, first_constant)
         return FunctionStart(code, int(row.ctypes.data), 8 * size, results, arguments)
 
     def _words(self, constants: Sequence[Constant]) -> Words:

@@ -104,7 +104,7 @@ class VirtualMachine:
         self._exchanges: Words = np.zeros(max(1, len(linked.program.python)), np.int64)
         self._cached: dict[int, LoadedExchange] = {}
         self._globals: Words = linked.globals.copy()
-        self._has_globals = bool(linked.program.globals)
+        self.has_globals = bool(linked.program.globals)
         self._fill_state(max_calls)
         self._share_kernels(team)
         address = int(self._state.ctypes.data)
@@ -164,7 +164,7 @@ class VirtualMachine:
         if self.pool.returned:
             self.pool.collect()
         self._abandoned = None
-        if self._has_globals:
+        if self.has_globals:
             self._globals[:] = self.linked.globals
 
     def resume(self, reason: int) -> None:
@@ -184,7 +184,7 @@ class VirtualMachine:
         """Return the result words of a call that has been run."""
         if self.guards is not None:
             self.guards.forget_inputs(self.pool)
-        if self._has_globals:
+        if self.has_globals:
             for position in self.linked.program.global_blocks:
                 self.pool.release(int(self._globals[position]))
         return self._frames[self.linked.starts[function].results]

@@ -61,7 +61,7 @@ class DeviceThreads:
 
 def _runs_here(groups: Mapping[int, ThreadGroup]) -> bool:
     """Whether this thread belongs to a device that is running."""
-    return any(map(ThreadGroup.is_inside, tuple(groups.values())))
+    return bool(groups) and any(map(ThreadGroup.is_inside, tuple(groups.values())))
 
 
 def _release(groups: dict[int, ThreadGroup], teams: dict[tuple[int, int], WorkerTeam]) -> None:

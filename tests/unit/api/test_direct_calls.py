@@ -12,6 +12,8 @@ import pytest
 from mesh_opt.api import DeviceArray, InputError, Program, compile
 from mesh_opt.codegen.compile import CompiledProgram
 from mesh_opt.runtime.device_machines import DeviceMachines
+from mesh_opt.runtime.direct_call import COPIED_BYTES
+from mesh_opt.runtime.host.pool import USED
 from mesh_opt.saved_programs import LoadedProgram
 
 ADD = """
@@ -167,3 +169,56 @@ def test_statistics_are_of_the_last_call() -> None:
     assert device.dispatches == 1
     with pytest.raises(InputError):
         program.main(A)
+
+
+SMALL_RESULTS = """
+func.func @main(%a: tensor<2x3xf32>, %n: tensor<i8>)
+    -> (tensor<2x3xf32>, tensor<i8>, tensor<2x3xf32>, tensor<2xi32>, tensor<0x3xf32>,
+        tensor<2x3xf32>) {
+  %sum = arith.addf %a, %a : tensor<2x3xf32>
+  %constant = arith.constant dense<[7, 8]> : tensor<2xi32>
+  %none = tensor.empty() : tensor<0x3xf32>
+  return %sum, %n, %a, %constant, %none, %sum
+      : tensor<2x3xf32>, tensor<i8>, tensor<2x3xf32>, tensor<2xi32>, tensor<0x3xf32>,
+        tensor<2x3xf32>
+}
+"""
+
+
+def test_small_results_are_new_arrays_and_their_blocks_are_released(tmp_path: Path) -> None:
+    compiled = compile(SMALL_RESULTS)
+    compiled.save(tmp_path / "results.meshprog")
+    for program in (compiled, mesh_opt.load(tmp_path / "results.meshprog")):
+        calls: list[list[Any]] = []
+        for number in range(5):
+            given = A + number, np.array(number, np.int8)
+            calls.append([*given, *program.main(*given)])
+            given[0].flags.writeable = False
+        for number, (a, n, total, same_n, same_a, constant, none, again) in enumerate(calls):
+            np.testing.assert_array_equal(a, A + number)
+            np.testing.assert_array_equal(total, a + a)
+            np.testing.assert_array_equal(again, a + a)
+            np.testing.assert_array_equal(same_a, a)
+            assert (same_n, same_n.dtype, same_n.shape) == (n, np.int8, ())
+            assert constant.tolist() == [7, 8]
+            assert (none.shape, none.dtype) == ((0, 3), np.float32)
+            assert not any(np.shares_memory(same_a, other) for other in (a, total, again))
+        written = [array for call in calls for array in call[2:]]
+        for array in written:
+            array[...] = 1
+        assert len({array.ctypes.data for array in written if array.size}) == 5 * 5
+        pool = direct_calls(program)["main"]._device.machine.pool
+        assert pool.words[USED] == 0
+
+
+@pytest.mark.parametrize("elements", [COPIED_BYTES // 4, COPIED_BYTES // 4 + 1])
+def test_results_about_the_size_that_is_copied(elements: int) -> None:
+    program = compile(f"""
+    func.func @main(%a: tensor<{elements}xf32>) -> tensor<{elements}xf32> {{
+      %sum = arith.addf %a, %a : tensor<{elements}xf32>
+      return %sum : tensor<{elements}xf32>
+    }}""")
+    a = np.arange(elements, dtype=np.float32)
+    results = [program.main(a + number) for number in range(4)]
+    for number, result in enumerate(results):
+        np.testing.assert_array_equal(result, 2 * (a + number))
