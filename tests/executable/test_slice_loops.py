@@ -201,6 +201,50 @@ def test_scan(body: str, written: list[str]) -> None:
     )
     check(text, inputs()[2:])
     assert written
+    in_one_dispatch(text, inputs()[2:])
+
+
+def in_one_dispatch(text: str, given: list[np.ndarray]) -> None:
+    """A device runs the loop in one dispatch, with the same results."""
+    program = api.compile(text, "compile")
+    assert sum(each.name == "stream.async.dispatch" for each in program.module.walk()) == 1
+    expected = api.compile(text)["main"].reference(given)
+    for backend in ("native", "interpreter"):
+        for got, want in zip(program["main"].run(given, backend), expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+SMALL = "tensor<5xf32>"
+
+
+@pytest.mark.parametrize(
+    ("new_a", "new_b", "read"),
+    [("%s", "%m", "d0"), ("%m", "%s", "d0"), ("%s", "%m", "4 - d0"), ("%m", "%m", "d0")],
+)
+def test_small_tensors_in_a_dispatch(new_a: str, new_b: str, read: str) -> None:
+    """Tensors that each iteration computes as a whole, also from each other's old elements."""
+    maps = f"[affine_map<(d0) -> ({read})>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>]"
+    text = function(
+        [SMALL, SMALL],
+        f"{SMALL}, {SMALL}",
+        f"""  %low = arith.constant 0 : index
+  %high = arith.constant 7 : index
+  %step = arith.constant 1 : index
+  %0, %1 = scf.for %i = %low to %high step %step iter_args(%a = %a0, %b = %a1)
+      -> ({SMALL}, {SMALL}) {{
+    %e = tensor.empty() : {SMALL}
+    %s = linalg.generic {{indexing_maps = {maps}, iterator_types = ["parallel"]}}
+        ins(%a, %b : {SMALL}, {SMALL}) outs(%e : {SMALL}) {{
+    ^bb0(%p: f32, %q: f32, %o: f32):
+      %d = arith.subf %q, %p : f32
+      linalg.yield %d : f32
+    }} -> {SMALL}
+    %m = linalg.mul ins(%s, %a : {SMALL}, {SMALL}) outs(%b : {SMALL}) -> {SMALL}
+    scf.yield {new_a}, {new_b} : {SMALL}, {SMALL}
+  }}
+  return %0, %1 : {SMALL}, {SMALL}""",
+    )
+    in_one_dispatch(text, list(inputs()[2][:2]))
 
 
 # Scatter --------------------------------------------------------------------------------------

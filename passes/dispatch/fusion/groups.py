@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
     MemRefType,
     TensorType,
@@ -72,8 +74,13 @@ HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "
 PARALLEL_LOOPS = frozenset({"scf.forall"})
 """Loops that run in a kernel, since their iterations are independent."""
 
-UPDATE_LOOP_OPERATIONS = UPDATES | {"tensor.empty", "tensor.extract", "tensor.extract_slice"}
+UPDATE_LOOP_OPERATIONS = UPDATES | {
+    *("tensor.empty", "tensor.extract", "tensor.extract_slice", "tensor.from_elements"),
+}
 """Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
+
+SMALL_TENSOR = 1 << 8
+"""The most elements of a tensor that each iteration of an update loop sets as a whole."""
 
 FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 """Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
@@ -113,9 +120,10 @@ def is_computation(operation: Operation) -> bool:
 
 
 def is_update_loop(operation: Operation) -> bool:
-    """Return whether a loop only updates elements or slices of its carried tensors, in order.
+    """Return whether a loop only updates its carried tensors, in order.
 
-    If each iteration were a dispatch, it would copy these tensors.
+    An iteration sets elements or slices of them, which it would copy if it were a dispatch, or all
+    elements of small ones, in less time than a dispatch takes.
     """
     if operation.name != "scf.for" or not operation.results:
         return False
@@ -123,11 +131,21 @@ def is_update_loop(operation: Operation) -> bool:
     last = block.last_op
     return (
         last is not None
-        and all(
-            isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
-            for tensor, new in zip(block.args[1:], last.operands, strict=False)
-        )
+        and all(map(_is_update, block.args[1:], last.operands))
         and all(inner is last or _may_be_in_update_loop(inner) for inner in block.ops)
+    )
+
+
+def _is_update(tensor: SSAValue, new: SSAValue) -> bool:
+    if not isinstance(new, OpResult) or new.op.parent_block() is not tensor.owner:
+        return False
+    if new.op.name in UPDATES:
+        return new.op.operands[1] is tensor
+    shape = new.type.get_shape() if isinstance(new.type, TensorType) else (DYNAMIC_INDEX,)
+    return (
+        structured_view(new.op) is not None
+        and DYNAMIC_INDEX not in shape
+        and prod(shape) <= SMALL_TENSOR
     )
 
 

@@ -36,3 +36,48 @@ func.func @main(%t: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = tensor.insert_slice %t into %t[0, 0] [4, 4] [1, 1] : tensor<4x4xf32> into tensor<4x4xf32>
   return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// A loop that sets all elements of a small tensor in each iteration is a kernel.
+
+// CHECK: func.func @main_dispatch_0_for_4_f32(
+// CHECK: scf.for
+// CHECK: linalg.add
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: scf.for
+// CHECK: flow.dispatch @main_dispatch_0::@main_dispatch_0_for_4_f32[%n](%x, %n) : (tensor<4xf32>, index) -> tensor<4xf32>
+func.func @main(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %zero to %n step %one iter_args(%a = %x) -> (tensor<4xf32>) {
+    %e = tensor.empty() : tensor<4xf32>
+    %s = linalg.add ins(%a, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// An iteration with a large tensor, or with a reduction, is a kernel of its own.
+
+// CHECK-LABEL: func.func @main(
+// CHECK: scf.for
+// CHECK: flow.dispatch
+// CHECK: scf.for
+// CHECK: flow.dispatch
+func.func @main(%x: tensor<4096xf32>, %m: tensor<4x4xf32>, %y: tensor<4xf32>, %n: index) -> (tensor<4096xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %r = scf.for %i = %zero to %n step %one iter_args(%a = %x) -> (tensor<4096xf32>) {
+    %e = tensor.empty() : tensor<4096xf32>
+    %s = linalg.add ins(%a, %x : tensor<4096xf32>, tensor<4096xf32>) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+    scf.yield %s : tensor<4096xf32>
+  }
+  %q = scf.for %i = %zero to %n step %one iter_args(%a = %y) -> (tensor<4xf32>) {
+    %s = linalg.matvec ins(%m, %a : tensor<4x4xf32>, tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  return %r, %q : tensor<4096xf32>, tensor<4xf32>
+}
