@@ -4,6 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXAMPLE := examples/mlp_dp_tp.mlir
 
+# Hundreds of processes import the same modules, which each would compile again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-devices test lint format docs site choices nightly fuzz bench clean
 
