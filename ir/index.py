@@ -176,10 +176,22 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
 
 
 class BuilderIndices(IndexArithmetic):
-    """Emits index arithmetic at a builder's insertion point."""
+    """Emits index arithmetic at a builder's insertion point.
 
-    def __init__(self, builder: Builder) -> None:
+    `constants` are the numbers that the block defines there already. They are used again, and new
+    ones are added.
+    """
+
+    def __init__(self, builder: Builder, constants: dict[int, SSAValue] | None = None) -> None:
         self._builder = builder
+        self._constants = constants
+
+    def index(self, number: IndexOrInt) -> SSAValue:
+        if isinstance(number, SSAValue) or self._constants is None:
+            return super().index(number)
+        if number not in self._constants:
+            self._constants[number] = super().index(number)
+        return self._constants[number]
 
     def insert(self, operation: Operation) -> SSAValue:
         return self._builder.insert(operation).results[0]

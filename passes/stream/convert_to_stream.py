@@ -24,7 +24,6 @@ from ...dialects.stream.async_ops import AsyncBarrierOp
 from ...ir.attribute_access import constant_integer
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
-from ...ir.index import constant_index
 from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
@@ -91,7 +90,7 @@ def _transfer(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.barrier")
 def _barrier(host: Host, operation: Operation, site: Site) -> None:
     stored = host.stored(operation.operands[0], operation)
-    target = Site(site.builder, operation.properties["target"])
+    target = site.on(operation.properties["target"])
     resource = target.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
     host.store(operation.results[0], replace(stored, resource=resource))
 
@@ -169,9 +168,7 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
             operation, "queries a dimension, but the index is not a valid constant"
         )
     size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
-    if isinstance(size, int):
-        size = constant_index(size, site.builder)
-    operation.results[0].replace_all_uses_with(size)
+    operation.results[0].replace_all_uses_with(site.index(size))
 
 
 @conversion("util.global.load")

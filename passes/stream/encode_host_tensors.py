@@ -7,6 +7,7 @@ become constants. Operations that access elements by position need tensors in ro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, cast
@@ -14,7 +15,7 @@ from typing import Any, cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, ModuleOp, TensorType, i8
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -114,6 +115,8 @@ class Replacements:
         """The operations that replace others."""
         self.values: dict[SSAValue, SSAValue] = {}
         """For each replaced value, the value that replaces it."""
+        self.constants = defaultdict[Block, dict[int, SSAValue]](dict)
+        """For each block, the index constants that replacements use."""
         self._results: dict[Operation, Sequence[SSAValue]] = {}
 
     def add(self, operation: Operation, rule: Rule) -> None:
@@ -147,7 +150,7 @@ class HostBuilder(Builder):
     def __init__(self, point: InsertPoint, replacements: Replacements) -> None:
         super().__init__(point, operation_insertion_handler=[replacements.operations.append])
         self._replacements = replacements
-        self.indices = BuilderIndices(self)
+        self.indices = BuilderIndices(self, replacements.constants[point.block])
 
     def known(self, value: SSAValue) -> IndexOrInt:
         """Return the constant that a value is or is replaced by, else the value."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, StringAttr, TensorType, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -14,7 +13,6 @@ from ....dialects.stream import regions
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncCastOp, AsyncSliceOp, AsyncUpdateOp
 from ....dialects.stream.types import ResourceType, TimepointType
-from ....ir.index import constant_index
 from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
@@ -32,7 +30,7 @@ def _import(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.properties["target_encoding"])
     if source.type.name == BUFFER_VIEW:
         name = operation.properties.get("name", StringAttr("tensor"))
-        _assert_view(host, source, tensor, dims, name, site.builder)
+        _assert_view(host, source, tensor, dims, name, site)
     size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
     consume = operation.properties.get("consume")
     resource = _import_buffer(source, tensor, dims, size, site, consume=consume)
@@ -48,22 +46,24 @@ def _assert_view(
     tensor: Tensor,
     dims: Sequence[SSAValue],
     name: Attribute,
-    builder: Builder,
+    site: Site,
 ) -> None:
     """Emit a check that a caller's buffer view has the expected shape and element type."""
-    element = host.op_class("hal.element_type").create(
-        result_types=[i32], properties={"type": tensor.element_type}
+
+    def query(name: str, **properties: Attribute) -> SSAValue:
+        made = host.op_class(name).create(result_types=[i32], properties=properties)
+        return site.builder.insert(made).results[0]
+
+    element = tensor.element_type
+    types = (
+        site.once(element, lambda: query("hal.element_type", type=element)),
+        site.once("order", lambda: query("hal.encoding_type")),
     )
-    order = host.op_class("hal.encoding_type").create(result_types=[i32])
-    types = [builder.insert(query).results[0] for query in (element, order)]
-    sizes = [
-        constant_index(size, builder) if isinstance(size, int) else size
-        for size in mixed_list(tensor.get_shape(), dims)
-    ]
+    sizes = [site.index(size) for size in mixed_list(tensor.get_shape(), dims)]
     check = host.op_class("hal.buffer_view.assert").build(
         operands=[view, *types, sizes], properties={"message": name}
     )
-    builder.insert(check)
+    site.builder.insert(check)
 
 
 def _import_buffer(
@@ -87,7 +87,7 @@ def _import_buffer(
 def _export(host: Host, operation: Operation, site: Site) -> None:
     source = operation.operands[0]
     stored, affinity = host.stored(source, operation), host.affinity_of(source)
-    site = Site(site.builder, operation.properties.get("affinity") or affinity)
+    site = site.on(operation.properties.get("affinity") or affinity)
     if affinity is not None and affinity != site.affinity:
         stored = transfer(stored, affinity, site.affinity, site.builder)
     resource = site.make(AsyncCastOp, [stored.resource, stored.size, stored.size], EXTERNAL)
@@ -110,7 +110,7 @@ def _alias(host: Host, operation: Operation, site: Site) -> None:
     resource = _import_buffer(storage, source.type, dims, size, site, consume=UnitAttr())
     for fence in values(operation, "wait_fence"):
         resource = _awaited(resource, size, fence, site)
-    start = constant_index(0, site.builder)
+    start = site.index(0)
     updated = site.make(
         AsyncUpdateOp,
         [resource, size, start, stored.size, stored.resource, stored.size],
@@ -146,7 +146,7 @@ def _barrier(host: Host, operation: Operation, site: Site) -> None:
     *sources, fence = operation.operands
     reached: list[SSAValue] = []
     for source, result in zip(sources, operation.results, strict=True):
-        site = Site(site.builder, host.affinity_of(source))
+        site = site.on(host.affinity_of(source))
         stored = host.stored(source, operation)
         resource, timepoint = _reached(stored, site)
         reached.append(timepoint)

@@ -14,7 +14,6 @@ from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
-from ....ir.index import constant_index
 from ....ir.tensor_types import element_of, ranked, require_ranked
 from .host import Host, conversion, operands_of
 from .stored_tensors import INDEX, STAGING, Site, StoredTensor, stored_from, transfer
@@ -115,11 +114,11 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
     """Transfer only the loaded element to the host, or the whole tensor if elements share bytes."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
-    stored, site = host.stored(source, operation), Site(site.builder, host.affinity_of(source))
+    stored, site = host.stored(source, operation), site.on(host.affinity_of(source))
     whole = source.type, operands_of(operation, "source_dims")
     read: tuple[Attribute, tuple[SSAValue, ...]] = whole
     if indices and element_of(tensor).storage_bits % 8 == 0:
-        one, zero = (constant_index(number, site.builder) for number in (1, 0))
+        one, zero = (site.index(number) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
         bounds = indices, (one,) * len(indices)
         read = tensor, ()
@@ -152,7 +151,7 @@ def _store(host: Host, operation: Operation, site: Site) -> None:
     indices = operands_of(operation, "indices")
     stored = host.transferred(target, operation, site)
     dims = operands_of(operation, "target_dims")
-    lengths = (constant_index(1, site.builder),) * len(indices) if indices else ()
+    lengths = (site.index(1),) * len(indices) if indices else ()
     filled = site.make(
         stream.TensorFillOp,
         [stored.resource, dims, stored.size, indices, lengths, value],
@@ -196,7 +195,7 @@ def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
     for size, extent in zip(tensor.get_shape(), known.get_shape(), strict=True):
         if size < 0:
             barrier = OptimizationBarrierOp.create(
-                operands=[constant_index(extent, site.builder)], result_types=[INDEX]
+                operands=[site.index(extent)], result_types=[INDEX]
             )
             dims.append(site.builder.insert(barrier).results[0])
     constant = site.constant(value, tensor, dims)

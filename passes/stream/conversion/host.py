@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
@@ -66,6 +67,8 @@ class Host:
         self.carried: Expansion = partial(_expanded, with_dims=carries_dims)
         """Maps a type to the types of the values that are carried in its affinity."""
         self._stored: dict[SSAValue, StoredTensor] = {}
+        self._known = defaultdict[Block | None, dict[object, SSAValue]](dict)
+        """For each block, the values that conversions use again."""
         self._done: list[Operation] = []
         self._outdated: list[BlockArgument] = []
 
@@ -160,7 +163,9 @@ class Host:
                 "uses tensors on the host, but has no form in the stream dialect: run "
                 "form-dispatches, which moves computations to executables",
             )
-        rule(self, operation, Site(builder_before(operation), self.placement.runs_on(operation)))
+        known = self._known[operation.parent]
+        affinity = self.placement.runs_on(operation)
+        rule(self, operation, Site(builder_before(operation), affinity, known))
         self._done.append(operation)
 
 

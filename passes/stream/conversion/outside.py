@@ -60,7 +60,7 @@ def _collective(host: Host, operation: Operation, site: Site) -> None:
     """Emit a collective on all bytes of both tensors that writes to the target in place."""
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
     receiver, sender = (host.transferred(value, operation, site) for value in (target, source))
-    start = constant_index(0, site.builder)
+    start = site.index(0)
     count = _count(operation, target, site.builder)
     partner: tuple[SSAValue, ...] = ()
     if operation.name.endswith("send_recv"):
@@ -132,7 +132,7 @@ def _convert_type(type_: Attribute) -> Attribute:
 
 @conversion("flow.call")
 def _call(host: Host, operation: Operation, site: Site) -> None:
-    start = constant_index(0, site.builder)
+    start = site.index(0)
     arguments: list[SSAValue] = []
     argument_sizes: list[SSAValue | None] = []
     for value in operands_of(operation, "arguments"):

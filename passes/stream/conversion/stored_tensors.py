@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.builder import Builder
@@ -27,6 +27,7 @@ from ....dialects.stream.async_ops import AsyncTransferOp
 from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.tensor_ops import TensorConstantOp, TensorSizeOfOp
 from ....dialects.stream.types import NamedParameter, NamedParameterAttr, ResourceType
+from ....ir.index import IndexOrInt, constant_index
 from ....ir.syntax.resource_directives import dynamic_dimensions
 
 INDEX = IndexType()
@@ -69,6 +70,25 @@ class Site:
 
     builder: Builder
     affinity: Attribute | None
+    known: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
+    """The values that were emitted earlier in the block, which are used again."""
+
+    def on(self, affinity: Attribute | None) -> Site:
+        """Return this place for another device."""
+        return replace(self, affinity=affinity)
+
+    def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:
+        """Return the value that the block has for a key; make it at first."""
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = make()
+        return found
+
+    def index(self, number: IndexOrInt) -> SSAValue:
+        """Return a number as an SSA value."""
+        if isinstance(number, SSAValue):
+            return number
+        return self.once(number, lambda: constant_index(number, self.builder))
 
     def add(
         self,
@@ -97,8 +117,11 @@ class Site:
         return self.add(op_class, operands, [type_], **properties).results[0]
 
     def size_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
-        """Emit the size in bytes of a tensor on the device."""
-        return self.make(TensorSizeOfOp, [dims], INDEX, encoding=tensor)
+        """Emit the size in bytes of a tensor on the device, once in a block."""
+        return self.once(
+            (tensor, *dims, self.affinity),
+            lambda: self.make(TensorSizeOfOp, [dims], INDEX, encoding=tensor),
+        )
 
     def constant(
         self,

@@ -79,3 +79,31 @@ util.func public @calls(%a: !hal.buffer_view) -> !hal.buffer_view {
   %2 = hal.tensor.export on(#hal.device.affinity<@x>) %1 : tensor<4xf32> -> !hal.buffer_view
   util.return %2 : !hal.buffer_view
 }
+
+// -----
+
+// A size is emitted once in a block for each device.
+
+util.global private @x : !hal.device
+util.global private @y : !hal.device
+// CHECK-LABEL: util.func public @once
+// CHECK-NEXT: %[[X:.*]] = stream.tensor.sizeof on(#hal.device.affinity<@x>) tensor<?xf32>{%n} : index
+// CHECK-NEXT: stream.tensor.empty on(#hal.device.affinity<@x>) : tensor<?xf32>{%n} in !stream.resource<*>{%[[X]]}
+// CHECK-NEXT: stream.tensor.empty on(#hal.device.affinity<@x>) : tensor<?xf32>{%n} in !stream.resource<*>{%[[X]]}
+// CHECK-NEXT: %[[M:.*]] = stream.tensor.sizeof on(#hal.device.affinity<@x>) tensor<?xf32>{%m} : index
+// CHECK-NEXT: stream.tensor.empty on(#hal.device.affinity<@x>) : tensor<?xf32>{%m} in !stream.resource<*>{%[[M]]}
+// CHECK-NEXT: %[[Y:.*]] = stream.tensor.sizeof on(#hal.device.affinity<@y>) tensor<?xf32>{%n} : index
+// CHECK-NEXT: stream.tensor.empty on(#hal.device.affinity<@y>) : tensor<?xf32>{%n} in !stream.resource<*>{%[[Y]]}
+// CHECK-NEXT: scf.if %flag {
+// CHECK-NEXT:   %[[Z:.*]] = stream.tensor.sizeof on(#hal.device.affinity<@x>) tensor<?xf32>{%n} : index
+// CHECK-NEXT:   stream.tensor.empty on(#hal.device.affinity<@x>) : tensor<?xf32>{%n} in !stream.resource<*>{%[[Z]]}
+util.func public @once(%n: index, %m: index, %flag: i1) {
+  %0 = "flow.tensor.empty"(%n) {stream.affinity = #hal.device.affinity<@x>} : (index) -> tensor<?xf32>
+  %1 = "flow.tensor.empty"(%n) {stream.affinity = #hal.device.affinity<@x>} : (index) -> tensor<?xf32>
+  %2 = "flow.tensor.empty"(%m) {stream.affinity = #hal.device.affinity<@x>} : (index) -> tensor<?xf32>
+  %3 = "flow.tensor.empty"(%n) {stream.affinity = #hal.device.affinity<@y>} : (index) -> tensor<?xf32>
+  scf.if %flag {
+    %4 = "flow.tensor.empty"(%n) {stream.affinity = #hal.device.affinity<@x>} : (index) -> tensor<?xf32>
+  }
+  util.return
+}

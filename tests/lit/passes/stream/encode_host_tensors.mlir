@@ -262,3 +262,25 @@ util.func public @wide_integers() -> (!stream.resource<constant>, !stream.resour
   %1 = stream.tensor.constant : tensor<2xi72> in !stream.resource<constant> = dense<[5, -1]> : tensor<2xi72>
   util.return %0, %1 : !stream.resource<constant>, !stream.resource<constant>
 }
+
+// -----
+
+// A block has one constant for each number.
+// CHECK-LABEL: util.func public @one_constant
+// CHECK-NEXT: %[[B:.*]] = arith.constant 16 : index
+// CHECK-NEXT: util.optimization_barrier %[[B]] : index
+// CHECK-NEXT: util.optimization_barrier %[[B]] : index
+// CHECK-NEXT: scf.if %flag {
+// CHECK-NEXT:   %[[C:.*]] = arith.constant 16 : index
+// CHECK-NEXT:   util.optimization_barrier %[[C]] : index
+util.func public @one_constant(%flag: i1) {
+  %0 = stream.tensor.sizeof tensor<4xf32> : index
+  %1 = util.optimization_barrier %0 : index
+  %2 = stream.tensor.sizeof tensor<2xf64> : index
+  %3 = util.optimization_barrier %2 : index
+  scf.if %flag {
+    %4 = stream.tensor.sizeof tensor<4xf32> : index
+    %5 = util.optimization_barrier %4 : index
+  }
+  util.return
+}
