@@ -286,14 +286,9 @@ def permuted_axes(before: Sharding, after: Sharding) -> tuple[tuple[Axes, Axes],
 
     There is one pair for each dimension, and one for the unused axes.
     """
-    waiting = {axis for partial in before.partials for axis in partial.axes}
 
     def unused(sharding: Sharding) -> Axes:
-        return tuple(
-            axis
-            for axis in range(sharding.grid.rank)
-            if axis not in sharding.used_axes and axis not in waiting
-        )
+        return tuple(axis for axis in range(sharding.grid.rank) if axis not in sharding.used_axes)
 
     pairs = zip(before.dimension_axes, after.dimension_axes, strict=True)
     return (*pairs, (unused(before), unused(after)))

@@ -93,7 +93,7 @@ def plan_joined_exchange(
 ) -> SliceExchange | None:
     """Plan how processes obtain sections that are several intervals, one after the other.
 
-    Returns `None` as `plan_slice_exchange` does.
+    No interval ends before it begins. Returns `None` as `plan_slice_exchange` does.
     """
     if len(owned) > MAX_PROCESSES:
         return None
@@ -108,7 +108,7 @@ def plan_joined_exchange(
                 if low < high:
                     piece = _Piece(sender, receiver, low, high, section_offset + low - first)
                     (own[receiver] if sender == receiver else pieces).append(piece)
-            section_offset += max(end - first, 0)
+            section_offset += end - first
     smallest = min(stop - start for start, stop in owned)
     if any(piece.length > smallest for piece in pieces):
         return None

@@ -328,8 +328,8 @@ class EncodedFunctionType:
         print_results(printer, tuple(items), print_result, always=False)
 
     def verify(self, operation: Operation) -> None:
-        verify_not_staging((*values(operation, "mixed_operands"), *operation.results))
         operands, results = values(operation, "mixed_operands"), values(operation, "results_")
+        verify_not_staging(operands)
         verify_tensors(operation, operands, "operand")
         verify_tensors(operation, results, "result")
         verify_ties(operation, len(operands), len(results))

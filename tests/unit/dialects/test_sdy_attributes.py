@@ -13,6 +13,7 @@ from mesh_opt.dialects.sdy.attributes import (
 )
 from xdsl.context import Context
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError
 
 MESH = Mesh((("a", 2), ("b", 4), ("c", 16)))
 
@@ -35,6 +36,12 @@ def test_order_of_axes_lists_does_not_matter() -> None:
     one = parse_sharding(Parser(Context(), '<@m, [{}], replicated={"a"}, unreduced={"b"}>'))
     two = parse_sharding(Parser(Context(), '<@m, [{}], unreduced={"b"}, replicated={"a"}>'))
     assert one == two
+
+
+@pytest.mark.parametrize("last", ['replicated={"b"}', 'open={"b"}'])
+def test_lists_of_axes_are_known_and_appear_once(last: str) -> None:
+    with pytest.raises(ParseError, match="expected 'replicated' or 'unreduced', each once"):
+        parse_sharding(Parser(Context(), f'<@m, [{{}}], replicated={{"a"}}, {last}>'))
 
 
 def test_parts_of_an_axis() -> None:

@@ -338,19 +338,21 @@ def test_process_indices(execute_spmd: Any) -> None:
 def test_shard_shape(execute_spmd: Any) -> None:
     text = """
     shard.grid @g(shape = 2x3)
-    func.func @f(%n: index, %h: i64) -> (index, index, index, index) {
+    func.func @f(%n: index, %h: i64) -> (index, index, index, index, index, index) {
       %p:2 = shard.process_multi_index on @g : index, index
       %s = shard.sharding @g split_axes = [[0], [1]] : !shard.sharding
       %a:2 = shard.shard_shape dims = [7, %n] sharding = %s device = [%p#0, %p#1] : index, index
       %t = shard.sharding @g split_axes = [[], [1]] halo_sizes = [1, %h] : !shard.sharding
       %b:2 = shard.shard_shape dims = [7, %n] sharding = %t device = [%p#0, %p#1] : index, index
-      return %a#0, %a#1, %b#0, %b#1 : index, index, index, index
+      %u = shard.sharding @g split_axes = [[0], [1]] halo_sizes = [1, %h, 0, 1] : !shard.sharding
+      %c:2 = shard.shard_shape dims = [7, %n] sharding = %u device = [%p#0, %p#1] : index, index
+      return %a#0, %a#1, %b#0, %b#1, %c#0, %c#1 : index, index, index, index, index, index
     }"""
     inputs = [[np.int64(8), np.int64(2)]] * 6
     for device, values in enumerate(execute_spmd(text, (2, 3), inputs)):
         i, j = divmod(device, 3)
         rows, columns = [3, 4][i], [2, 3, 3][j]
-        assert [int(v) for v in values] == [rows, columns, 7, columns + 3]
+        assert [int(v) for v in values] == [rows, columns, 7, columns + 3, rows + 3, columns + 1]
     offsets = """
     shard.grid @g(shape = 3)
     func.func @f() -> (index, index) {

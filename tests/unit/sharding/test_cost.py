@@ -17,6 +17,7 @@ EXTENTS = (2, 4)
         (((), ()), ((0,), (1,)), 0),  # slices
         (((0,), ()), ((), ()), 800 / 2),  # gather
         (((1,), ()), ((), ()), 800 * 3 / 4),
+        (((0,), (1,)), ((), ()), 800 * 7 / 8),  # the second gather is of what the first one made
         (((0,), ()), ((), (0,)), 400 / 2),  # all-to-all of what one process holds
         (((0,), ()), ((), (1,)), 200 / 2),  # slice first, then gather a quarter
         (((0, 1), ()), ((1, 0), ()), 100),  # permute

@@ -267,6 +267,9 @@ def test_reserved_axes_split_nothing(add: FactorRule) -> None:
     assert annotated_op_sharding(add, operands, result, GRID, reserved) is None
     chosen = choose_op_sharding(add, operands, result, GRID, reserved=reserved)
     assert chosen.factor_axes == ((0,), ())
+    of_rule = replace(add, reserved=reserved)
+    assert annotated_op_sharding(of_rule, operands, result, GRID) is None
+    assert choose_op_sharding(of_rule, operands, result, GRID).factor_axes == ((0,), ())
 
 
 def test_shardings_and_reductions_of_an_assignment(matmul: FactorRule) -> None:

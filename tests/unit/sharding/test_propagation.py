@@ -109,6 +109,13 @@ def test_dimensions_have_their_own_turn(matmul: FactorRule) -> None:
     assert tensors[2].axes == ((0,), (1,))
 
 
+def test_an_axis_of_a_later_priority_splits_one_dimension(add: FactorRule) -> None:
+    later = TensorNode(((), (0,)), (True, True), (0, 1))
+    tensors = [pinned((0,), ()), unknown(), later]
+    Propagation(tensors, [OperationNode(add, (0, 1), (2,))], (2,)).run()
+    assert axes_of(tensors) == [((0,), ()), ((0,), ()), ((), (0,))]
+
+
 def test_slots_without_a_tensor_do_not_take_part(add: FactorRule) -> None:
     tensors = [pinned((0,), ()), unknown()]
     Propagation(tensors, [OperationNode(add, (0, None), (1,))], (2,)).run()

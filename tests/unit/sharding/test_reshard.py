@@ -366,6 +366,13 @@ def test_more_than_three_axes() -> None:
     check((4, 4, 4), source, target)
 
 
+def test_no_step_holds_more_than_the_ends_if_there_is_another_way() -> None:
+    # To gather first would be shorter, but an uneven dimension is whole then.
+    grid = Grid("g", (2, 2))
+    plan = check((3, 8), Sharding(grid, ((0,), ())), Sharding(grid, ((1,), ())))
+    assert [type(planned.step) for planned in plan.steps] == [AllToAll, AllSlice, AllGather]
+
+
 def test_offsets_are_kept_where_nothing_changes() -> None:
     grid = Grid("g", (2,))
     source = Sharding(grid, ((0,),), offsets=((0, 3, 8),))

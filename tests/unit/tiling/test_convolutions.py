@@ -13,8 +13,8 @@ ARM = cpu_target("aarch64-linux", "")
 
 
 def linear(*dimensions: str) -> LinearMap:
-    """`linear("n", "2h+k")` over the loops n, h, w, f, k, l, c."""
-    loops = "nhwfklc"
+    """`linear("n", "2h+k")` over the loops n, h, w, f, k, l, c, g."""
+    loops = "nhwfklcg"
     return tuple(
         tuple(sorted((loops.index(term[-1]), int(term[:-1] or 1)) for term in dimension.split("+")))
         for dimension in dimensions
@@ -57,11 +57,16 @@ def test_without_a_batch() -> None:
 
 
 DILATED = (linear("n", "h+2k", "w+l", "c"), *NHWC[1:])
+GROUPED = (
+    linear("n", "h+k", "w+l", "g", "c"),
+    linear("k", "l", "g", "c", "f"),
+    linear("n", "h", "w", "g", "f"),
+)
 DEPTHWISE = (linear("h+k", "w+l", "f"), linear("k", "l", "f"), linear("h", "w", "f"))
 MATMUL = (linear("h", "c"), linear("c", "f"), linear("h", "f"))
 
 
-@pytest.mark.parametrize("maps", [DILATED, DEPTHWISE, MATMUL, NHWC[:2]])
+@pytest.mark.parametrize("maps", [DILATED, GROUPED, DEPTHWISE, MATMUL, NHWC[:2]])
 def test_no_tile_for_the_convolution(maps: tuple[LinearMap, ...]) -> None:
     assert layout(AVX512, maps, 0) is IDENTITY
 

@@ -72,7 +72,13 @@ def test_the_order_of_elements() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "intrinsic = MMA_X86_AVX512_3x3x3_F32_F32", "intrinsics_m = 3", "vlen = x"],
+    [
+        "",
+        "intrinsic = MMA_X86_AVX512_3x3x3_F32_F32",
+        "intrinsics_m = 3",
+        "vlen = x",
+        "intrinsic = MMA_RISCV_V_VFMACC_1x8VLsx1_F32_F32, vlen = 100",
+    ],
 )
 def test_unknown_targets(text: str) -> None:
     assert TiledCpuInstruction.parse(text) is None

@@ -69,6 +69,26 @@ func.func @gather_and_slice(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>,
   return %back, %gathered, %sum_back, %other_piece : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16xf32>
 }
 
+// Groups of other grids are made of other devices.
+
+shard.grid @other(shape = 1x4x2)
+
+// CHECK-LABEL: func.func @groups_of_other_grids
+// CHECK-NEXT:    shard.all_reduce
+// CHECK-NEXT:    shard.all_slice
+// CHECK-NEXT:    %gathered = shard.all_gather
+// CHECK-NEXT:    shard.all_gather
+// CHECK-NEXT:    %slice = shard.all_slice
+// CHECK-NEXT:    func.return %gathered, %slice
+func.func @groups_of_other_grids(%t: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %sum = shard.all_reduce %t on @other grid_axes = [1] : tensor<8xf32> -> tensor<8xf32>
+  %piece = shard.all_slice %sum on @g grid_axes = [1] slice_axis = 0 : tensor<8xf32> -> tensor<2xf32>
+  %gathered = shard.all_gather %piece on @g grid_axes = [1] gather_axis = 0 : tensor<2xf32> -> tensor<8xf32>
+  %whole = shard.all_gather %t on @other grid_axes = [1] gather_axis = 0 : tensor<8xf32> -> tensor<32xf32>
+  %slice = shard.all_slice %whole on @g grid_axes = [1] slice_axis = 0 : tensor<32xf32> -> tensor<8xf32>
+  return %gathered, %slice : tensor<8xf32>, tensor<8xf32>
+}
+
 // The argument of a partitioned function says along which axes devices hold different shards.
 
 // CHECK-LABEL: func.func @whole_argument

@@ -134,8 +134,8 @@ func.func @f(%t: tensor<8x16xf32>) {
 
 shard.grid @g(shape = 2x4)
 func.func @f(%t: tensor<8x16xf32>) {
-  // expected-error @+1 {{sharded dims offsets must be non-decreasing. Dimension 0 has [0, 5, 3]}}
-  %s = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, 5, 3] : !shard.sharding
+  // expected-error @+1 {{sharded dims offsets must be non-decreasing. Dimension 0 has [0, 5, 4]}}
+  %s = shard.sharding @g split_axes = [[0]] sharded_dims_offsets = [0, 5, 4] : !shard.sharding
   return
 }
 

@@ -16,6 +16,14 @@ func.func @elements(%a: tensor<2xf32>, %b: tensor<2xi32>) {
 
 // -----
 
+func.func @predicate(%p: tensor<3xi1>, %a: tensor<2xf32>) {
+  // expected-error @+1 {{expected result 0 to have shape 3, got 2}}
+  %0 = "stablehlo.select"(%p, %a, %a) : (tensor<3xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
 func.func @count(%a: tensor<2x3xf32>) {
   // expected-error @+1 {{number of output elements (5) doesn't match expected number of elements (6)}}
   %0 = stablehlo.reshape %a : (tensor<2x3xf32>) -> tensor<5xf32>

@@ -57,3 +57,27 @@ util.func private @root(%r: !stream.resource<*>, %n: index, %c: !stream.channel)
   %0 = "stream.async.collective"(%r, %n, %n, %n, %n, %r, %n, %n, %n, %n, %n, %c) <{op = #stream.collective<broadcast : f32>}> : (!stream.resource<*>, index, index, index, index, !stream.resource<*>, index, index, index, index, index, !stream.channel) -> !stream.resource<*>
   util.return %0 : !stream.resource<*>
 }
+
+// -----
+
+util.func private @read(%r: !stream.resource<staging>, %n: index) -> !stream.resource<*> {
+  // expected-error @+1 {{works on resources of devices, not on !stream.resource<staging>}}
+  %0 = stream.async.dispatch @ex::@k(%r[%n to %n for %n]) : (!stream.resource<staging>{%n}) -> !stream.resource<*>{%n}
+  util.return %0 : !stream.resource<*>
+}
+
+// -----
+
+util.func private @write(%r: !stream.resource<*>, %n: index) -> !stream.resource<staging> {
+  // expected-error @+1 {{works on resources of devices, not on !stream.resource<staging>}}
+  %0 = stream.async.dispatch @ex::@k(%r[%n to %n for %n]) : (!stream.resource<*>{%n}) -> !stream.resource<staging>{%n}
+  util.return %0 : !stream.resource<staging>
+}
+
+// -----
+
+util.func private @read_tensor(%r: !stream.resource<staging>, %n: index) -> !stream.resource<*> {
+  // expected-error @+1 {{works on resources of devices, not on !stream.resource<staging>}}
+  %0 = stream.tensor.dispatch @ex::@k(%r) : (tensor<4xf32> in !stream.resource<staging>{%n}) -> tensor<4xf32> in !stream.resource<*>{%n}
+  util.return %0 : !stream.resource<*>
+}
