@@ -344,7 +344,7 @@ size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice"
 )
 size_rule("tensor.splat")(_listed("dynamicSizes"))
 
-_MODULES = ("collective_sizes", "scalar_elements", "tosa_sizes")
+_MODULES = ("collective_sizes", "scalar_elements", "stablehlo_sizes", "tosa_sizes")
 """The modules of this folder that add rules."""
 
 

@@ -282,3 +282,22 @@ func.func @twice(%a: tensor<2xf32>) -> tensor<2xf32> {
     a = np.float32([1, 2])
     for found in api.compile(text)["main"].run([a]):
         np.testing.assert_array_equal(found, 2 * a)
+
+
+def test_uneven_batches_have_sizes_before_they_are_computed() -> None:
+    """Storage of factors and transforms is as large as the device's part of the batch."""
+    body = SPLIT["batches"][0].replace("<4x", "<5x")
+    text = f"""
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<5x3x3xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}, {{}}]>}})
+    -> tensor<5x3x3xf32> {{
+{body}
+  return %r : tensor<5x3x3xf32>
+}}"""
+    main = api.compile(text, "compile")["main"]
+    random = np.random.default_rng(0).standard_normal((5, 3, 3)).astype(np.float32)
+    values = random @ random.swapaxes(1, 2) + 2 * np.eye(3, dtype=np.float32)
+    (wanted,) = main.reference([values])
+    for backend in ("interpreter", "native"):
+        (found,) = main.run([values], backend=backend)
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)

@@ -28,16 +28,18 @@ def _transforms(operation: Operation) -> FactorRule | None:
 
 @sharding_rule("stablehlo.custom_call")
 def _call(operation: Operation) -> FactorRule | None:
-    """Return the rule of a LAPACK call, for which JAX gives the number of batch dimensions."""
+    return _batched(operation, lapack_batch_dimensions(operation))
+
+
+def lapack_batch_dimensions(operation: Operation) -> int:
+    """Return the number of batch dimensions that JAX gives for a LAPACK call, 0 for other calls."""
     frontend_attributes = operation.attributes.get("mhlo.frontend_attributes")
     count = (
         frontend_attributes.data.get("num_batch_dims")
         if isinstance(frontend_attributes, DictionaryAttr)
         else None
     )
-    if not isinstance(count, StringAttr) or not count.data.isdecimal():
-        return None
-    return _batched(operation, int(count.data))
+    return int(count.data) if isinstance(count, StringAttr) and count.data.isdecimal() else 0
 
 
 def _batched(operation: Operation, count: int) -> FactorRule | None:
