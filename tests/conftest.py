@@ -15,6 +15,11 @@ settings.register_profile("mesh-opt", deadline=None, suppress_health_check=[Heal
 settings.load_profile("mesh-opt")
 
 
+def pytest_configure() -> None:
+    """Programs are many objects and hardly any garbage: collections of the youngest are rare."""
+    gc.set_threshold(20_000, 10, 10)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _no_other_compilers() -> Iterator[None]:
     """Tests run on all cores already: no process compiles beside one that tests."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..scalar_ops.primitives import Primitive, primitive
+from ..scalar_ops.primitives import Primitive, add_alias_scopes, primitive
 from .ast_builder import FLOAT_NAMES
 
 _WORD = ir.IntType(64)
@@ -67,6 +67,7 @@ def kernel_module(function: ast.FunctionDef, name: str) -> ir.Module:
     target: Any = ir.Function(module, kind, name)
     target.attributes.add("nounwind")
     FunctionLowering(function, target, _meaning).lower()
+    add_alias_scopes(module)
     return module
 
 

@@ -150,34 +150,40 @@ def _scratch(parts: Sequence[str]) -> Primitive:
 _ALIAS_SCOPES = 32
 """The number of bindings that get alias scopes; further bindings get no metadata."""
 
-_alias_metadata: WeakKeyDictionary[ir.Module, list[tuple[Any, Any]]] = WeakKeyDictionary()
+_accesses: WeakKeyDictionary[ir.Module, list[tuple[Any, int]]] = WeakKeyDictionary()
+"""The accesses of a module's bindings, until `add_alias_scopes` removes them."""
 
 
 def _annotate(module: Any, instruction: Any, binding: int) -> None:
-    """Attach alias metadata to an access of a binding.
+    """Note an access of a binding for `add_alias_scopes`."""
+    if binding < _ALIAS_SCOPES:
+        _accesses.setdefault(module, []).append((instruction, binding))
+
+
+def add_alias_scopes(module: Any) -> None:
+    """Attach alias metadata to all accesses of bindings in a module that is complete.
 
     A kernel's bindings do not overlap if one of them is written. LLVM does not vectorise loops over
-    many buffers without this information.
+    many buffers without this information, and reads all of it for each pair of accesses, so only
+    bindings that are accessed get a scope.
     """
-    if binding >= _ALIAS_SCOPES:
+    accesses = _accesses.pop(module, [])
+    bindings = sorted({binding for _, binding in accesses})
+    if len(bindings) < 2:
         return
-    found = _alias_metadata.get(module)
-    if found is None:
-        domain = module.add_metadata([ir.MetaDataString(module, "bindings")])
-        scopes = [
-            module.add_metadata([ir.MetaDataString(module, f"binding {i}"), domain])
-            for i in range(_ALIAS_SCOPES)
-        ]
-        found = _alias_metadata[module] = [
-            (
-                module.add_metadata([scope]),
-                module.add_metadata([other for other in scopes if other is not scope]),
-            )
-            for scope in scopes
-        ]
-    scope, others = found[binding]
-    instruction.set_metadata("alias.scope", scope)
-    instruction.set_metadata("noalias", others)
+    domain = module.add_metadata([ir.MetaDataString(module, "bindings")])
+    scopes = {
+        binding: module.add_metadata([ir.MetaDataString(module, f"binding {binding}"), domain])
+        for binding in bindings
+    }
+    own = {binding: module.add_metadata([scopes[binding]]) for binding in bindings}
+    others = {
+        binding: module.add_metadata([scopes[other] for other in bindings if other != binding])
+        for binding in bindings
+    }
+    for instruction, binding in accesses:
+        instruction.set_metadata("alias.scope", own[binding])
+        instruction.set_metadata("noalias", others[binding])
 
 
 def _memory(operation: str, names: Sequence[str]) -> Primitive:

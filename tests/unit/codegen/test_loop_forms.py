@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,6 +44,21 @@ def module(text: str) -> str:
 @pytest.mark.parametrize(("chosen", "loops"), [("v1", 3), ("v2", 2)])
 def test_a_choice_that_a_loop_does_not_change_is_made_before_it(chosen: str, loops: int) -> None:
     assert module(COPY.format(size=512, chosen=chosen)).count(" phi ") == loops
+
+
+def test_bindings_that_are_accessed_have_alias_scopes() -> None:
+    """LLVM reads all scopes for each pair of accesses."""
+    found = module(COPY.format(size=512, chosen="v1"))
+    assert found.count("!alias.scope") == found.count("!noalias") == 4
+    assert found.count('!"binding ') == 2
+
+
+def test_modules_are_dropped() -> None:
+    (function,) = ast.parse(COPY.format(size=512, chosen="v1")).body
+    assert isinstance(function, ast.FunctionDef)
+    held = weakref.ref(kernel_module(function, "kernel"))
+    gc.collect()
+    assert held() is None
 
 
 @pytest.mark.parametrize(("size", "is_short"), [(4, False), (16, True), (512, False)])
