@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
+import weakref
+from collections.abc import Generator
 
+import pytest
 from mesh_opt.api import compile
+from mesh_opt.ir import garbage_collection
+from mesh_opt.ir.garbage_collection import MANY, without_garbage_collection
 from mesh_opt.passes.manager.pass_manager import Observer
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -35,3 +40,57 @@ def test_no_collections_between_passes() -> None:
     compile(TEXT, "spmd", observers=[watch])
     assert watch.is_on and not any(watch.is_on)
     assert gc.isenabled()
+
+
+class _Cycle:
+    """Garbage that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.other = self
+
+
+def _many() -> weakref.ref[_Cycle]:
+    cycles = [_Cycle() for _ in range(MANY)]
+    return weakref.ref(cycles[0])
+
+
+@pytest.fixture
+def nothing_frozen() -> Generator[None]:
+    """The test session freezes what it starts with."""
+    gc.collect()
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_many_new_objects_count_as_old() -> None:
+    with without_garbage_collection():
+        cycle = _many()
+        assert gc.get_count()[0] > MANY
+    assert gc.get_count()[0] < MANY
+    assert gc.get_freeze_count() == 0
+    gc.collect(1)
+    assert cycle() is not None
+    gc.collect()
+    assert cycle() is None
+
+
+@pytest.mark.usefixtures("nothing_frozen")
+def test_garbage_does_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collection, "MOST", 4 * MANY)
+    with without_garbage_collection():
+        first = _many()
+    for _ in range(4):
+        with without_garbage_collection():
+            _many()
+    assert first() is None
+
+
+def test_what_others_froze_stays_frozen() -> None:
+    gc.freeze()
+    with without_garbage_collection():
+        cycle = _many()
+    gc.collect()
+    assert gc.get_freeze_count() > 0 and cycle() is None
