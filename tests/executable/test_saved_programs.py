@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from mesh_opt.saved_programs import LoadedProgram
 from mesh_opt.tools.run.inputs import random_inputs
 from mpi_ranks import launch
 from saved_files import altered
+from script_server import ScriptServer
 
 ROOT = Path(__file__).parents[2]
 BLOCK = ROOT / "tests" / "cases" / "models" / "transformer_block_sharded.mlir"
@@ -200,15 +202,23 @@ def test_a_loaded_program_gives_the_same_bits(name: str, tmp_path: Path) -> None
 RUN = """
 import sys
 import numpy as np, mesh_opt
-program = mesh_opt.load(sys.argv[1])
-inputs = np.load(sys.argv[2])
+program = mesh_opt.load({!r})
+inputs = np.load({!r})
 results = program.main.run([inputs[name] for name in inputs])
-np.savez(sys.argv[3], *results)
-heavy = ("xdsl", "numba", "jax", *(f"mesh_opt.{room}" for room in
+np.savez({!r}, *results)
+heavy = ("xdsl", "numba", "jax", *("mesh_opt." + room for room in
          ("codegen", "dialects", "interpreter", "ir.", "passes", "api", "tools")))
 light = "mesh_opt.ir.activity"
 print(*sorted(each for each in sys.modules if each.startswith(heavy) and each != light))
 """
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptServer]:
+    """What a program brings of the runtime stays in its fork, so each must bring all it needs."""
+    server = ScriptServer(sys.executable, "import numpy, mesh_opt; mesh_opt.load")
+    yield server
+    server.close()
 
 
 @pytest.mark.parametrize(
@@ -218,16 +228,12 @@ print(*sorted(each for each in sys.modules if each.startswith(heavy) and each !=
         *("collectives_of_open_sizes", "uneven_shards_of_data_tiled_devices", "a_call_of_lapack"),
     ],
 )
-def test_running_imports_no_compiler(name: str, tmp_path: Path) -> None:
+def test_running_imports_no_compiler(name: str, tmp_path: Path, server: ScriptServer) -> None:
     program, path = saved(tmp_path, *PROGRAMS[name])
     inputs = random_inputs(0, program.main.types.arguments, 0, 4)
     np.savez(tmp_path / "in.npz", *inputs)
     files = [path, tmp_path / "in.npz", tmp_path / "out.npz"]
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *map(str, files)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == []
+    assert server.run(RUN.format(*map(str, files))).split() == []
     with np.load(files[-1]) as found:
         assert equal([found[each] for each in found], program.main.run(inputs))
 
