@@ -67,3 +67,21 @@ func.func @main(%x: {whole} {placed(3)}, %i: {single} {placed(2)}, %u: {part} {p
         found = main.run([x, index, update], backend=backend)
         np.testing.assert_array_equal(found[0], gathered)
         np.testing.assert_array_equal(found[1], scattered)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_diagonal(backend: str) -> None:
+    """Both indices count along one dimension: `x.at[arange(n), arange(n)].add(u)`."""
+    text = """
+func.func @main(%x: tensor<4x4xi32>, %u: tensor<4xi32>) -> tensor<4x4xi32> {
+  %v = stablehlo.iota dim = 0 : tensor<4x2xi32>
+  %0 = "stablehlo.scatter"(%x, %v, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+  }) : (tensor<4x4xi32>, tensor<4x2xi32>, tensor<4xi32>) -> tensor<4x4xi32>
+  return %0 : tensor<4x4xi32>
+}"""
+    x, update = np.arange(16, dtype=np.int32).reshape(4, 4), np.arange(1, 5, dtype=np.int32)
+    found = api.compile(text, "spmd")["main"].run([x, update], backend=backend)[0]
+    np.testing.assert_array_equal(found, x + np.diag(update))

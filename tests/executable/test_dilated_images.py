@@ -81,6 +81,20 @@ func.func @main(%a: {kind(image)}, %k: {kind(kernel)}) -> {kind(expected)} {{
         np.testing.assert_array_equal(main.run([image, kernel], backend=backend)[0], expected)
 
 
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_a_window_with_gaps_too(backend: str) -> None:
+    """Elements of `a 0 b 0 c 0 d` that are three places apart: one of the two is a zero."""
+    text = """
+func.func @main(%a: tensor<1x4x1xi32>, %k: tensor<2x1x1xi32>) -> tensor<1x4x1xi32> {
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]], lhs_dilate = [2], rhs_dilate = [3]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x1xi32>, tensor<2x1x1xi32>) -> tensor<1x4x1xi32>
+  return %0 : tensor<1x4x1xi32>
+}"""
+    image = np.array([1, 2, 3, 4], np.int32).reshape(1, 4, 1)
+    kernel = np.array([10, 1], np.int32).reshape(2, 1, 1)
+    found = api.compile(text, "spmd")["main"].run([image, kernel], backend=backend)[0]
+    assert found.ravel().tolist() == [10, 3, 20, 4]
+
+
 def test_zeros_are_not_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of two is four phases: there is no zero for an infinite number to meet."""
     text = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import ml_dtypes
@@ -91,6 +92,30 @@ def test_an_initial_value_that_counts_is_added_once_for_each_place() -> None:
     expected = 10 + np.cumsum(ones) + 10 * np.arange(65, -1, -1)
     for backend in ("interpreter", "native"):
         np.testing.assert_array_equal(main.run([ones], backend=backend)[0], expected)
+
+
+def test_sums_that_saturate_are_added_in_order() -> None:
+    """The sum of a block and of those before it is not that of all elements, one by one."""
+    kind = "!quant.uniform<i8:f32, 0.5:0>"
+    zero, whole = f"tensor<{kind}>", f"tensor<66x{kind}>"
+    text = f"""
+    func.func @main(%a: tensor<66xf32>) -> tensor<66xf32> {{
+      %q = stablehlo.uniform_quantize %a : (tensor<66xf32>) -> {whole}
+      %c = stablehlo.constant() <{{value = dense<0> : tensor<i8>}}> : () -> {zero}
+      %r = "stablehlo.reduce_window"(%q, %c) <{{window_dimensions = array<i64: 66>,
+          padding = dense<[[65, 0]]> : tensor<1x2xi64>}}> ({{
+        ^bb0(%x: {zero}, %y: {zero}):
+          %s = stablehlo.add %x, %y : {zero}
+          stablehlo.return %s : {zero}
+      }}) : ({whole}, {zero}) -> {whole}
+      %f = stablehlo.uniform_dequantize %r : ({whole}) -> tensor<66xf32>
+      return %f : tensor<66xf32>
+    }}"""
+    values = np.array([60] * 33 + [-60] * 33, np.float32)
+    expected = list(accumulate(values, lambda total, each: np.clip(total + each, -64, 63.5)))
+    main = api.compile(text, "spmd")["main"]
+    for backend in ("interpreter", "native"):
+        np.testing.assert_array_equal(main.run([values], backend=backend)[0], expected)
 
 
 @pytest.mark.parametrize("end", ["first", "last"])

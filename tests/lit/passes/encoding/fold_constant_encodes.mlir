@@ -50,3 +50,15 @@ util.func public @unknown(%0: !stream.resource<*>) -> !stream.resource<*> {
     -> tensor<3x4xf32, #rhs> in !stream.resource<*>{%s}
   util.return %1 : !stream.resource<*>
 }
+
+// The bytes of a constant that are read as a tensor of another shape.
+// CHECK-LABEL: util.func public @other_shape
+// CHECK: stream.tensor.encode
+util.func public @other_shape() -> !stream.resource<*> {
+  %s = arith.constant 24 : index
+  %t = arith.constant 32 : index
+  %0 = stream.tensor.constant : tensor<2x3xi32> in !stream.resource<*> = dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %1 = stream.tensor.encode %0 : tensor<3x2xi32> in !stream.resource<*>{%s}
+    -> tensor<3x2xi32, #lhs> in !stream.resource<*>{%t}
+  util.return %1 : !stream.resource<*>
+}

@@ -68,3 +68,27 @@ util.func public @stays(%a: tensor<4x6xf32, #acc>) -> (tensor<4x6xf32>, tensor<4
   }
   util.return %0, %1, %r : tensor<4x6xf32>, tensor<4x6xf32>, tensor<4x6xf32>
 }
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#transposed = affine_map<(d0, d1) -> (d1, d0)>
+#e = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iteration_sizes = [4, 6, 5]>
+
+// A second tensor of the size of the result is no scale: to lay it out as well would save nothing.
+
+// CHECK-LABEL: func.func @large_scales
+// CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%a, %s : tensor<5x6xi8>, tensor<6x5xf32>)
+// CHECK: iree_encoding.set_encoding %[[W]] : tensor<5x6xf32>
+func.func @large_scales(%a: tensor<5x6xi8>, %s: tensor<6x5xf32>) -> tensor<5x6xf32, #e> {
+  %o = tensor.empty() : tensor<5x6xf32>
+  %0 = linalg.generic {indexing_maps = [#map, #transposed, #map], iterator_types = ["parallel", "parallel"]}
+    ins(%a, %s : tensor<5x6xi8>, tensor<6x5xf32>) outs(%o : tensor<5x6xf32>) {
+  ^bb0(%x: i8, %y: f32, %z: f32):
+    %1 = arith.sitofp %x : i8 to f32
+    %2 = arith.mulf %1, %y : f32
+    linalg.yield %2 : f32
+  } -> tensor<5x6xf32>
+  %3 = iree_encoding.set_encoding %0 : tensor<5x6xf32> -> tensor<5x6xf32, #e>
+  return %3 : tensor<5x6xf32, #e>
+}

@@ -73,6 +73,25 @@ func.func @unsigned_maximum(%x: tensor<4x6xi32>, %init: tensor<4xi32>) -> tensor
 
 shard.grid @g(shape = 2)
 
+// They cannot stay pending, since other operations would read the flipped numbers.
+
+// CHECK-LABEL: func.func @pending_unsigned_maximum
+// CHECK:       %[[WHOLE:.*]] = shard.all_reduce %{{.*}} on @g grid_axes = [0] reduction =  max
+// CHECK-NEXT:  %[[RESULT:.*]] = arith.xori %[[WHOLE]]
+// CHECK-NEXT:  func.return %[[RESULT]]
+func.func @pending_unsigned_maximum(%x: tensor<4x6xi32>, %init: tensor<4xi32>) -> tensor<4xi32> {
+  %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+  %pending = shard.sharding @g split_axes = [[]] partial = max[0] : !shard.sharding
+  %x0 = shard.shard %x to %columns annotate_for_users : tensor<4x6xi32>
+  %r = linalg.reduce { arith.maxui } ins(%x0 : tensor<4x6xi32>) outs(%init : tensor<4xi32>) dimensions = [1]
+  %r0 = shard.shard %r to %pending : tensor<4xi32>
+  return %r0 : tensor<4xi32>
+}
+
+// -----
+
+shard.grid @g(shape = 2)
+
 // No collective drops NaNs: partial results are gathered and combined here.
 
 // CHECK-LABEL: func.func @maximum_of_numbers(%x: tensor<4x3xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %init: tensor<4xf32>) -> tensor<4xf32> {
@@ -309,4 +328,26 @@ func.func @padded_windows(%x: tensor<1x8x4x2xf32>) -> tensor<1x8x4x2xf32> {
   %0 = tosa.max_pool2d %xs {kernel = array<i64: 3, 1>, stride = array<i64: 1, 1>, pad = array<i64: 1, 1, 0, 0>} : (tensor<1x8x4x2xf32>) -> tensor<1x8x4x2xf32>
   %r = shard.shard %0 to %s : tensor<1x8x4x2xf32>
   return %r : tensor<1x8x4x2xf32>
+}
+
+// -----
+
+shard.grid @g(shape = 2)
+
+// An iteration writes one of all rows, so none are split while the loop runs.
+
+// CHECK-LABEL: func.func @rows_one_by_one
+// CHECK:       %[[WHOLE:.*]] = shard.all_gather %{{.*}} on @g grid_axes = [0] gather_axis = 0 : tensor<2x6xf32> -> tensor<4x6xf32>
+// CHECK:       scf.forall (%{{.*}}) in (3) shared_outs(%{{.*}} = %[[WHOLE]]) -> (tensor<4x6xf32>)
+// CHECK:       tensor.parallel_insert_slice %row into
+func.func @rows_one_by_one(%x: tensor<4x6xf32>, %row: tensor<1x6xf32>) -> tensor<4x6xf32> {
+  %rows = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %x0 = shard.shard %x to %rows annotate_for_users : tensor<4x6xf32>
+  %y = math.tanh %x0 : tensor<4x6xf32>
+  %r = scf.forall (%i) in (3) shared_outs(%o = %y) -> (tensor<4x6xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %row into %o[%i, 0] [1, 6] [1, 1] : tensor<1x6xf32> into tensor<4x6xf32>
+    }
+  }
+  return %r : tensor<4x6xf32>
 }

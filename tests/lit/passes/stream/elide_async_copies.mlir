@@ -55,6 +55,21 @@ util.func public @caller(%s: index, %v: i8) -> (!stream.resource<*>, !stream.res
   util.return %1, %2, %3 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
 }
 
+// A call that passes one resource twice gives up neither.
+// CHECK-LABEL: util.func private @both(
+// CHECK: stream.async.clone
+util.func private @both(%x: !stream.resource<*>, %y: !stream.resource<*>, %s: index, %v: i8) -> (!stream.resource<*>, !stream.resource<*>) {
+  %c0 = arith.constant 0 : index
+  %0 = stream.async.clone %x : !stream.resource<*>{%s} -> !stream.resource<*>{%s}
+  %1 = stream.async.fill %v, %0[%c0 to %s for %s] : i8 -> %0 as !stream.resource<*>{%s}
+  util.return %1, %y : !stream.resource<*>, !stream.resource<*>
+}
+util.func public @caller_of_both(%s: index, %v: i8) -> (!stream.resource<*>, !stream.resource<*>) {
+  %0 = stream.async.splat %v : i8 -> !stream.resource<*>{%s}
+  %r:2 = util.call @both(%0, %0, %s, %v) : (!stream.resource<*>, !stream.resource<*>, index, i8) -> (!stream.resource<*>, !stream.resource<*>)
+  util.return %r#0, %r#1 : !stream.resource<*>, !stream.resource<*>
+}
+
 // Two results are two resources.
 // CHECK-LABEL: util.func public @twice(
 // CHECK: stream.async.clone %x

@@ -103,6 +103,24 @@ util.func private @transfers(%n: index, %v: i32, %x: !stream.resource<external>,
 
 // -----
 
+// What shares the lifetime of something written is no constant.
+
+// CHECK-LABEL: util.func private @shared_with_what_is_written
+// CHECK: %[[A:.*]] = stream.async.splat %v : i32 -> !stream.resource<transient>{%n}
+// CHECK-NEXT: stream.async.transfer %[[A]] : !stream.resource<transient>{%n} -> !stream.resource<transient>{%n}
+// CHECK-NEXT: stream.async.fill
+// CHECK-NEXT: stream.async.transfer %[[A]] : !stream.resource<transient>{%n} -> !stream.resource<constant>{%n}
+util.func private @shared_with_what_is_written(%n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %a = stream.async.splat %v : i32 -> !stream.resource<*>{%n}
+  %b = stream.async.transfer %a : !stream.resource<*>{%n} -> !stream.resource<*>{%n}
+  %w = stream.async.fill %v, %b[%c0 to %n for %n] : i32 -> %b as !stream.resource<*>{%n}
+  %c = stream.async.transfer %a : !stream.resource<*>{%n} -> !stream.resource<constant>{%n}
+  util.return
+}
+
+// -----
+
 // A global that is no resource has no lifetime.
 
 // CHECK: util.global private mutable @n : index

@@ -287,3 +287,35 @@ util.func public @test_solvers(%s: index) {
   %1 = stream.tensor.sizeof on(#hal.device.affinity<@b>) tensor<16x4xf32, #e> : index
   util.return
 }
+
+// -----
+
+// A kernel that another one calls stays with it.
+
+// CHECK-LABEL: stream.executable private @ex {
+// CHECK: stream.executable private @ex_dup0 {
+// CHECK-NOT: stream.executable.export public @f
+// CHECK: func.func @f
+// CHECK: func.func @g
+// CHECK: call @f
+util.global private @a = #hal.device.target<"local", [#hal.executable.target<"x", "elf", {cpu_features = "+avx"}>]> : !hal.device
+util.global private @b = #hal.device.target<"local", [#hal.executable.target<"x", "elf", {cpu_features = "+avx512f"}>]> : !hal.device
+stream.executable private @ex {
+  stream.executable.export public @f
+  stream.executable.export public @g
+  builtin.module {
+    func.func @f(%o: !stream.binding) {
+      return
+    }
+    func.func @g(%o: !stream.binding) {
+      call @f(%o) : (!stream.binding) -> ()
+      return
+    }
+  }
+}
+util.func public @calling_kernels(%s: index) {
+  %c0 = arith.constant 0 : index
+  %0 = stream.async.dispatch on(#hal.device.affinity<@a>) @ex::@g() : () -> !stream.resource<*>{%s}
+  %1 = stream.async.dispatch on(#hal.device.affinity<@b>) @ex::@g() : () -> !stream.resource<*>{%s}
+  util.return
+}
