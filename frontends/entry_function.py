@@ -19,16 +19,20 @@ from ..dialects.sdy.attributes import Mesh, ShardingAttr, TensorSharding
 from ..dialects.sdy.meshes import MeshOp
 from ..dialects.shard.checks import AXIS_NAMES
 from ..dialects.shard.grids import GridOp
+from ..dialects.stablehlo.types import TokenType
 from ..interpreter.run import boundaries
-from ..ir.diagnostics import remarks_wanted
+from ..ir.diagnostics import OperationError, remarks_wanted
 from ..ir.garbage_collection import without_garbage_collection
 from ..ir.symbols import fresh_name, names_in
 from ..ir.text.printer import print_operation
+from ..ir.text.source import Source
 from ..passes.sharding.shard_annotate import located_name
 from ..programs.backends import NATIVE, backend_name
 from ..runtime.abi.arguments import InputError, check_kind
+from ..runtime.abi.errors import CompilationError
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..sharding.axis_names import joined_names
+from ..tools.print_diagnostics import from_operation_error, render
 from ..tools.run.program_cache import CachedProgram, cached_program
 
 Array = npt.NDArray[Any]
@@ -46,6 +50,22 @@ def main_function(module: ModuleOp) -> FuncOp:
         if isinstance(operation, FuncOp) and operation.sym_name.data == MAIN:
             return operation
     raise ValueError(f"the program has no function @{MAIN}")
+
+
+def refuse_ordered_effects(function: FuncOp, text: Source) -> None:
+    """Raise CompilationError if a function has effects that are ordered with those of others.
+
+    JAX passes a token for each kind of them from one function to the next.
+    """
+    for argument in function.args:
+        if isinstance(argument.type, TokenType):
+            use = next(iter(argument.uses), None)
+            failure = OperationError(
+                function if use is None else use.operation,
+                "has an ordered effect, which a compiled program does not have: leave"
+                " jax.debug.print(..., ordered=True) and ordered io_callback out of the function",
+            )
+            raise CompilationError(render(from_operation_error(failure), [text]).rstrip())
 
 
 def shape_and_type(value: SSAValue) -> tuple[tuple[int, ...], str] | None:

@@ -39,6 +39,7 @@ from .entry_function import (
     annotate,
     checked_mesh,
     main_function,
+    refuse_ordered_effects,
     shape_and_type,
     split_axes,
 )
@@ -85,8 +86,10 @@ def compile(
         "donate_argnums": donate_argnums,
     }
     lowered = _lowered(jax, f, examples, keywords, options)
-    module = parse_module(new_context(), Source(lowered.text, lowered.name))
+    source = Source(lowered.text, lowered.name)
+    module = parse_module(new_context(), source)
     function = main_function(module)
+    refuse_ordered_effects(function, source)
     arguments = function.body.blocks[0].args
     kept = lowered.kept
     if kept is None:

@@ -238,6 +238,8 @@ refused(ValueError, "takes 1 of 3 arrays, and JAX does not say which",
 refused(TypeError, "expected a function or a stage of JAX, got int", 3)
 refused(mesh_opt.api.CompilationError, "xla_ffi_python_cpu_callback",
         lambda x: jax.pure_callback(lambda a: a, x, x), x)
+refused(mesh_opt.api.CompilationError, "error: 'stablehlo.custom_call' op has an ordered effect",
+        lambda x: (jax.debug.print("{}", x, ordered=True), x)[1], x)
 k = compile(lambda x: x + 1, x, backend="interpreter")
 assert repr(k).startswith("<Compiled <lambda>: <Function @main(x: tensor<")
 assert "@main" in k._repr_html_()

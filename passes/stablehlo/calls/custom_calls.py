@@ -19,6 +19,12 @@ def _custom_call(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
     target = string(attribute(op, "call_target_name")) or ""
     rule = call_rule.get(target)
     if rule is None:
+        if "python" in target and "callback" in target:
+            raise OperationError(
+                op,
+                f"calls back into Python ('{target}'), which a compiled program does not run: leave"
+                " jax.debug.print, jax.pure_callback and io_callback out of the function",
+            )
         raise OperationError(op, f"calls the unknown target '{target}'")
     return rule(lowering, op, operands)
 
