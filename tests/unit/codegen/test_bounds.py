@@ -63,6 +63,9 @@ def test_large_loops_are_cut() -> None:
     assert first_outside(row, [3, 10**12], 3 * 10**12) is None
     assert first_outside(row, [3, 10**12], 3 * 10**12 - 1) == 3 * 10**12 - 1
     assert first_outside(same + AffineExpr.dimension(1), [10**9, 7], 10**9) == 10**9
+    # Only the point at which the loop is cut first is outside.
+    only = (i - (10**12 - 1) // 2) % 10**12 * -1 + 10**12
+    assert first_outside(only, [10**12], 10**12) == 10**12
 
 
 def test_wrapping_arithmetic_has_no_interval() -> None:
@@ -132,3 +135,13 @@ def test_indices_that_are_inside(line: str) -> None:
 @pytest.mark.parametrize("line", UNPROVEN)
 def test_indices_that_may_be_outside(line: str) -> None:
     assert unproven_names(line, "9") == ["tensor.extract"]
+
+
+@pytest.mark.parametrize(("last", "names"), [(5, []), (6, ["tensor.extract_slice"])])
+def test_slices_that_end_where_the_tensor_does(last: int, names: list[str]) -> None:
+    slice_ = (
+        f"%last = arith.constant {last} : index\n    %at = arith.minui %x, %last : index\n"
+        "    %s = tensor.extract_slice %t[%at] [4] [1] : tensor<9xf32> to tensor<4xf32>\n"
+        "    %j = arith.addi %i, %c0 : index"
+    )
+    assert unproven_names(slice_, "9") == names

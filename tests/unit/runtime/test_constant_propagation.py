@@ -67,3 +67,19 @@ def test_a_size_that_changes_is_asked_in_each_turn() -> None:
     program = HostProgram([builder.finish()])
     assert "cmpieq_i64" in print_program(program)
     assert VirtualMachine(LinkedProgram(program)).call(0, (5,)) == [5]
+
+
+def test_a_condition_that_is_computed_again_is_not_known() -> None:
+    builder = Builder(HostFunction("main"))
+    start, result, held = builder.argument(), builder.result(), builder.register()
+    for left in (builder.hold(5), start):
+        builder.emit("cmpieq_i64", held, left, builder.hold(5))
+    otherwise = builder.label()
+    builder.jump_unless(held, otherwise)
+    builder.move(result, 7)
+    builder.emit("return")
+    builder.bind_label(otherwise)
+    builder.move(result, 9)
+    builder.emit("return")
+    machine = VirtualMachine(LinkedProgram(HostProgram([builder.finish()])))
+    assert [machine.call(0, (number,)) for number in (5, 3)] == [[7], [9]]

@@ -38,11 +38,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def refusal(path: Path, data: bytes) -> str:
+def refusal(path: Path, data: bytes, *, verify: bool = True) -> str:
     """Why a file of some bytes is refused."""
     path.write_bytes(data)
     with pytest.raises(SavedFileError) as found:
-        mesh_opt.load(path)
+        mesh_opt.load(path, verify=verify)
     assert str(found.value).startswith(f"'{path}' is not a program that can be run: it ")
     return str(found.value)
 
@@ -128,6 +128,10 @@ def test_constants_are_not_read_unless_they_are_to_be_verified(
     )
     loaded = mesh_opt.load(path, verify=False)
     assert loaded.main(np.ones(4, np.float32)).tolist() == [2, 2, 2, 2]
+    code = bytes(Container(program).section("code"))
+    assert data.count(code) == 1
+    changed = data.replace(code, bytes(8) + code[8:])
+    assert "its section 'code' has the checksum" in refusal(path, changed, verify=False)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -194,6 +198,7 @@ func.func @main(%a: tensor<4xf32>, %n: index) -> f32 {
         ("return", 0, [64], "'addi_i1' has result beyond the end of its function"),
         ("jump_unless", 2, [288], "'jump_unless' jumps by 288 bytes, where no instruction begins"),
         ("jump_unless", 2, [281], "'jump_unless' jumps by 281 bytes"),
+        ("jump_unless", 2, [337], "'jump_unless' jumps by 337 bytes"),
         ("position", 5, [-(1 << 40)], "'position' jumps by "),
         ("loop", 4, [1 << 62], "'loop' jumps by "),
         ("addf_f32", 4, [1 << 62], "'addf_f32' has words behind its operands, expected 0"),

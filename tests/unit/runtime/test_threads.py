@@ -178,16 +178,30 @@ def test_later_calls_fail_and_are_interrupted_as_the_first_one() -> None:
 HALO = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
-  %r = shard.update_halo %a on @g split_axes = [[0]] halo_sizes = [2, 2] : tensor<?xf32>
+  %r = shard.update_halo %a on @g split_axes = [[0]] halo_sizes = HALOS : tensor<?xf32>
   return %r : tensor<?xf32>
 }
 """
 
 
-def test_a_halo_wider_than_the_neighbour_is_an_error() -> None:
-    program = CompiledProgram(api.compile(HALO).module)
-    inputs = [[np.zeros(8, np.float32)], [np.zeros(5, np.float32)]]
-    with pytest.raises(OperationError, match="wider than the shard of the neighbour"):
+WIDE = "wider than the shard of the neighbour"
+
+
+@pytest.mark.parametrize(
+    ("halos", "sizes", "message"),
+    [
+        ("[2, 2]", (8, 5), WIDE),
+        ("[3, 0]", (5, 8), WIDE),
+        ("[0, 3]", (8, 5), WIDE),
+        ("[2, 2]", (3, 3), "has 3 elements to hold halos of 2 and 2"),
+    ],
+)
+def test_a_halo_that_does_not_fit_is_an_error(
+    halos: str, sizes: tuple[int, int], message: str
+) -> None:
+    program = CompiledProgram(api.compile(HALO.replace("HALOS", halos)).module)
+    inputs = [[np.zeros(size, np.float32)] for size in sizes]
+    with pytest.raises(OperationError, match=message):
         program.run_spmd("main", inputs, Grid("g", (2,)))
 
 
