@@ -179,7 +179,7 @@ class LiteralParser(ResourceParser):
             data = bytes.fromhex(digits[2:]) if digits.startswith("0x") else None
         except ValueError:
             data = None
-        if data is None or not digits[2:].isalnum():
+        if data is None or not (digits == "0x" or digits[2:].isalnum()):
             message = "expected string containing hex digits starting with `0x`"
             self.raise_error(message, position)
         self.parse_punctuation(">", " in dense attribute")

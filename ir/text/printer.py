@@ -64,6 +64,7 @@ class ModulePrinter(Printer):
         self._depth = 0
         self._has_generic_alias_order = False
         self._location_aliases: dict[int, tuple[str, int]] = {}
+        self._is_defining_location = False
         self._comments = (
             UserComments(self.value_text, self._get_new_valid_name_id)
             if style.value_users
@@ -253,6 +254,7 @@ class ModulePrinter(Printer):
         known = self._location_aliases.get(id(location))
         if known is None:
             is_inside, self.printing_location = self.printing_location, False
+            is_defining, self._is_defining_location = self._is_defining_location, True
             outer_text, outer_depth = self._text, self._depth
             self._text = self.stream = StringIO()
             self._depth = 0
@@ -260,6 +262,7 @@ class ModulePrinter(Printer):
             text, depth = self._text.getvalue(), self._depth + 1
             self._text = self.stream = outer_text
             self._depth, self.printing_location = outer_depth, is_inside
+            self._is_defining_location = is_defining
             mark = self._aliases.mark(LOCATION, text, depth=depth, is_type=False)
             known = self._location_aliases[id(location)] = mark, depth
         self._depth = max(self._depth, known[1])
@@ -310,8 +313,13 @@ class ModulePrinter(Printer):
 
         Large constants are elided if the style says so.
         """
-        if self.printing_location and self._style.aliases and isinstance(attribute, LocationAttr):
-            self.print_string(self._location_alias(attribute))
+        if self.printing_location and isinstance(attribute, LocationAttr):
+            # Only `loc(#alias)` at the end of an operation may name an alias that is defined after
+            # the IR. So locations in attributes are printed in full.
+            if self._is_defining_location:
+                self.print_string(self._location_alias(attribute))
+            else:
+                self._print_in_full(attribute)
             return
         printed = self._printed.get(id(attribute))
         if printed is None:

@@ -26,6 +26,7 @@ def _values(literal: str) -> tuple[object, ...]:
         ("[0x10, 7]> : tensor<2xi32>", (16, 7)),
         ("[(0x3F800000, 0x7F800000)]> : tensor<1xcomplex<f32>>", ((1.0, math.inf),)),
         ("[16, -1.5]> : tensor<2xf32>", (16.0, -1.5)),
+        ('"0x"> : tensor<0xf32>', ()),
     ],
 )
 def test_hexadecimal_elements_of_floats_are_bits(

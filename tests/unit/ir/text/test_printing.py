@@ -41,6 +41,14 @@ def test_equal_attributes_share_an_alias_in_the_order_of_their_first_use() -> No
     ]
 
 
+def test_locations_in_attributes_are_printed_in_full() -> None:
+    """MLIR reads no alias in them that is defined after the IR."""
+    for location in ('fused["a", "b":1:2]', 'callsite("a" at fused<1 : i32>["b"])', '"n"("a":1:2)'):
+        text = f'"t.x"() {{a = loc("a"), b = loc({location})}} : () -> ()'
+        assert text in printed(text)
+        assert "#loc" not in printed(text)
+
+
 def test_the_generic_form_meets_regions_before_the_attributes_around_them() -> None:
     text = """
     "t.x"() ({
