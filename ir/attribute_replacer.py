@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
-from typing import cast
+from operator import attrgetter
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
@@ -14,11 +16,19 @@ from xdsl.rewriter import Rewriter
 
 def parts_of(attribute: Attribute) -> Iterable[Attribute]:
     """Return the attributes and types that an attribute directly contains."""
-    if isinstance(attribute, ArrayAttr):
-        return cast("ArrayAttr[Attribute]", attribute).data
-    if isinstance(attribute, DictionaryAttr):
-        return attribute.data.values()
-    return attribute.parameters if isinstance(attribute, ParametrizedAttribute) else ()
+    return _reader_of_parts(type(attribute))(attribute)
+
+
+@lru_cache(maxsize=1024)
+def _reader_of_parts(kind: type[Attribute]) -> Callable[[Any], Iterable[Attribute]]:
+    """Return what reads the parts of attributes of a class, which are many more than classes."""
+    if issubclass(kind, ArrayAttr):
+        return attrgetter("data")
+    if issubclass(kind, DictionaryAttr):
+        return lambda attribute: attribute.data.values()
+    if issubclass(kind, ParametrizedAttribute):
+        return attrgetter("parameters")
+    return lambda attribute: ()
 
 
 def nested_attributes(attribute: Attribute, seen: set[int]) -> Iterator[Attribute]:

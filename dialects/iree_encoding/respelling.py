@@ -9,9 +9,10 @@ and K, or the next power of two if the size is known to be smaller.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import cast
+from operator import attrgetter
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import (
@@ -98,16 +99,17 @@ def spelling_of(module: ModuleOp) -> Spelling:
 
 
 def _spelling_of_attribute(attribute: Attribute) -> Spelling | None:
-    if isinstance(attribute, EncodingAttr):
-        return attribute.spelling
-    return _spelling_of_class(type(attribute))
+    return _reader_of_spelling(type(attribute))(attribute)
 
 
 @lru_cache(maxsize=1024)
-def _spelling_of_class(attribute: type[Attribute]) -> Spelling | None:
-    if issubclass(attribute, EncodingSolverInterface | DispatchTensor):
-        return attribute.SPELLING
-    return None
+def _reader_of_spelling(kind: type[Attribute]) -> Callable[[Any], Spelling | None]:
+    """Return what reads the spelling of attributes of a class, if they have one."""
+    if issubclass(kind, EncodingAttr):
+        return attrgetter("spelling")
+    if issubclass(kind, EncodingSolverInterface | DispatchTensor):
+        return attrgetter("SPELLING")
+    return lambda attribute: None
 
 
 def _attributes_of(operation: Operation) -> Iterator[Attribute]:
