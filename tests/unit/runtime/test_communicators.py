@@ -64,35 +64,6 @@ def test_mesh_run_on_ranks(tmp_path: Path) -> None:
     assert saved.stat().st_size == 128 + 4 * 3 * 4
 
 
-STATIC_ON_ONE = """
-shard.grid @g(shape = 2)
-func.func @main(%a: tensor<4x2xf32>) -> tensor<?x2xf32> {
-  %c0 = arith.constant 0 : index
-  %p = shard.process_linear_index on @g : index
-  %is_first = arith.cmpi eq, %p, %c0 : index
-  %d = tensor.cast %a : tensor<4x2xf32> to tensor<?x2xf32>
-  %r = scf.if %is_first -> (tensor<?x2xf32>) {
-    %0 = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0
-        : tensor<4x2xf32> -> tensor<?x2xf32>
-    scf.yield %0 : tensor<?x2xf32>
-  } else {
-    %0 = shard.all_gather %d on @g grid_axes = [0] gather_axis = 0
-        : tensor<?x2xf32> -> tensor<?x2xf32>
-    scf.yield %0 : tensor<?x2xf32>
-  }
-  return %r : tensor<?x2xf32>
-}
-"""
-
-
-def test_a_size_may_be_static_on_one_rank_alone(tmp_path: Path) -> None:
-    path = tmp_path / "program.mlir"
-    path.write_text(STATIC_ON_ONE)
-    done = launch(*mesh_run(2, str(path), "--backend=mpi", "--input=4x2xf32=1"))
-    assert done.returncode == 0, done.stderr
-    assert "8x2xf32=[1 1][1 1]" in done.stdout
-
-
 def test_ranks_on_different_targets(tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     example = Path(__file__).parents[3] / "docs" / "examples" / "two_targets.mlir"
