@@ -1,13 +1,14 @@
 """Devices that do not match in a collective compute nothing: every engine says so, at both places.
 
-A few of the programs run here with the interpreter and on threads. In `make nightly` all
-of them do, and on MPI ranks as well.
+A few of the programs run here with the interpreter and on threads, two on MPI ranks. In
+`make nightly` all of them do.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -69,9 +70,11 @@ def test_in_one_process(name: str) -> None:
     assert texts[0].splitlines()[0] == texts[1].splitlines()[0]
 
 
-@pytest.mark.skipif(not NIGHTLY, reason="one program takes a second")
-@pytest.mark.parametrize("devices", [1, 2])
-@pytest.mark.parametrize("name", NAMES)
+MESSAGES = [("size of a message", 1), ("second message", 1)]
+"""What only messages check; one program takes a second."""
+
+
+@pytest.mark.parametrize(("name", "devices"), [*product(NAMES, (1, 2))] if NIGHTLY else MESSAGES)
 def test_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(ALL[name].text)
@@ -87,3 +90,32 @@ def test_on_ranks(name: str, devices: int, tmp_path: Path) -> None:
         program["main"].run(inputs())
     if ALL[name].devices == 2:
         assert done.stderr.splitlines()[0] == str(caught.value).splitlines()[0]
+
+
+STATIC_ON_ONE = """
+shard.grid @g(shape = 2)
+func.func @main(%a: tensor<4x2xf32>) -> tensor<?x2xf32> {
+  %c0 = arith.constant 0 : index
+  %p = shard.process_linear_index on @g : index
+  %is_first = arith.cmpi eq, %p, %c0 : index
+  %d = tensor.cast %a : tensor<4x2xf32> to tensor<?x2xf32>
+  %r = scf.if %is_first -> (tensor<?x2xf32>) {
+    %0 = shard.all_gather %a on @g grid_axes = [0] gather_axis = 0
+        : tensor<4x2xf32> -> tensor<?x2xf32>
+    scf.yield %0 : tensor<?x2xf32>
+  } else {
+    %0 = shard.all_gather %d on @g grid_axes = [0] gather_axis = 0
+        : tensor<?x2xf32> -> tensor<?x2xf32>
+    scf.yield %0 : tensor<?x2xf32>
+  }
+  return %r : tensor<?x2xf32>
+}
+"""
+
+
+def test_a_size_may_be_static_on_one_rank_alone(tmp_path: Path) -> None:
+    path = tmp_path / "program.mlir"
+    path.write_text(STATIC_ON_ONE)
+    done = launch(*mesh_run(2, str(path), "--backend=mpi", "--input=4x2xf32=1"))
+    assert done.returncode == 0, done.stderr
+    assert "8x2xf32=[1 1][1 1]" in done.stdout

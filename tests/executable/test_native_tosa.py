@@ -57,6 +57,12 @@ func.func @main(%a: tensor<3x5xf32>, %b: tensor<3x5xi32>) -> (tensor<3x1xf32>, t
   %2 = tosa.reduce_sum %b {axis = 1 : i32} : (tensor<3x5xi32>) -> tensor<3x1xi32>
   return %0, %1, %2 : tensor<3x1xf32>, tensor<1x5xf32>, tensor<3x1xi32>
 }""",
+    "reductions_of_nothing": """
+func.func @main(%a: tensor<3x0xf32>, %b: tensor<3x0xi32>) -> (tensor<3x1xf32>, tensor<3x1xi32>) {
+  %0 = tosa.reduce_product %a {axis = 1 : i32} : (tensor<3x0xf32>) -> tensor<3x1xf32>
+  %1 = tosa.reduce_sum %b {axis = 1 : i32} : (tensor<3x0xi32>) -> tensor<3x1xi32>
+  return %0, %1 : tensor<3x1xf32>, tensor<3x1xi32>
+}""",
     "movements": """
 func.func @main(%a: tensor<2x3xf32>) -> (tensor<3x2xf32>, tensor<2x6xf32>, tensor<2x3xf32>,
     tensor<1x2xf32>, tensor<4x4xf32>, tensor<6x1xf32>, tensor<2x6xf32>) {

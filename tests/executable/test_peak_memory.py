@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from host_code_checks import Compiled
 from mesh_opt.api import Program, compile
 
 MODELS = Path(__file__).parents[1] / "cases" / "models"
@@ -100,3 +101,24 @@ def test_a_weight_of_two_products_is_stored_once() -> None:
     assert np.allclose(result, x @ weight + y @ weight, atol=1e-4)
     (found,) = program.statistics()
     assert found.memory.constant_bytes == weight.nbytes
+
+
+@pytest.mark.parametrize("calls", [2, 9])
+def test_a_result_that_nothing_reads_is_released_at_once(calls: int) -> None:
+    kind = "tensor<64xf32>"
+    steps = "\n".join(
+        f"  %{i + 1}:2 = func.call @f(%{i}#0) : ({kind}) -> ({kind}, {kind})" for i in range(calls)
+    )
+    compiled = Compiled(f"""
+func.func private @f(%a: {kind}) -> ({kind}, {kind}) {{
+  %s = arith.addf %a, %a : {kind}
+  %p = arith.mulf %s, %a : {kind}
+  return %s, %p : {kind}, {kind}
+}}
+func.func @main(%a: {kind}) -> {kind} {{
+  %0:2 = func.call @f(%a) : ({kind}) -> ({kind}, {kind})
+{steps}
+  return %{calls}#0 : {kind}
+}}""")
+    compiled.run([np.ones(64, np.float32)])
+    assert compiled.machine.pool.peak_bytes == 2 * 64 * 4
