@@ -60,6 +60,7 @@ _INTEGER_TYPE = re.compile(r"[su]?i([0-9]+)")
 _LOCATION_ALIAS = re.compile(r"^(#[\w$.-]+)\s*=\s*loc\(", re.MULTILINE | re.ASCII)
 _UNREGISTERED = re.compile(r"'(.*)' is not registered")
 _NAME = re.compile(r"[\w.]+")
+_OPAQUE_NAME = re.compile(r"\s*[A-Za-z_]", re.ASCII)
 
 _TYPE_STARTS = frozenset((MLIRTokenKind.BARE_IDENT, MLIRTokenKind.EXCLAMATION_IDENT))
 _CLOSERS = frozenset((MLIRTokenKind.CARET_IDENT, MLIRTokenKind.R_BRACE))
@@ -299,6 +300,21 @@ class SourceParser(ScopeParser):
             return operation_type
         start = self._operation_start if self._operation_start is not None else self.pos
         self.raise_error(unknown_operation(self.ctx, name), start)
+
+    def _parse_extended_type_or_attribute(self, attr_or_dialect_name: str, is_type: bool) -> Any:
+        """Read what follows `!` or `#`; the text of `!unknown<"a", 1>` begins with no name."""
+        name, token = attr_or_dialect_name, self._current_token
+        if (
+            "." not in name
+            and token.kind is MLIRTokenKind.LESS
+            and self.ctx.allow_unregistered
+            and self.ctx.get_optional_dialect(name) is None
+            and _OPAQUE_NAME.match(self.source.content, token.end) is None
+        ):
+            find = self.ctx.get_optional_type if is_type else self.ctx.get_optional_attr
+            found: Any = find(f"{name}.")
+            return found(f"{name}.", is_type, True, self._parse_dialect_symbol_body())
+        return super()._parse_extended_type_or_attribute(name, is_type)
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: int | None

@@ -49,6 +49,12 @@ def test_locations_in_attributes_are_printed_in_full() -> None:
         assert "#loc" not in printed(text)
 
 
+def test_text_of_unknown_dialects_need_not_begin_with_a_name() -> None:
+    for body in ('"b>", 1', "<1, [2]> -> x", "4x!d<>", "", "name<1> x"):
+        text = f'"t.x"() {{a = #d<{body}>, t = !d<{body}>}} : () -> ()'
+        assert text in printed(text)
+
+
 def test_the_generic_form_meets_regions_before_the_attributes_around_them() -> None:
     text = """
     "t.x"() ({
