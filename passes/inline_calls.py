@@ -14,6 +14,7 @@ from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import CallOp
 from xdsl.dialects.scf import ExecuteRegionOp, YieldOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -22,6 +23,7 @@ from xdsl.rewriter import Rewriter
 from ..ir.diagnostics import OperationError, remark
 from ..ir.graph_orders import CallGraph
 from ..ir.host_programs import CALLS, FUNCTIONS, call_graph, calls_in
+from ..ir.locations import builder_before
 from ..ir.regions import walk
 from ..ir.symbols import names_in, numbered_name, references_of, symbols_in, visibility
 
@@ -59,6 +61,7 @@ class InlineCallsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self != InlineCallsPass():
             remark("backend", op, "all calls are inlined: options of the inliner change nothing")
+        call_constants_directly(op)
         functions = _functions(op)
         graph = call_graph(functions)
         recursive = graph.recursive()
@@ -77,6 +80,23 @@ class InlineCallsPass(ModulePass):
             if name in roots or name in recursive:
                 _inline_into(functions[name], inlined)
         _erase_unused(functions, op)
+
+
+def call_constants_directly(module: ModuleOp) -> None:
+    """Replace each `func.call_indirect` of a `func.constant` by a `func.call`."""
+    for operation in tuple(walk(module)):
+        if operation.name != "func.call_indirect":
+            continue
+        callee, *arguments = operation.operands
+        constant = callee.owner
+        if isinstance(constant, Operation) and constant.name == "func.constant":
+            symbol = cast(SymbolRefAttr, constant.properties["value"])
+            call = builder_before(operation).insert(
+                CallOp(symbol, arguments, operation.result_types)
+            )
+            Rewriter.replace_op(operation, [], call.results)
+            if not callee.uses:
+                Rewriter.erase_op(constant)
 
 
 def inline_calls_of(operations: Sequence[Operation], module: ModuleOp) -> None:

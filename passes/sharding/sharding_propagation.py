@@ -21,6 +21,7 @@ from ...sharding.grid import Grid
 from ...sharding.propagation import OperationNode, Propagation
 from ...sharding.refinement import Refinement
 from ..imports.import_annotations import import_annotations
+from ..inline_calls import call_constants_directly
 from .annotations.writer import AnnotationWriter
 from .partition.known_offsets import fold_known_offsets
 from .propagation.explain import explain_resharding, explain_shardings
@@ -119,6 +120,7 @@ class ShardingPropagationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         import_annotations(op)
+        call_constants_directly(op)
         fold_known_offsets(op)
         passes = (Direction.BOTH,) if self.traversal is None else _PASSES[self.traversal]
         graph, start = propagated_graph(op, passes)
