@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.parser import Parser
 
-from ...ir.syntax.directives import AttributeValue, Operand, Type
+from ...ir.syntax.directives import AttributeValue, Operand, Type, verify_same_type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.rows import PURE
@@ -55,6 +57,7 @@ ROWS = (
         " | values:array affinity:attr?",
         ("( on($affinity))? attr-dict : ", CONSTANTS, " => type($result_timepoint)"),
         traits=PLACED,
+        verify=partial(verify_same_type, names=("results_",)),
     ),
     row("resource.retain", OPERAND, OF_RESOURCE),
     row("resource.release", f"{OPERAND} -> was_terminal:i1", OF_RESOURCE),

@@ -142,7 +142,8 @@ def verify_same_type(operation: Operation, names: Sequence[str]) -> None:
     types = {value.type for name in names for value in values(operation, name)}
     if len(types) > 1:
         found = " and ".join(sorted(map(str, types)))
-        raise VerifyException(f"expected {', '.join(names)} to have the same type, found {found}")
+        expected = ", ".join(name.rstrip("_") for name in names)
+        raise VerifyException(f"expected {expected} to have the same type, found {found}")
 
 
 @dataclass(frozen=True, slots=True)

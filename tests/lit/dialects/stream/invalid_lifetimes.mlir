@@ -34,6 +34,14 @@ util.func private @constants(%n: index) -> !stream.resource<external> {
 
 // -----
 
+util.func private @constants_of_two_lifetimes(%n: index) -> !stream.resource<constant> {
+  // expected-error @+1 {{expected results to have the same type, found !stream.resource<constant> and !stream.resource<variable>}}
+  %0:3 = stream.resource.constants : !stream.resource<constant>{%n} = dense<1> : tensor<4xi8>, !stream.resource<variable>{%n} = dense<2> : tensor<4xi8> => !stream.timepoint
+  util.return %0#0 : !stream.resource<constant>
+}
+
+// -----
+
 util.func private @yield(%r: !stream.resource<*>, %n: index) -> !stream.resource<external> {
   // expected-error @+1 {{expects to yield (!stream.resource<external>), its results, but yields (!stream.resource<*>)}}
   %0, %1 = stream.async.execute with(%r as %a: !stream.resource<*>{%n}) -> !stream.resource<external>{%n} {
