@@ -23,11 +23,9 @@ from xdsl.ir import Attribute
 from xdsl.parser import AttrParser
 from xdsl.utils.lexer import Span
 
-from .xdsl_compat.integer_arrays import share_integer_arrays
 from .xdsl_compat.wide_integers import pack_wide_integers
 
 pack_wide_integers()
-share_integer_arrays()
 
 LITERAL = re.compile(
     r"<\s*+(?P<numbers>\[[\s0-9.,eE+\[\]-]*+|-?[0-9][0-9.eE+-]*+|true|false)\s*+>\s*+:"
