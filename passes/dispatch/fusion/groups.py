@@ -31,6 +31,7 @@ from ....ir.attribute_access import is_splat
 from ....ir.graph_orders import topological_order
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, values_read
+from ....ir.tensor_types import ranked
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import SharedParallelDims, is_broadcast
 
@@ -123,30 +124,42 @@ def is_update_loop(operation: Operation) -> bool:
     """Return whether a loop only updates its carried tensors, in order.
 
     An iteration sets elements or slices of them, which it would copy if it were a dispatch, or all
-    elements of small ones, in less time than a dispatch takes.
+    elements of small ones, in less time than a dispatch takes. Loops of the latter kind begin with
+    other tensors that the kernel makes, since a table that comes from outside would be copied.
     """
     if operation.name != "scf.for" or not operation.results:
         return False
     block = operation.regions[0].block
     last = block.last_op
-    return (
-        last is not None
-        and all(map(_is_update, block.args[1:], last.operands))
-        and all(inner is last or _may_be_in_update_loop(inner) for inner in block.ops)
-    )
-
-
-def _is_update(tensor: SSAValue, new: SSAValue) -> bool:
-    if not isinstance(new, OpResult) or new.op.parent_block() is not tensor.owner:
+    if last is None or not all(
+        inner is last or _may_be_in_update_loop(inner) for inner in block.ops
+    ):
         return False
-    if new.op.name in UPDATES:
-        return new.op.operands[1] is tensor
-    shape = new.type.get_shape() if isinstance(new.type, TensorType) else (DYNAMIC_INDEX,)
-    return (
-        structured_view(new.op) is not None
-        and DYNAMIC_INDEX not in shape
-        and prod(shape) <= SMALL_TENSOR
+    carried = list(zip(operation.operands[3:], block.args[1:], last.operands, strict=False))
+    tables = [each for each in carried if _is_written(*each[1:])]
+    others = [each for each in carried if each not in tables]
+    return not others or (
+        all(
+            isinstance(initial, OpResult) and is_rematerialized(initial.op)
+            for initial, *_ in tables
+        )
+        and all(_is_small_result(new, block) for *_, new in others)
     )
+
+
+def _is_written(tensor: SSAValue, new: SSAValue) -> bool:
+    return isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
+
+
+def _is_small_result(new: SSAValue, block: Block) -> bool:
+    """Return whether an operation of a block computes all elements of a small tensor."""
+    if not isinstance(new, OpResult) or new.op.parent_block() is not block:
+        return False
+    tensor = ranked(new)
+    if tensor is None or structured_view(new.op) is None:
+        return False
+    shape = tensor.get_shape()
+    return DYNAMIC_INDEX not in shape and prod(shape) <= SMALL_TENSOR
 
 
 def _may_be_in_update_loop(operation: Operation) -> bool:
