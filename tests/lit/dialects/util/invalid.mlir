@@ -21,7 +21,7 @@ util.func private @f(%i: index) {
 // -----
 
 util.func private @f(%i: index, %n: i32) -> i32 {
-  // expected-error @+1 {{expected default_value, values_ to have the same type, found i32 and index}}
+  // expected-error @+1 {{expected default_value, values to have the same type, found i32 and index}}
   %0 = "util.switch"(%i, %n, %i) : (index, i32, index) -> i32
   util.return %0 : i32
 }
