@@ -136,19 +136,18 @@ def is_update_loop(operation: Operation) -> bool:
     ):
         return False
     carried = list(zip(operation.operands[3:], block.args[1:], last.operands, strict=False))
-    tables = [each for each in carried if _is_written(*each[1:])]
-    others = [each for each in carried if each not in tables]
-    return not others or (
-        all(
-            isinstance(initial, OpResult) and is_rematerialized(initial.op)
-            for initial, *_ in tables
-        )
-        and all(_is_small_result(new, block) for *_, new in others)
+    return all(_is_written(tensor, new) for _, tensor, new in carried) or all(
+        _is_made_in_kernel(initial) if _is_written(tensor, new) else _is_small_result(new, block)
+        for initial, tensor, new in carried
     )
 
 
 def _is_written(tensor: SSAValue, new: SSAValue) -> bool:
     return isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
+
+
+def _is_made_in_kernel(value: SSAValue) -> bool:
+    return isinstance(value, OpResult) and is_rematerialized(value.op)
 
 
 def _is_small_result(new: SSAValue, block: Block) -> bool:
