@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.printer import print_program
-from mesh_opt.runtime.host.program import HostFunction, HostProgram, LinkedProgram
+from mesh_opt.runtime.host.program import HostFunction, HostProgram, LinkedProgram, Register
 from mesh_opt.runtime.host.virtual_machine import VirtualMachine
+
+
+def seven_or_nine(builder: Builder, result: Register, condition: Register) -> None:
+    """End a function with 7 where a condition holds, else 9."""
+    otherwise = builder.label()
+    builder.jump_unless(condition, otherwise)
+    builder.move(result, 7)
+    builder.emit("return")
+    builder.bind_label(otherwise)
+    builder.move(result, 9)
+    builder.emit("return")
 
 
 def answer(size: int, order: str, limit: int) -> tuple[str, list[int]]:
@@ -17,13 +28,7 @@ def answer(size: int, order: str, limit: int) -> tuple[str, list[int]]:
     builder.move(carried, carried)
     held = builder.compute(f"cmpi{order}_i64", carried, builder.hold(limit))
     both = builder.all_of([held, builder.compute("cmpieq_i64", carried, carried)])
-    otherwise = builder.label()
-    builder.jump_unless(both, otherwise)
-    builder.move(result, 7)
-    builder.emit("return")
-    builder.bind_label(otherwise)
-    builder.move(result, 9)
-    builder.emit("return")
+    seven_or_nine(builder, result, both)
     program = HostProgram([builder.finish()])
     return print_program(program), VirtualMachine(LinkedProgram(program)).call(0, ())
 
@@ -74,12 +79,6 @@ def test_a_condition_that_is_computed_again_is_not_known() -> None:
     start, result, held = builder.argument(), builder.result(), builder.register()
     for left in (builder.hold(5), start):
         builder.emit("cmpieq_i64", held, left, builder.hold(5))
-    otherwise = builder.label()
-    builder.jump_unless(held, otherwise)
-    builder.move(result, 7)
-    builder.emit("return")
-    builder.bind_label(otherwise)
-    builder.move(result, 9)
-    builder.emit("return")
+    seven_or_nine(builder, result, held)
     machine = VirtualMachine(LinkedProgram(HostProgram([builder.finish()])))
     assert [machine.call(0, (number,)) for number in (5, 3)] == [[7], [9]]
