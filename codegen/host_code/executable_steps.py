@@ -286,9 +286,33 @@ def _tensor_store(lowering: FunctionLowering, op: Operation) -> None:
     rules = same_sizes(rank) if rank == len(part.sizes) else None
     lowering.check(op, [*value.shape, *part.sizes], check, rules)
     if _is_whole(bound, part):
-        write_tensor(lowering, op, bound, value)
+        if not _is_moved(lowering, op, bound, value):
+            write_tensor(lowering, op, bound, value)
         return
     whole = read_tensor(lowering, op, bound)
     copy_part(lowering, op, whole, part, value, is_store=True)
     write_tensor(lowering, op, bound, whole)
     _release_copy(lowering, whole, bound)
+
+
+def _is_moved(
+    lowering: FunctionLowering, store: Operation, bound: BoundTensor, value: HostTensor
+) -> bool:
+    """Let what has made a tensor write it to the new resource that it is stored to, if it can.
+
+    Returns whether it does. Sizes must be known, since they would be checked too late.
+    """
+    source, binding = store.operands[:2]
+    target, subspan = in_place(store, bound), binding.owner
+    if target is None or not isinstance(subspan, Operation):
+        return False
+    size, room = target.bytes(lowering.builder), bound.contents.size
+    return (
+        isinstance(size, int)
+        and isinstance(room, int)
+        and size <= room
+        and subspan.operands[0] in lowering.fresh
+        and value.is_whole
+        and lowering.may_overwrite(source)
+        and lowering.move_into(source, target.address)
+    )

@@ -171,6 +171,9 @@ class ValueLowering:
             return old
         if not self.may_overwrite(value) or old.block is None:
             return self.copy(old)
+        if old.is_whole and self.builder.is_unshared(old.block):
+            self.owned.discard(value)
+            return old
         size = self.builder.hold(old.bytes(self.builder))
         block = self.builder.compute("own", old.block, old.address, size)
         return HostTensor(block, block, old.shape, old.dtype)
@@ -183,7 +186,7 @@ class ValueLowering:
         found = self.values.get(value)
         if not isinstance(found, HostTensor) or found.block is None:
             return False
-        if not self.builder.merge(found.block, block):
+        if not self.builder.merge(found.block, block, found.bytes(self.builder)):
             return False
         self.owned.discard(value)
         self.values[value] = HostTensor(block, None, found.shape, found.dtype)

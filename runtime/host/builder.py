@@ -132,33 +132,24 @@ class Builder(FoldingIndices[Register]):
         finally:
             self._scope = outer
 
-    def merge(self, block: Register, target: Register) -> bool:
-        """Replace a block by another and remove its allocation, if possible.
+    def merge(self, block: Register, target: Register, size: IndexOrInt) -> bool:
+        """Replace a block by another of `size` bytes and remove its allocation, if possible.
 
-        It is possible if all uses of the block are kernels in the scope of the allocation, and the
-        other block is not used from there on. Returns whether the block was replaced.
+        It is possible if the block has this size, if only kernels and copies have used it, in the
+        scope of its allocation, and if the other block is not used from there on. Returns whether
+        the block was replaced.
         """
-        instructions = self.function.instructions
-        uses: list[Instruction] = []
-        for first in reversed(range(len(instructions))):
-            each = instructions[first]
-            registers = _registers(each)
-            if block not in registers and target not in registers:
-                continue
-            if each.scope != self._scope or target in registers:
-                return False
-            if each.kind.name == "allocate":
-                break
-            if each.kind.name != "run":
-                return False
-            uses.append(each)
-        else:
+        first, instructions = self._own_allocation(block), self.function.instructions
+        if first is None or instructions[first].operands[1] != self.hold(size):
+            return False
+        uses = instructions[first + 1 :]
+        if any(target in _registers(each) for each in uses):
             return False
         for each in uses:
             each.operands = tuple(
                 tuple(target if one == block else one for one in operand)
                 if isinstance(operand, tuple)
-                else operand
+                else (target if operand == block else operand)
                 for operand in each.operands
             )
         del instructions[first]
@@ -166,6 +157,25 @@ class Builder(FoldingIndices[Register]):
             if label.position > first:
                 label.position -= 1
         return True
+
+    def is_unshared(self, block: Register) -> bool:
+        """Return whether a block was allocated in this scope, and has one reference since."""
+        return self._own_allocation(block) is not None
+
+    def _own_allocation(self, block: Register) -> int | None:
+        """Return the position of a block's allocation if only kernels and copies have used it."""
+        instructions = self.function.instructions
+        for position in reversed(range(len(instructions))):
+            each = instructions[position]
+            if block not in _registers(each):
+                continue
+            if each.scope != self._scope:
+                return None
+            if each.kind.name == "allocate":
+                return position
+            if each.kind.name not in ("run", "copy"):
+                return None
+        return None
 
     def jump(self, label: Label) -> None:
         """Jump to a label."""

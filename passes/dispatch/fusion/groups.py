@@ -263,6 +263,9 @@ class Grouping:
         for group in sorted(candidates, key=self._key, reverse=True):
             if self._may_join(operation, group, affinity):
                 group.parallel_dims.join(operation, self._rematerialized)
+                for other in candidates:
+                    if other is not group and self._may_merge(operation, other, group):
+                        self._merge(other, group)
                 break
         else:
             group = FusionGroup([], affinity)
@@ -271,6 +274,15 @@ class Grouping:
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
         self._groups[operation] = group
+
+    def _merge(self, other: FusionGroup, group: FusionGroup) -> None:
+        """Add the operations of another group to a group."""
+        operations = sorted((*other.operations, *group.operations), key=self._positions.__getitem__)
+        group.operations[:] = operations
+        group.positions[:] = [self._positions[each] for each in operations]
+        self._groups.update(dict.fromkeys(other.operations, group))
+        self._all.remove(other)
+        self._all.sort(key=lambda each: each.positions[0])
 
     def _group_of(self, value: SSAValue) -> FusionGroup | None:
         return self._groups.get(value.op) if isinstance(value, OpResult) else None
@@ -307,6 +319,21 @@ class Grouping:
                 return False
         others = [o for o in self._sources(operation) if self._unit(o) not in (group, operation)]
         return not self._depends(others, group)
+
+    def _may_merge(self, operation: Operation, other: FusionGroup, group: FusionGroup) -> bool:
+        """Return whether another group that an operation reads can be one with its group.
+
+        %0 = arith.mulf %a, %b    # one group
+        %1 = arith.mulf %c, %d    # another one
+        %2 = arith.addf %0, %1    # makes them one
+        """
+        read = [value for each in other.operations for value in self._sources(each)]
+        return (
+            len(other.operations) + len(group.operations) < MAX_GROUP
+            and self._may_join(operation, other, group.affinity)
+            and not self._depends([each for each in read if self._unit(each) is not other], group)
+            and group.parallel_dims.merge(other.parallel_dims, operation, self._rematerialized)
+        )
 
     def _unit(self, value: SSAValue) -> Operation | FusionGroup | None:
         """Return the group or operation of this block that makes a value, if there is one."""

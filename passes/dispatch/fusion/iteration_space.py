@@ -19,6 +19,9 @@ from ....dialects.linalg.structured_view import IteratorType, StructuredView, st
 from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 
+REARRANGEMENTS = frozenset({"tensor.concat", "tensor.extract_slice", "tensor.pad"})
+"""Operations that only copy elements to other places."""
+
 
 class SharedParallelDims:
     """The parallel dimensions that the operations of a fusion group share."""
@@ -35,7 +38,8 @@ class SharedParallelDims:
     def start(self, operation: Operation) -> None:
         """Start with the first operation, which shares each dimension of its result."""
         view = structured_view(operation)
-        self._note_kind(view)
+        if operation.name not in REARRANGEMENTS:
+            self._note_kind(view)
         if view is None:
             tensor = ranked(operation.results[0])
             rank = 0 if tensor is None else len(tensor.get_shape())
@@ -47,6 +51,11 @@ class SharedParallelDims:
     def join(self, operation: Operation, rematerialized: set[Operation]) -> None:
         """Add an operation for which `may_join` holds, or an encode."""
         view = structured_view(operation)
+        if operation.name in REARRANGEMENTS:
+            self._dims = []
+            self._positions[operation.results[0]] = {}
+            self._note_kind(view)
+            return
         if view is None:
             self._positions[operation.results[0]] = self._positions[operation.operands[0]]
             return
@@ -57,7 +66,7 @@ class SharedParallelDims:
         """Return whether an operation keeps the shared dimensions independent."""
         view = structured_view(operation)
         if view is None:
-            return False
+            return operation.name in REARRANGEMENTS and self._is_elementwise
         own = [value for value in view.inputs if value in self._positions]
         kept = _result_positions(view, self._loops(view, rematerialized))
         is_complete = len(kept) == len(self._dims)
@@ -68,6 +77,31 @@ class SharedParallelDims:
         if self._is_independent and self._dims:
             return is_complete
         return bool(own) and all(_reads_in_place(view, value) for value in own)
+
+    def merge(
+        self, other: SharedParallelDims, operation: Operation, rematerialized: set[Operation]
+    ) -> bool:
+        """Take in another group that an operation of this one reads; return whether that is done.
+
+        It is if both groups are elementwise and the operation indexes the shared dimensions of both
+        alike.
+        """
+        view = structured_view(operation)
+        if view is None or not (self._is_elementwise and other._is_elementwise):
+            return False
+        here = self._positions[operation.results[0]]
+        by_position = {position: dim for dim, position in here.items()}
+        kept = _result_positions(view, other._loops(view, rematerialized))
+        names = {
+            dim: by_position[positions[0]]
+            for dim, positions in kept.items()
+            if positions[0] in by_position
+        }
+        if not len(names) == len(other._dims) == len(self._dims):
+            return False
+        for value, positions in other._positions.items():
+            self._positions[value] = {name: positions[dim] for dim, name in names.items()}
+        return True
 
     def _loops(self, view: StructuredView, rematerialized: set[Operation]) -> dict[int, int]:
         """Return for each dimension the loop that indexes it in all reads of group tensors."""

@@ -484,3 +484,27 @@ def test_the_address_of_an_array(dtype: type, shape: tuple[int, ...]) -> None:
     assert address_of(array) == array.ctypes.data
     array.setflags(write=False)
     assert address_of(array) == array.ctypes.data
+
+
+def test_a_block_is_replaced_only_by_one_of_its_size() -> None:
+    def main(b: Builder) -> None:
+        source = b.compute("allocate", b.hold(128))
+        target = b.compute("allocate", b.hold(64))
+        block = b.compute("allocate", b.hold(128))
+        b.emit("copy", block, source, b.hold(128))
+        assert b.is_unshared(block)
+        assert not b.merge(block, target, 64)
+        assert b.merge(block, target, 128)
+
+    build(main)
+
+
+def test_a_block_that_was_handed_on_is_not_replaced() -> None:
+    def main(b: Builder) -> None:
+        target = b.compute("allocate", b.hold(64))
+        block = b.compute("allocate", b.hold(64))
+        b.emit("retain", block)
+        assert not b.is_unshared(block)
+        assert not b.merge(block, target, 64)
+
+    build(main)
