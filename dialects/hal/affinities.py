@@ -266,7 +266,6 @@ class _UnusableSolver(EncodingSolverInterface):
         return self.text.data
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
 

@@ -45,7 +45,6 @@ class ResolvedEncoding(TensorEncoding, ABC):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> Self:
-        del tensor, solvers, spelling
         return self
 
 
@@ -88,7 +87,6 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
         return (self,)
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
 
@@ -104,7 +102,6 @@ class PackedStorageAttr(
         return (self,)
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
     def verify_encoding(self, tensor: Tensor) -> None:
@@ -152,7 +149,6 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
-        del spelling
         return self if self.is_resolved else resolve_to_layout(tensor, solvers)
 
     def with_row_padding(self, padding: int) -> PaddingAttr:
@@ -170,7 +166,6 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
         return (self,) if self.is_resolved else ()
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
@@ -199,7 +194,6 @@ class UnknownAttr(ParametrizedAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
-        del solvers, spelling
         raise EncodingError(f"the encoding of {tensor} is unknown")
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
@@ -214,15 +208,12 @@ class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
-        del tensor
         return IdentityAttr()
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
 
@@ -234,7 +225,6 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
@@ -260,7 +250,6 @@ class SpecializedAttr(FormattedAttribute, LayoutAttribute, ResolvedEncoding):
         raise EncodingError(f"'{self.name}' is for tests only and has no layout for {tensor}")
 
     def stores_plainly(self, tensor: Tensor) -> bool:
-        del tensor
         return False
 
 
@@ -274,14 +263,12 @@ class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return SpecializedAttr(self.seed, TensorType(tensor.element_type, tensor.shape))
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding:
-        del encodings
         return SpecializedAttr(self.seed, NoneAttr())
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
@@ -317,7 +304,6 @@ class TestingAttr(FieldsAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
-        del spelling
         layouts = dict.fromkeys(solver.serialized(tensor) for solver in solvers)
         return TestingAttr(ArrayAttr[Attribute](layouts), self.original_element_type)
 

@@ -221,7 +221,6 @@ def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | 
 @size_rule("flow.dispatch")
 def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size from `result_dims`, which lists the dynamic sizes of all results."""
-    del sizes
     before = sum(
         tensor.get_shape().count(DYNAMIC_INDEX)
         for result in value.op.results[: value.index]
@@ -238,7 +237,6 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
 )
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size of a slice; dimensions that are dropped have size 1."""
-    del sizes
     operation = value.op
     static = number_list(attribute(operation, "static_sizes"))
     dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
@@ -284,7 +282,6 @@ class SizeArithmetic(IndexArithmetic):
 
 @size_rule("tensor.expand_shape")
 def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    del sizes
     static = number_list(attribute(value.op, "static_output_shape"))
     dynamic = tuple(cast(Sequence[SSAValue], getattr(value.op, "dynamic_output_shape", ())))
     if not static or static[index] != DYNAMIC_INDEX:
