@@ -33,12 +33,17 @@ from ...sharding.collective_rows import (
 )
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes
-from .attributes import AxesArrayAttr, IndicesAttr, ReductionKindAttr, indices_attribute
+from .attributes import (
+    CANONICALIZATION,
+    AxesArrayAttr,
+    IndicesAttr,
+    ReductionKindAttr,
+    indices_attribute,
+)
 from .checks import check_halo_update, check_index_count, check_ranked_above_zero, ranked_shape
 from .collective_base import TENSOR, TENSOR_OR_MEMREF, Collective, DimensionAttr, collective_syntax
 from .grids import OnGrid
 from .syntax import Clause, Clauses, Form, grid_reference
-from .traits import CANONICALIZATION
 
 
 class _OfTensors(Collective, ABC):

@@ -19,10 +19,9 @@ from xdsl.traits import Pure
 
 from ...ir.syntax.assembly_format import Syntax
 from ...sharding.collective_rows import BROADCAST, GATHER, RECV, REDUCE, SCATTER, SEND
-from .attributes import IndicesAttr, ReductionKindAttr
+from .attributes import CANONICALIZATION, IndicesAttr, ReductionKindAttr
 from .collective_base import TENSOR, Collective, DimensionAttr, collective_syntax
 from .syntax import Clause, Form
-from .traits import CANONICALIZATION
 
 
 class RootedCollective(Collective, ABC):
