@@ -9,8 +9,6 @@ from typing import ClassVar, Self
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
@@ -123,20 +121,14 @@ class PackedStorageAttr(
 
 
 @irdl_attr_definition
-class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
+class PaddingAttr(FormattedAttribute, LayoutAttribute, TensorEncoding):
     """`padding<[0, ?, 64]>`: padding elements after each dimension; a target chooses `?`."""
 
     name = "iree_encoding.padding"
     padding: ArrayAttr[IntegerAttr]
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parse_size_list(parser)]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            print_size_list(printer, self.padding)
+    FORMAT: ClassVar[str] = "<$padding:sizes>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {"sizes": (parse_size_list, print_size_list)}
 
     def verify(self) -> None:
         if any(size is not None and size < 0 for size in known_sizes(self.padding)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...ir.dialect_extension import plain_type
+from ...ir.syntax.attribute_format import FormattedAttribute, Kind, one_of
 from ...ir.syntax.rows import OneOf
 from ...sharding.collective_rows import (
     ALL_GATHER,
@@ -62,31 +63,6 @@ class NamedParameter(ParametrizedAttribute):
         printer.print_attribute(self.type)
 
 
-@dataclass(frozen=True, init=False)
-class Collective(ParametrizedAttribute):
-    """`<all_reduce with sum : f32>`: the kind, reduction and element type of a collective."""
-
-    ELEMENTS: ClassVar[tuple[str, ...]]
-    kind: StringAttr
-    reduction: StringAttr | NoneAttr
-    element: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            kind = StringAttr(parser.parse_keyword_in(COLLECTIVE_KINDS))
-            reduction: Attribute = NoneAttr()
-            if parser.parse_optional_keyword("with") is not None:
-                reduction = StringAttr(parser.parse_keyword_in(COLLECTIVE_REDUCTIONS))
-            parser.parse_punctuation(":")
-            return [kind, reduction, StringAttr(parser.parse_keyword_in(cls.ELEMENTS))]
-
-    def print_parameters(self, printer: Printer) -> None:
-        reduction = self.reduction
-        how = "" if isinstance(reduction, NoneAttr) else f" with {reduction.data}"
-        printer.print_string(f"<{self.kind.data}{how} : {self.element.data}>")
-
-
 COLLECTIVE_REDUCTIONS = ("sum", "product", "minimum", "maximum", "average")
 COLLECTIVE_KINDS = (
     *(row.name for row in (ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, BROADCAST, REDUCE)),
@@ -100,12 +76,26 @@ COLLECTIVE_ELEMENTS = (
 """Element types in the order of the integers that encode them."""
 
 
+@dataclass(frozen=True, init=False)
+class Collective(FormattedAttribute):
+    """`<all_reduce with sum : f32>`: the kind, reduction and element type of a collective."""
+
+    kind: StringAttr
+    reduction: StringAttr | NoneAttr
+    element: StringAttr
+    FORMAT: ClassVar[str] = "<$kind:collective( with $reduction:reduction)? : $element:element>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {
+        "collective": one_of(COLLECTIVE_KINDS),
+        "reduction": one_of(COLLECTIVE_REDUCTIONS),
+        "element": one_of(COLLECTIVE_ELEMENTS),
+    }
+
+
 @irdl_attr_definition
 class CollectiveAttr(Collective):
     """A collective of the `stream` dialect."""
 
     name = "stream.collective"
-    ELEMENTS: ClassVar[tuple[str, ...]] = COLLECTIVE_ELEMENTS
 
 
 KNOWN_LIFETIMES = ("external", "staging", "transient", "variable", "constant")
