@@ -37,6 +37,18 @@ def library_function(builder: Builder, name: str, kind: ir.FunctionType) -> Valu
     return ir.Function(builder.module, kind, name) if found is None else found
 
 
+def constant_table(
+    builder: Builder, name: str, kind: ir.ArrayType, entries: Callable[[], list[Any]]
+) -> Value:
+    """Return a table of constants, defined once per module, at a multiple of 64 bytes."""
+    table: Any = builder.module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(builder.module, kind, name)
+        table.linkage, table.global_constant, table.align = "internal", True, 64
+        table.initializer = ir.Constant(kind, entries())
+    return table
+
+
 def intrinsic(builder: Builder, name: str, *values: Value) -> Value:
     """Call an overloaded LLVM intrinsic whose result has the type of its first operand.
 
@@ -280,12 +292,7 @@ def float_to_small(builder: Any, value: Any, element: Element) -> Any:
 
 def _entry(builder: Any, name: str, kind: ir.IntType, entries: Any, number: Any) -> Any:
     """Load the entry with a number from a table, which a module has once."""
-    module = builder.module
-    table: Any = module.globals.get(name)
-    if table is None:
-        array = ir.ArrayType(kind, entries.size)
-        table = ir.GlobalVariable(module, array, name)
-        table.linkage, table.global_constant = "internal", True
-        table.initializer = ir.Constant(array, entries.tolist())
+    array = ir.ArrayType(kind, entries.size)
+    table = constant_table(builder, name, array, entries.tolist)
     index = builder.zext(number, _I32)
     return builder.load(builder.gep(table, [ir.Constant(_I32, 0), index]))

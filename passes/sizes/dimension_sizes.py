@@ -23,7 +23,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
-from ...ir.attribute_access import attribute, constant_integer, integer_lists, number_list
+from ...ir.attribute_access import (
+    attribute,
+    constant_integer,
+    integer_lists,
+    kept_dimensions,
+    number_list,
+)
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
@@ -240,17 +246,8 @@ def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     operation = value.op
     static = number_list(attribute(operation, "static_sizes"))
     dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
-    lengths: Sequence[Size] = mixed_list(static, dynamic)
-    shape = cast(Tensor, value.type).get_shape()
-    kept: list[Size] = []
-    rest = len(lengths)
-    for length in lengths:
-        wanted = len(shape) - len(kept)
-        drops = rest > wanted and length == 1 and (wanted == 0 or shape[len(kept)] != 1)
-        if not drops:
-            kept.append(length)
-        rest -= 1
-    return kept[index] if len(kept) == len(shape) else None
+    kept = kept_dimensions(static, cast(Tensor, value.type).get_shape())
+    return None if kept is None else mixed_list(static, dynamic)[kept[index]]
 
 
 @size_rule("tensor.pad")
