@@ -26,7 +26,7 @@ from ....ir.linear_forms import loops_of
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.packed_layouts import IDENTITY, PackedLayout, Swizzle
-from ...encoding.propagation.encoded_operations import TRAPPING
+from ...encoding.propagation import TRAPPING
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
