@@ -172,6 +172,7 @@ def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[Index
 
 @lowers("stablehlo.cholesky", "stablehlo.custom_call", "stablehlo.triangular_solve")
 def _lapack(lowering: FunctionLowering, op: Operation) -> None:
+    """Lower what LAPACK computes: to a kernel that calls it, if sizes are known."""
     call = static_call(op)
     if call is None:
         lowers["python"](lowering, op)

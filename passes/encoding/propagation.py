@@ -25,6 +25,8 @@ from .analysis.contraction_matching import WIDENING
 
 SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
 
+# Operations that may run on encoded tensors, padding included, and their encoded forms -----------
+
 TRAPPING = frozenset(
     {
         "arith.ceildivsi",
@@ -88,6 +90,9 @@ def on_encoded(
     builder = located_builder(InsertPoint.before(before), operation)
     empty = builder.insert(EmptyOp(sizes.dynamic_sizes(view.outputs[0]), type_)).tensor
     return builder.insert(rebuilt(operation, [*inputs, empty], [type_])).results[0]
+
+
+# Propagation -------------------------------------------------------------------------------------
 
 
 def _inverse(map_: AffineMap) -> AffineMap | None:

@@ -294,7 +294,8 @@ def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> 
 def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: int) -> SSAValue:
     """Return `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])` in the accumulator's type.
 
-    Raises OperationError if the body does not work element by element.
+    It goes element by element, for bodies without an identity and for dynamic sizes. Raises
+    OperationError if the body does not work element by element.
     """
     given, carried = combined.kinds[0], combined.carried_kinds[0]
     rank, sizes = len(shape(value)), e.sizes(value)
