@@ -56,7 +56,7 @@ format: .venv/dev ## put the code into its normal form
 	$(BIN)/ruff format .
 
 docs: .venv/run ## put the IR that mesh-opt prints now into the documentation
-	$(BIN)/python -m mesh_opt.tools.documented_output docs/*.md
+	$(BIN)/python tests/helpers/documented_output.py docs/*.md
 
 site: .venv/docs ## build the documentation into site/, which opens from the folder
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs site

@@ -48,8 +48,7 @@ from ..runtime.host.timeline import Timeline
 from ..runtime.protocol import TOO_NARROW
 from ..sharding.collective_matching import CollectiveMismatch
 from ..sharding.grid import Grid
-from .host_code.entry_cache import EntryCache
-from .host_code.lowering import HostEntry
+from .host_code.lowering import EntryCache, HostEntry
 from .kernels.kernel_text import FIRST_FAILURE, Failure
 
 GUARD_VARIABLE = "MESH_OPT_GUARD"

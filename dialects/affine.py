@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -17,18 +16,14 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -37,15 +32,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import number_list
 from ..ir.dialect_extension import extended
-from ..ir.syntax.assembly_format import Parsed, Syntax
-from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.assembly_format import Parsed, values
+from ..ir.syntax.rows import PURE, Rows
 
 _INDEX = IndexType()
 _FALSE = IntegerAttr(0, i1)
 
 
-def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) -> None:
-    basis = number_list(static)
+def _verify_basis(operation: Operation) -> None:
+    basis = number_list(operation.properties["static_basis"])
+    dynamic, count = values(operation, "dynamic_basis"), len(values(operation, "multi_index"))
     if basis.count(DYNAMIC_INDEX) != len(dynamic):
         raise VerifyException(
             f"mismatch between dynamic ({len(dynamic)}) and static "
@@ -58,33 +54,6 @@ def _verify_basis(dynamic: Sequence[SSAValue], static: Attribute, count: int) ->
         )
     if any(size < 1 for size in basis if size != DYNAMIC_INDEX):
         raise VerifyException("no basis element may be statically non-positive")
-
-
-@irdl_op_definition
-class DelinearizeIndexOp(SyntaxOperation):
-    """Split a linear index into one index per dimension of a basis.
-
-    The verifier asks for one basis element per result, or one less: the outermost bound is
-    optional.
-    """
-
-    name = "affine.delinearize_index"
-
-    linear_index = operand_def(IndexType)
-    dynamic_basis = var_operand_def(IndexType)
-    static_basis = prop_def(DenseArrayBase.constr(i64))
-    multi_index = var_result_def(IndexType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $linear_index into dynamic-tuple($dynamic_basis, $static_basis)"
-        " attr-dict : type($multi_index)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,34 +71,38 @@ class Disjoint:
             printer.print_string(" disjoint")
 
 
-@irdl_op_definition
-class LinearizeIndexOp(SyntaxOperation):
-    """Combine one index per dimension of a basis into a linear index.
+row = Rows("affine", {"basis": DenseArrayBase.constr(i64)})
+
+DelinearizeIndexOp = row(
+    "delinearize_index",
+    "linear_index dynamic_basis* -> multi_index* | static_basis:basis",
+    " $linear_index into dynamic-tuple($dynamic_basis, $static_basis) attr-dict"
+    " : type($multi_index)",
+    traits=PURE,
+    verify=_verify_basis,
+    doc="""Split a linear index into one index per dimension of a basis.
+
+    The verifier asks for one basis element per result, or one less: the outermost bound is
+    optional.
+    """,
+)
+
+LinearizeIndexOp = row(
+    "linearize_index",
+    # `disjoint` is a unit attribute, or `false` as MLIR's generic syntax prints it.
+    "multi_index* dynamic_basis* -> linear_index | static_basis:basis disjoint:attr?",
+    (
+        Disjoint(),
+        " [$multi_index] by dynamic-tuple($dynamic_basis, $static_basis) attr-dict"
+        " : type($linear_index)",
+    ),
+    traits=PURE,
+    verify=_verify_basis,
+    doc="""Combine one index per dimension of a basis into a linear index.
 
     The verifier asks for one basis element per index, or one less: the outermost bound is optional.
-    """
-
-    name = "affine.linearize_index"
-
-    multi_index = var_operand_def(IndexType)
-    dynamic_basis = var_operand_def(IndexType)
-    static_basis = prop_def(DenseArrayBase.constr(i64))
-    disjoint = opt_prop_def(Attribute)
-    """A unit attribute, or `false` as MLIR's generic syntax prints it."""
-    linear_index = result_def(IndexType)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        Disjoint(),
-        " [$multi_index] by dynamic-tuple($dynamic_basis, $static_basis)"
-        " attr-dict : type($linear_index)",
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_basis(self.dynamic_basis, self.static_basis, len(self.multi_index))
+    """,
+)
 
 
 @irdl_op_definition

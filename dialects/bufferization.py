@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from xdsl.dialects.bufferization import Bufferization
-from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, traits_def
 from xdsl.traits import MemoryFreeEffect
 
 from ..ir.dialect_extension import extended
-from ..ir.syntax.assembly_format import Syntax
-from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.rows import Rows
 
-
-@irdl_op_definition
-class DeallocTensorOp(SyntaxOperation):
-    """End the lifetime of a tensor's buffer."""
-
-    name = "bufferization.dealloc_tensor"
-
-    tensor = operand_def(TensorType)
-
-    traits = traits_def(MemoryFreeEffect())
-
-    SYNTAX: ClassVar[Syntax] = " $tensor attr-dict : type($tensor)"
-
+DeallocTensorOp = Rows("bufferization", {})(
+    "dealloc_tensor",
+    "tensor:tensor",
+    " $tensor attr-dict : type($tensor)",
+    traits=(MemoryFreeEffect(),),
+    doc="End the lifetime of a tensor's buffer.",
+)
 
 ExtendedBufferization = extended(Bufferization, [DeallocTensorOp])

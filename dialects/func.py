@@ -9,16 +9,7 @@ from typing import ClassVar, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FlatSymbolRefAttrConstr, FunctionType
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import (
-    OpDef,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import OpDef, irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolTable
@@ -35,6 +26,7 @@ from ..ir.symbols import (
 )
 from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
+from ..ir.syntax.rows import Rows
 from ..ir.usage_error import did_you_mean
 from ..ir.verification import check
 
@@ -112,29 +104,23 @@ class CalleeType:
         printer.print_attribute(operation.operands[0].type)
 
 
-@irdl_op_definition
-class CallIndirectOp(SyntaxOperation):
-    """Call a function that is an SSA value.
+def _verify_indirect(call: Operation) -> None:
+    callee, *arguments = call.operand_types
+    found = FunctionType.from_lists(arguments, call.result_types)
+    if found != callee:
+        raise VerifyException(f"callee is '{callee}', but is called as '{found}'")
+
+
+CallIndirectOp = Rows("func", {"function": FunctionType})(
+    "call_indirect",
+    "callee:function arguments:any* -> res:any*",
+    (" $callee($arguments) attr-dict : ", CalleeType()),
+    verify=_verify_indirect,
+    doc="""Call a function that is an SSA value.
 
     The verifier compares operand and result types with the type of the callee.
-    """
-
-    name = "func.call_indirect"
-
-    callee = operand_def(FunctionType)
-    arguments = var_operand_def()
-    res = var_result_def()
-
-    SYNTAX: ClassVar[Syntax] = (" $callee($arguments) attr-dict : ", CalleeType())
-
-    def verify_(self) -> None:
-        super().verify_()
-        function_type = self.callee.type
-        if not isinstance(function_type, FunctionType):
-            raise VerifyException(f"callee must be a function, but is '{function_type}'")
-        found = FunctionType.from_lists(list(self.arguments.types), list(self.res.types))
-        if found != function_type:
-            raise VerifyException(f"callee is '{function_type}', but is called as '{found}'")
+    """,
+)
 
 
 def _verify_call(call: CallOp) -> None:

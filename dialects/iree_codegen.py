@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
-from xdsl.ir.affine import AffineDimExpr, AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -35,6 +34,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..ir.linear_forms import loops_of
 from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
 
@@ -113,11 +113,6 @@ class InnerTiledOp(SyntaxOperation):
                     raise VerifyException(
                         f"has operands with {known} and with {size} tiles along loop {loop}"
                     )
-
-
-def loops_of(map_: AffineMap) -> list[int]:
-    """Return the loops that a map selects; results that are no loops are skipped."""
-    return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]
 
 
 @dataclass(frozen=True, init=False)

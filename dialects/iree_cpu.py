@@ -113,7 +113,6 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
 
     def _remembered(self, tensor: Tensor) -> dict[str, Attribute]:
         """Return what a resolved layout keeps besides the packed layout."""
-        del tensor
         return {}
 
 

@@ -155,7 +155,6 @@ class GpuPaddingResolverAttr(FieldsAttribute, EncodingSolverInterface):
         return encoding.with_row_padding(row_padding(cache, length, bits))
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
     def _cache(self) -> Cache | None:

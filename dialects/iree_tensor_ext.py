@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_attr_definition,
@@ -29,13 +29,12 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.attribute_access import kept_dimensions, number_list
 from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.assembly_format import Syntax, values
+from ..ir.syntax.attribute_format import FormattedAttribute, Kind, one_of
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.resource_directives import dynamic_dimensions
 from ..ir.syntax.rows import PURE, Rows
@@ -49,7 +48,7 @@ ACCESSES = ("readonly", "readwrite", "writeonly")
 
 
 @dataclass(frozen=True, init=False)
-class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
+class DispatchTensor(FormattedAttribute, EncodingTypeInterface, ABC):
     """`<readonly:tensor<?x4xf32, #encoding>>`: a tensor that a kernel is bound to."""
 
     SPELLING: ClassVar[Spelling]
@@ -57,20 +56,8 @@ class DispatchTensor(ParametrizedAttribute, EncodingTypeInterface, ABC):
     access: StringAttr
     bound_type: Attribute
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            position = parser.pos
-            access = parser.parse_identifier()
-            if access not in ACCESSES:
-                parser.raise_error(f"expected one of {', '.join(ACCESSES)}", position)
-            parser.parse_punctuation(":")
-            return [StringAttr(access), parser.parse_type()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.access.data}:")
-        printer.print_attribute(self.bound_type)
-        printer.print_string(">")
+    FORMAT: ClassVar[str] = "<$access:access:$bound_type:type>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {"access": one_of(ACCESSES)}
 
     @property
     def shape(self) -> Shape:

@@ -42,6 +42,7 @@ from ..ir.dialect_extension import variant
 from ..ir.locations import builder_before
 from ..ir.regions import walk
 from ..ir.syntax.assembly_format import Parsed, Syntax, values
+from ..ir.syntax.attribute_format import FormattedAttribute, Kind
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.text.parser import AFTER_READING
 from .shard import annotations as shard
@@ -114,8 +115,12 @@ def _reader(operation: type[IRDLOperation]) -> type[IRDLOperation]:
     return variant(operation, OPERATION_NAMES[operation.name], members)
 
 
+def _print_parameters(printer: Printer, attribute: Attribute) -> None:
+    cast(ParametrizedAttribute, attribute).print_parameters(printer)
+
+
 @irdl_attr_definition
-class MeshShardAttr(ParametrizedAttribute):
+class MeshShardAttr(FormattedAttribute):
     """A sharding as an attribute, as in LLVM 19 and older.
 
     `#mesh.shard<@mesh0, [[0]], partial = sum[1]>`; inside `mesh.shard` without the `#mesh.shard`.
@@ -128,28 +133,14 @@ class MeshShardAttr(ParametrizedAttribute):
     partial_type: ReductionKindAttr | NoneAttr
     partial_axes: AxesAttr | NoneAttr
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            mesh = SymbolRefAttr(parser.parse_symbol_name())
-            parser.parse_punctuation(",")
-            split_axes = AxesArrayAttr.parse_lists(parser)
-            if parser.parse_optional_punctuation(",") is None:
-                return (mesh, split_axes, NoneAttr(), NoneAttr())
-            parser.parse_keyword("partial")
-            parser.parse_punctuation("=")
-            kind = ReductionKindAttr.parse_keyword(parser)
-            return (mesh, split_axes, kind, parse_axes(parser))
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_symbol_name(self.mesh.root_reference.data)
-            printer.print_string(", ")
-            self.split_axes.print_parameters(printer)
-            kind, axes = self.partial_type, self.partial_axes
-            if not isinstance(kind, NoneAttr) and not isinstance(axes, NoneAttr):
-                printer.print_string(f", partial = {kind.kind.data}")
-                print_axes(printer, axes)
+    FORMAT: ClassVar[str] = (
+        "<$mesh:symbol, $split_axes:lists(, partial = $partial_type:reduction$partial_axes:axes)?>"
+    )
+    KINDS: ClassVar[Mapping[str, Kind]] = {
+        "lists": (AxesArrayAttr.parse_lists, _print_parameters),
+        "reduction": (ReductionKindAttr.parse_keyword, _print_parameters),
+        "axes": (parse_axes, lambda printer, axes: print_axes(printer, cast(AxesAttr, axes))),
+    }
 
     def sharding(self) -> shard.ShardingOp:
         """Return a `shard.sharding` op that defines this sharding."""

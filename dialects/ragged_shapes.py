@@ -7,16 +7,15 @@ different lengths. They are stored one after another, as a `tensor<?x4xf32>`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, NoneAttr, TensorType
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import base, irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..ir.syntax.assembly_format import values
+from ..ir.syntax.attribute_format import FormattedAttribute
 from ..ir.syntax.rows import PURE, Rows
 
 Shaped = TensorType[Attribute] | MemRefType[Attribute]
@@ -25,19 +24,13 @@ row = Rows("iree_tensor_ext", {"shaped": base(TensorType) | base(MemRefType)})
 
 
 @irdl_attr_definition
-class RaggedShapeAttr(ParametrizedAttribute):
+class RaggedShapeAttr(FormattedAttribute):
     """`<0>`: rows of different lengths along this dimension and the next."""
 
     name = "iree_tensor_ext.ragged_shape"
     dimension: IntegerAttr
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [IntegerAttr.from_index_int_value(parser.parse_integer(allow_boolean=False))]
-
-    def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(f"<{self.dimension.value.data}>")
+    FORMAT: ClassVar[str] = "<$dimension:index>"
 
 
 def _layouts(type_: Shaped) -> tuple[Attribute, ...]:

@@ -13,9 +13,10 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from ..dialects import iree_cpu, iree_gpu
-from ..dialects.iree_codegen import InnerTiledOp, loops_of
+from ..dialects.iree_codegen import InnerTiledOp
 from ..dialects.iree_encoding.interfaces import Tensor
 from ..ir.diagnostics import OperationError
+from ..ir.linear_forms import loops_of
 from ..ir.tensor_types import element_of
 from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text, wrap
 from ..runtime.abi.values import integer_width, signed, unsigned

@@ -169,7 +169,7 @@ def _to_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
     return (np.array(operands[0]),)
 
 
-@impl("bufferization.to_buffer", "bufferization.to_memref")
+@impl("bufferization.clone", "bufferization.to_buffer", "bufferization.to_memref")
 def _to_buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)
 
@@ -181,8 +181,3 @@ def _alloc_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
         return (copy[0],)
     result_type = op.results[0].type
     return (undefined(filled_shape(op, result_type, sizes), result_type),)
-
-
-@impl("bufferization.clone")
-def _clone(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    return (np.array(operands[0]),)

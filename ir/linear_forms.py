@@ -11,6 +11,7 @@ from xdsl.ir.affine import (
     AffineConstantExpr,
     AffineDimExpr,
     AffineExpr,
+    AffineMap,
 )
 
 
@@ -68,3 +69,8 @@ def _combine(left: Linear, right: Linear, factor: int) -> Linear:
         coefficients[loop] = coefficients.get(loop, 0) + factor * coefficient
     kept = {loop: number for loop, number in coefficients.items() if number}
     return Linear(kept, left.constant + factor * right.constant)
+
+
+def loops_of(map_: AffineMap) -> list[int]:
+    """Return the loops that a map selects; results that are no loops are skipped."""
+    return [one.position for one in map_.results if isinstance(one, AffineDimExpr)]

@@ -75,13 +75,15 @@ def main_console() -> None:
 def _information(options: Options, passes: PassTable) -> str | None:
     """Return the output of options such as `--list-passes`; `None` if there is none."""
     if options.list_passes or options.list_pipelines or options.help_pass is not None:
-        from .opt import pass_help
+        from .opt import help as help_texts
 
         if options.help_pass is not None:
-            return pass_help.help_pass(options.help_pass, passes)
-        return pass_help.list_passes(passes) if options.list_passes else pass_help.list_pipelines()
+            return help_texts.help_pass(options.help_pass, passes)
+        return (
+            help_texts.list_passes(passes) if options.list_passes else help_texts.list_pipelines()
+        )
     if options.help_dialect is not None:
-        from .opt.dialect_help import help_dialect
+        from .opt.help import help_dialect
 
         context = new_context()
         load_dialects(context, options.load_dialect_plugin)

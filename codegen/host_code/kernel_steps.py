@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
+from ...interpreter.lapack_calls import static_call
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
 from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
+from ..kernels.lapack_kernels import write_lapack_call
 from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
@@ -166,3 +168,19 @@ def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[Index
                 if isinstance(size, int) or known == 0:
                     sizes[each.position] = size
     return sizes
+
+
+@lowers("stablehlo.cholesky", "stablehlo.custom_call", "stablehlo.triangular_solve")
+def _lapack(lowering: FunctionLowering, op: Operation) -> None:
+    """Lower what LAPACK computes: to a kernel that calls it, if sizes are known."""
+    call = static_call(op)
+    if call is None:
+        lowers["python"](lowering, op)
+        return
+    lowering.infer_shapes(op)
+    bound: dict[Bound, Memory] = {}
+    for result in op.results:
+        bound[result] = lowering.new_tensor(op, lowering.shape(result), result)
+    dispatch(lowering, lowering.program.text(op, lambda: write_lapack_call(op, call)), bound, op)
+    for result in op.results:
+        lowering.bind(result, bound[result])

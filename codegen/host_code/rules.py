@@ -33,7 +33,6 @@ _MODULES = (
     "executable_steps",
     "global_steps",
     "kernel_steps",
-    "lapack_steps",
     "python_steps",
     "scalar_steps",
     "buffer_view_steps",

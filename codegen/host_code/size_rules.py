@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...interpreter.structured import check_output_map
 from ...interpreter.tensor import MAX_ELEMENTS
 from ...ir.diagnostics import OperationError
+from ...ir.linear_forms import loops_of
 from ...runtime.abi.values import static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.program import Register
@@ -56,7 +56,7 @@ def _structured(view: StructuredView, shapes: Shapes) -> SizeRules | None:
     pairs: list[Pair] = []
     operands = (*view.inputs, *view.outputs)
     for number, (value, map_) in enumerate(zip(operands, view.maps, strict=True)):
-        axes = [each.position for each in map_.results if isinstance(each, AffineDimExpr)]
+        axes = loops_of(map_)
         sizes = shapes.get(value, ())
         if len(axes) != len(map_.results) or len(set(axes)) != len(axes) or len(sizes) != len(axes):
             return None

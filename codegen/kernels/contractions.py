@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...ir.index_folding import FoldingIndices, V
+from ...ir.linear_forms import loops_of
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element
 from ..microkernels.products import Tile, tile_of_product
 from .product_sums import I32, Factor, product_factors
@@ -107,6 +108,6 @@ def contraction_of(
 
 def _loops_of(affine_map: AffineMap) -> list[int] | None:
     """Return the loops of a map whose results are distinct loops, `None` for other maps."""
-    loops = [each.position for each in affine_map.results if isinstance(each, AffineDimExpr)]
+    loops = loops_of(affine_map)
     complete = len(loops) == len(affine_map.results) and len(set(loops)) == len(loops)
     return loops if complete else None

@@ -7,12 +7,12 @@
     }
 
 Only the loop reads a carried tensor between two iterations, so that it is updated in place: element
-by element (`in_place`), slice by slice or as a whole (`slice_loops`, `small_tensors`).
+by element (`in_place`), slice by slice or as a whole (`slice_loops`, `updates_small_tensors`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
@@ -20,9 +20,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
 from .in_place import carried_arguments, in_place_versions, initial_values, passed_values
-from .index_ranges import is_scalar_code, most_turns, unproven
+from .index_ranges import CONTROL_FLOW, is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, updates_slices
-from .small_tensors import updates_small_tensors
 from .static_values import constant_attribute, shape_of
 
 LOOPS = frozenset(("scf.for", "scf.while"))
@@ -147,3 +146,61 @@ def _keeps_types(loop: Operation) -> bool:
     lists = [initial_values(loop), carried_arguments(loop), *(block.args for block in blocks[1:])]
     lists += map(passed_values, blocks)
     return all([each.type for each in values] == types for values in lists)
+
+
+MAX_ELEMENTS = 16
+"""The most elements that a loop over small tensors carries, whose code is written one by one."""
+
+MAX_OPERATIONS = 128
+"""The most operations of the body of such a loop."""
+
+
+def updates_small_tensors(
+    block: Block,
+    carried: Sequence[SSAValue],
+    yielded: Sequence[SSAValue],
+    is_pointwise: Callable[[Operation], bool],
+) -> bool:
+    """Return whether a loop carries few elements, and computes each element on its own.
+
+        %a = tensor.extract_slice %y[1] [1] [1]        # elements are read anywhere
+        %n = tensor.concat dim(0) %b, %c, %d
+        scf.yield %n
+
+    Each element is a variable while the loop runs. `is_pointwise` tells whether elements of an
+    operation's results can be computed alone.
+    """
+    shapes = [shape_of(each) for each in carried]
+    steps = [each for each in block.ops if each is not block.last_op]
+    return (
+        bool(carried)
+        and all(min(shape, default=0) >= 0 for shape in shapes)
+        and sum(map(prod, shapes)) <= MAX_ELEMENTS
+        and len(steps) <= MAX_OPERATIONS
+        and all(_is_known(each, is_pointwise) for each in steps)
+        and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
+    )
+
+
+def _is_known(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
+    tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
+    if operation.name in ("tensor.extract", *CONTROL_FLOW):
+        inner = list(operation.walk())
+        reads = (each for each in inner if each.name == "tensor.extract")
+        results = (each for inside in inner for each in inside.results)
+        return not any(isinstance(each.type, TensorType) for each in results) and all(
+            _is_constant(index) for each in reads for index in each.operands[1:]
+        )
+    values = (*operation.operands, *operation.results)
+    if any(
+        isinstance(each.type, TensorType) and min(shape_of(each), default=0) < 0 for each in values
+    ):
+        return False
+    if not tensors or operation.name in ("arith.constant", "tensor.empty"):
+        return True
+    # The code of a body stores what is inserted.
+    return operation.name != "tensor.insert" and is_pointwise(operation)
+
+
+def _is_constant(index: SSAValue) -> bool:
+    return constant_attribute(index) is not None

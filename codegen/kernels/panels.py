@@ -16,6 +16,7 @@ from itertools import product
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from ...ir.linear_forms import loops_of
 from ...runtime.abi.elements import Element, element_by_name, integer_element
 from ..microkernels.products import Tile
 from ..microkernels.transpose_squares import square_of
@@ -282,7 +283,7 @@ class PanelPacking:
     @property
     def _has_words_in_rows(self) -> bool:
         """Whether words are contiguous along the depth, and rows of them are equally far apart."""
-        places = [each.position for each in self._map.results if isinstance(each, AffineDimExpr)]
+        places = loops_of(self._map)
         if not self._lies_along(self.contraction.depth) or not self._across:
             return False
         start = places.index(self._across[0])
@@ -299,7 +300,7 @@ class PanelPacking:
         _, words, whole = self._counts()
         bytes_, shape = self.element.storage_bytes, self.writer.shape(self.operand)
         square = square_of(bytes_)
-        row = [each.position for each in self._map.results if isinstance(each, AffineDimExpr)]
+        row = loops_of(self._map)
         inner = shape[row.index(self._across[-1]) + 1 :]
         pitch = code.floor_divide(code.product(inner), terms)
         start = code.multiply(work, code.multiply(words, width))

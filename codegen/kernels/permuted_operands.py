@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...ir.linear_forms import loops_of
 from .kernel_operations import is_pointwise_view
 from .static_values import constant_attribute
 from .tosa_expressions import known_permutation
@@ -73,10 +74,8 @@ def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     if yielded not in view.body.args[: len(view.inputs)]:
         return None
     number = view.body.args.index(yielded)
-    loops = [each.position for each in view.maps[number].results if isinstance(each, AffineDimExpr)]
-    targets = [
-        each.position for each in view.output_maps[0].results if isinstance(each, AffineDimExpr)
-    ]
+    loops = loops_of(view.maps[number])
+    targets = loops_of(view.output_maps[0])
     rank = len(view.output_maps[0].results)
     if sorted(loops) != sorted(targets) or not len(view.maps[number].results) == len(loops) == rank:
         return None

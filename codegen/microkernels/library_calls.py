@@ -7,6 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from ..scalar_ops.llvm_values import library_function
+
 _WORD = ir.IntType(64)
 _NOTHING = ir.Constant(ir.IntType(1), 0)
 
@@ -36,18 +38,12 @@ def emit_allocate(builder: Any, values: Sequence[Any]) -> Any:
     The number of bytes is a multiple of 64.
     """
     (size,) = values
-    function = _library_function(builder, "aligned_alloc", ir.FunctionType(_WORD, [_WORD] * 2))
+    function = library_function(builder, "aligned_alloc", ir.FunctionType(_WORD, [_WORD] * 2))
     return builder.call(function, [_WORD(64), size])
 
 
 def emit_free(builder: Any, values: Sequence[Any]) -> Any:
     """Emit `free(address)`."""
     kind = ir.FunctionType(ir.VoidType(), [_WORD])
-    builder.call(_library_function(builder, "free", kind), values)
+    builder.call(library_function(builder, "free", kind), values)
     return _NOTHING
-
-
-def _library_function(builder: Any, name: str, kind: ir.FunctionType) -> Any:
-    """Declare a function of the C library in the module."""
-    found = builder.module.globals.get(name)
-    return ir.Function(builder.module, kind, name) if found is None else found

@@ -9,6 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...runtime.abi.elements import Element
+from ..scalar_ops.llvm_values import constant_table
 from .vectors import stored_type
 
 _WORD = ir.IntType(64)
@@ -23,12 +24,8 @@ def emit_roots(element: Element, length: int, radix: int) -> Any:
     kind = ir.ArrayType(stored_type(element), 2 * (radix - 1) * (length // radix))
 
     def emit(builder: Any, values: Sequence[Any]) -> Any:
-        module, name = builder.module, f"roots_{element.name}_{length}_{radix}"
-        table: Any = module.globals.get(name)
-        if table is None:
-            table = ir.GlobalVariable(module, kind, name)
-            table.linkage, table.global_constant, table.align = "internal", True, 64
-            table.initializer = ir.Constant(kind, _roots(length, radix))
+        name = f"roots_{element.name}_{length}_{radix}"
+        table = constant_table(builder, name, kind, lambda: _roots(length, radix))
         return builder.ptrtoint(table, _WORD)
 
     return emit

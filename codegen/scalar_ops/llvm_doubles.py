@@ -1,4 +1,4 @@
-"""Parts of elementary functions that are computed in `f64`.
+"""Parts of elementary functions that are computed in `f64`, and the remainder, which is exact.
 
 For functions of `f32` their relative error is about 2^-33. Results are rounded to `f32` once, so
 that the error of a function is at most 0.51 units in the last place, also for denormal numbers.
@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from .llvm_functions import multiply_add, polynomial
-from .llvm_values import Builder, Compute, Value, constant
+from ...runtime.abi.native_code import cpu_features
+from .llvm_floats import libm_function
+from .llvm_functions import by_precision, copy_sign, multiply_add, polynomial
+from .llvm_values import Builder, Compute, Value, constant, intrinsic
 
 DOUBLE = ir.DoubleType()
 BITS = ir.IntType(64)
@@ -66,3 +68,47 @@ def flip_sign(builder: Builder, value: Value, bits: Value, bit: int) -> Value:
     flag = builder.and_(bits, constant(BITS, 1 << bit))
     sign = builder.shl(flag, constant(BITS, 63 - bit))
     return builder.bitcast(builder.xor(builder.bitcast(value, BITS), sign), DOUBLE)
+
+
+_STEPS = 6
+"""Steps for any two numbers of `f32`.
+
+Their quotient is below 2^277, and a step divides it by 2^51.
+"""
+
+
+def remainder(builder: Builder, *values: Value) -> Value:
+    """Emit `fmod`, which is exact.
+
+    The C library computes it for `f64`, and on CPUs without fused multiply-add.
+    """
+    features, library = cpu_features(), libm_function("fmod")
+    is_fused = features.get("fma") or features.get("neon")
+    single = of_doubles(_remainder) if is_fused else library
+    return by_precision(library, single)(builder, *values)
+
+
+def _remainder(builder: Builder, dividend: Value, divisor: Value) -> Value:
+    """Emit the remainder of numbers of `f32` in doubles.
+
+    Each step subtracts a multiple of the divisor. The multiple is the quotient by a rounded
+    reciprocal, with a relative error of at most 2^-51, so that the difference has few bits and is
+    exact. For example, 2^60 modulo 3 is 1: the first multiple is (2^60 - 64) / 3, the rest 64; the
+    second one 21, the rest 1, which further steps leave.
+    """
+    zero = number(0.0)
+    size = intrinsic(builder, "llvm.fabs", dividend)
+    step = intrinsic(builder, "llvm.fabs", divisor)
+    reciprocal = builder.fdiv(number(1.0), step)
+    rest = size
+    for _ in range(_STEPS):
+        multiple = intrinsic(builder, "llvm.trunc", builder.fmul(rest, reciprocal))
+        rest = intrinsic(builder, "llvm.fma", builder.fneg(multiple), step, rest)
+    # The last multiple may be one too large or too small.
+    raised = builder.fadd(rest, step)
+    rest = builder.select(builder.fcmp_ordered("<", rest, zero), raised, rest)
+    lowered = builder.fsub(rest, step)
+    rest = builder.select(builder.fcmp_ordered(">=", rest, step), lowered, rest)
+    # Also where the divisor is infinite, for which the steps give NaN.
+    rest = builder.select(builder.fcmp_ordered("<", size, step), size, rest)
+    return copy_sign(builder, rest, dividend)

@@ -57,7 +57,6 @@ def llvm_choice(name: str) -> Emit:
     reduction by it fills vectors."""
 
     def emit(builder: Builder, values: Sequence[Value], element: Element) -> Value:
-        del element
         return intrinsic(builder, f"llvm.{name}", *values)
 
     return emit

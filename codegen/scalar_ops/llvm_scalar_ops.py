@@ -21,8 +21,7 @@ from . import llvm_functions as functions
 from . import llvm_integers as integers
 from . import llvm_powers as powers
 from . import llvm_trigonometry as trigonometry
-from .llvm_doubles import of_doubles
-from .llvm_remainders import remainder
+from .llvm_doubles import of_doubles, remainder
 from .llvm_values import Builder, Compute, Emit, Value, constant
 
 Types = tuple[list[Element | str], Element | str]

@@ -1,15 +1,19 @@
-"""Elements in LLVM IR: register and storage types, and rounding to narrow floats."""
+"""Elements in LLVM IR: register and storage types, and rounding to narrow floats.
+
+Floats of at most 8 bits have tables: of their values, and of how `bf16` rounds to them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
+import numpy as np
 from llvmlite import ir
 
 from ...runtime.abi.elements import BF16, F16, Element
 from ...runtime.abi.native_code import cpu_features
-from .llvm_small_floats import float_to_small, small_to_float
 
 Value = Any
 Builder = Any
@@ -19,8 +23,7 @@ Compute = Callable[..., Value]
 Emit = Callable[..., Value]
 """`(builder, operands, *elements) -> value`."""
 
-_I16 = ir.IntType(16)
-_I32 = ir.IntType(32)
+_I8, _I16, _I32 = (ir.IntType(width) for width in (8, 16, 32))
 
 
 def constant(bits: ir.IntType, value: int) -> Value:
@@ -32,6 +35,18 @@ def library_function(builder: Builder, name: str, kind: ir.FunctionType) -> Valu
     """Return a function of LLVM or of a library in the process, declared once per module."""
     found = builder.module.globals.get(name)
     return ir.Function(builder.module, kind, name) if found is None else found
+
+
+def constant_table(
+    builder: Builder, name: str, kind: ir.ArrayType, entries: Callable[[], list[Any]]
+) -> Value:
+    """Return a table of constants, defined once per module, at a multiple of 64 bytes."""
+    table: Any = builder.module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(builder.module, kind, name)
+        table.linkage, table.global_constant, table.align = "internal", True, 64
+        table.initializer = ir.Constant(kind, entries())
+    return table
 
 
 def intrinsic(builder: Builder, name: str, *values: Value) -> Value:
@@ -250,3 +265,34 @@ def round_double_to_odd(builder: Builder, value: Value) -> Value:
     other = builder.select(too_far, builder.sub(bits, one), builder.add(bits, one))
     keep = builder.or_(exact, is_odd)
     return builder.bitcast(builder.select(keep, bits, other), ir.FloatType())
+
+
+def small_to_float(builder: Any, stored: Any, element: Element) -> Any:
+    """Return the value of a stored element as `f32`."""
+    values = np.arange(256, dtype=np.uint8).view(element.dtype).astype(np.float32)
+    bits = _entry(builder, f"values_{element.name}", _I32, values.view(np.uint32), stored)
+    return builder.bitcast(bits, ir.FloatType())
+
+
+def float_to_small(builder: Any, value: Any, element: Element) -> Any:
+    """Round an `f32` to the nearest element, ties to even; return it as it is stored.
+
+    The `f32` is rounded to `bf16` "to odd" first: the last bit is set if bits were lost. `bf16` has
+    so many more bits that both roundings together equal one.
+    """
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(ml_dtypes.bfloat16).astype(np.float32)
+    with np.errstate(all="ignore"):
+        rounded = numbers.astype(element.dtype).view(np.uint8)
+    bits = builder.bitcast(value, _I32)
+    is_cut = builder.icmp_unsigned("!=", builder.trunc(bits, _I16), ir.Constant(_I16, 0))
+    high = builder.trunc(builder.lshr(bits, ir.Constant(_I32, 16)), _I16)
+    number = builder.or_(high, builder.zext(is_cut, _I16))
+    return _entry(builder, f"rounded_{element.name}", _I8, rounded, number)
+
+
+def _entry(builder: Any, name: str, kind: ir.IntType, entries: Any, number: Any) -> Any:
+    """Load the entry with a number from a table, which a module has once."""
+    array = ir.ArrayType(kind, entries.size)
+    table = constant_table(builder, name, array, entries.tolist)
+    index = builder.zext(number, _I32)
+    return builder.load(builder.gep(table, [ir.Constant(_I32, 0), index]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 
@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import Note, OperationError
-from ...ir.syntax.attribute_format import FormattedAttribute
+from ...ir.syntax.attribute_format import FormattedAttribute, Kind
 from ...ir.syntax.structs import OneParameter
 from ...tiling.packed_layouts import PackedLayout
 from ..iree_encoding.interfaces import (
@@ -50,30 +50,21 @@ from .targets import (
 )
 
 
+def _print_queues(printer: Printer, queues: Attribute) -> None:
+    with printer.in_square_brackets():
+        numbers = (queue.value.data for queue in cast("ArrayAttr[IntegerAttr]", queues))
+        printer.print_list(numbers, printer.print_int)
+
+
 @dataclass(frozen=True, init=False)
-class SingleDeviceAffinity(ParametrizedAttribute, AffinityAttribute):
+class SingleDeviceAffinity(FormattedAttribute, AffinityAttribute):
     """`<@device>`, or `<@device, [queue, ...]>`."""
 
     device: SymbolRefAttr
     queues: ArrayAttr[IntegerAttr] | NoneAttr
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            device = SymbolRefAttr(parser.parse_symbol_name())
-            if parser.parse_optional_punctuation(",") is None:
-                return [device, NoneAttr()]
-            return [device, parser.parse_attribute()]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            printer.print_attribute(self.device)
-            if isinstance(self.queues, ArrayAttr):
-                printer.print_string(", [")
-                printer.print_list(
-                    self.queues, lambda queue: printer.print_string(str(queue.value.data))
-                )
-                printer.print_string("]")
+    FORMAT: ClassVar[str] = "<$device:symbol(, $queues:queues)?>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {"queues": (AttrParser.parse_attribute, _print_queues)}
 
     def verify(self) -> None:
         if isinstance(self.queues, ArrayAttr) and any(q.value.data < 0 for q in self.queues):
@@ -266,7 +257,6 @@ class _UnusableSolver(EncodingSolverInterface):
         return self.text.data
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, NoneAttr, StringAttr
@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...ir.syntax.attribute_format import Kind, one_of
 from ...ir.syntax.keyword_attributes import KeywordAttribute
 from ..stream.types import COLLECTIVE_ELEMENTS, Collective
 
@@ -20,10 +21,10 @@ class CollectiveAttr(Collective):
     """A collective of the `hal` dialect."""
 
     name = "hal.collective"
-    ELEMENTS: ClassVar[tuple[str, ...]] = (
-        *COLLECTIVE_ELEMENTS,
-        *("f8E5M2", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ"),
-    )
+    KINDS: ClassVar[Mapping[str, Kind]] = {
+        **Collective.KINDS,
+        "element": one_of((*COLLECTIVE_ELEMENTS, "f8E5M2", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ")),
+    }
 
 
 @irdl_attr_definition

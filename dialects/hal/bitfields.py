@@ -128,7 +128,6 @@ class FlagSet(PrintsProperty):
 
 def _flag_set(kind: str, definition: OpDef, name: str) -> Directive:
     """Return the directive for `kind($name)` in a format."""
-    del definition
     return FlagSet(name, kind)
 
 

@@ -319,30 +319,27 @@ ExecutableConditionOp = row(
 )
 
 
-@irdl_op_definition
-class ExecutableConstantBlockOp(SyntaxOperation):
-    """Compute constants of an executable when it is loaded on a device.
+def _verify_constant_block(block: Operation) -> None:
+    function_type = cast(FunctionType, block.properties["function_type"])
+    if function_type.inputs.data not in ((), (DEVICE_TYPE,)):
+        raise VerifyException(f"initializer must take a {DEVICE_TYPE} or nothing")
+    results = len(function_type.outputs)
+    keys = cast(ArrayAttr[StringAttr], block.properties["keys"])
+    if len(keys) != results:
+        raise VerifyException(f"expected {results} keys, one for each constant, found {len(keys)}")
+
+
+ExecutableConstantBlockOp = row(
+    "executable.constant.block",
+    "| function_type:function keys:names | body",
+    (FunctionBody((Keys(), ATTRIBUTES_WITH_KEYWORD)),),
+    traits=(IsolatedFromAbove(),),
+    verify=_verify_constant_block,
+    doc="""Compute constants of an executable when it is loaded on a device.
 
     The body takes the device or nothing, and returns one value for each key.
-    """
-
-    name = "hal.executable.constant.block"
-    function_type = prop_def(FunctionType)
-    keys = prop_def(ArrayAttr[StringAttr])
-    body = region_def()
-    traits = traits_def(IsolatedFromAbove())
-
-    SYNTAX: ClassVar[Syntax] = (FunctionBody((Keys(), ATTRIBUTES_WITH_KEYWORD)),)
-
-    def verify_(self) -> None:
-        super().verify_()
-        if self.function_type.inputs.data not in ((), (DEVICE_TYPE,)):
-            raise VerifyException(f"initializer must take a {DEVICE_TYPE} or nothing")
-        results = len(self.function_type.outputs)
-        if len(self.keys) != results:
-            raise VerifyException(
-                f"expected {results} keys, one for each constant, found {len(self.keys)}"
-            )
+    """,
+)
 
 
 ROWS = (

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, NoneAttr, StringAttr, i32
-from xdsl.ir import Attribute
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_attr_definition,
-    irdl_op_definition,
-    opt_operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-)
-from xdsl.traits import Pure
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Syntax
+from ...ir.attribute_access import integer
 from ...ir.syntax.attribute_format import KINDS, FieldsAttribute, FormattedAttribute, Kind
-from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import SIGNLESS_SCALAR
+from ...ir.syntax.rows import PURE, SIGNLESS_SCALAR, Rows
 
 
 @irdl_attr_definition
@@ -53,61 +41,44 @@ class PipelineLayoutAttr(FieldsAttribute):
     REQUIRED: ClassVar[Sequence[str]] = ("bindings",)
 
 
-@irdl_op_definition
-class InterfaceBindingSubspanOp(SyntaxOperation):
-    """Return the contents of a binding, starting at a byte offset, as a shaped value.
+def _verify_subspan(subspan: Operation) -> None:
+    layout = cast(PipelineLayoutAttr, subspan.properties["layout"])
+    ordinal = integer(subspan, "binding")
+    if not 0 <= ordinal < len(layout.bindings):
+        raise VerifyException(f"binding ordinal {ordinal} out of bounds in layout {layout}")
+
+
+def _verify_constant(load: Operation) -> None:
+    constants = cast(PipelineLayoutAttr, load.properties["layout"]).constants
+    count = constants.value.data if isinstance(constants, IntegerAttr) else 0
+    if not 0 <= integer(load, "ordinal") < count:
+        raise VerifyException("push constant ordinal out of bounds")
+
+
+row = Rows("hal", {"layout": PipelineLayoutAttr, "scalar": SIGNLESS_SCALAR}, traits=PURE)
+
+InterfaceBindingSubspanOp = row(
+    "interface.binding.subspan",
+    "byte_offset? dynamic_dims* -> result:any"
+    " | layout:layout binding:indexattr alignment:indexattr? descriptor_flags:i32attr?",
+    " layout(stripped($layout)) binding(index($binding))( alignment(index($alignment)))?"
+    "( offset($byte_offset))?( flags(descriptor-flags($descriptor_flags)))? attr-dict"
+    " : shaped($dynamic_dims, $result)",
+    verify=_verify_subspan,
+    doc="""Return the contents of a binding, starting at a byte offset, as a shaped value.
 
     The verifier asks that the binding exists in the pipeline layout.
-    """
+    """,
+)
 
-    name = "hal.interface.binding.subspan"
-    layout = prop_def(PipelineLayoutAttr)
-    binding = prop_def(IntegerAttr.constr(IndexType()))
-    byte_offset = opt_operand_def(IndexType())
-    dynamic_dims = var_operand_def(IndexType())
-    alignment = opt_prop_def(IntegerAttr.constr(IndexType()))
-    descriptor_flags = opt_prop_def(IntegerAttr.constr(i32))
-    result = result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        super().verify_()
-        if not 0 <= self.binding.value.data < len(self.layout.bindings):
-            raise VerifyException(
-                f"binding ordinal {self.binding.value.data} out of bounds in layout {self.layout}"
-            )
-
-    SYNTAX: ClassVar[Syntax] = (
-        " layout(stripped($layout)) binding(index($binding))( alignment(index($alignment)))?"
-        "( offset($byte_offset))?( flags(descriptor-flags($descriptor_flags)))? attr-dict"
-        " : shaped($dynamic_dims, $result)"
-    )
-
-
-@irdl_op_definition
-class InterfaceConstantLoadOp(SyntaxOperation):
-    """Load a push constant of the kernel.
+InterfaceConstantLoadOp = row(
+    "interface.constant.load",
+    "-> result:scalar | layout:layout ordinal:indexattr alignment:indexattr? values:array?",
+    " layout(stripped($layout)) ordinal(index($ordinal))( alignment(index($alignment)))?"
+    "( values($values))? attr-dict : type($result)",
+    verify=_verify_constant,
+    doc="""Load a push constant of the kernel.
 
     The verifier asks that the ordinal exists in the pipeline layout.
-    """
-
-    name = "hal.interface.constant.load"
-    layout = prop_def(PipelineLayoutAttr)
-    ordinal = prop_def(IntegerAttr.constr(IndexType()))
-    alignment = opt_prop_def(IntegerAttr.constr(IndexType()))
-    values_ = opt_prop_def(ArrayAttr[Attribute], prop_name="values")
-    result = result_def(SIGNLESS_SCALAR)
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        super().verify_()
-        constants = self.layout.constants
-        count = constants.value.data if isinstance(constants, IntegerAttr) else 0
-        if not 0 <= self.ordinal.value.data < count:
-            raise VerifyException("push constant ordinal out of bounds")
-
-    SYNTAX: ClassVar[Syntax] = (
-        " layout(stripped($layout)) ordinal(index($ordinal))( alignment(index($alignment)))?"
-        "( values($values))? attr-dict : type($result)"
-    )
+    """,
+)

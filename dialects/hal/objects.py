@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import ArrayAttr, IndexType, StringAttr
 from xdsl.ir import Operation, OpResult
+from xdsl.irdl import BaseAttr
 from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
@@ -47,6 +48,7 @@ row = Rows(
         "fence": FenceType(),
         "file": FileType(),
         "host": HostBufferType(),
+        "names": ArrayAttr.constr(BaseAttr(StringAttr)),
         "view": BufferViewType(),
     },
 )

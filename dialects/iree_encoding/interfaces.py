@@ -161,12 +161,10 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
 
     def inner_tiled(self, tensor: Tensor) -> TiledOperation | None:
         """Return the tile-level op for the contraction of an encoded tensor; `None` if none."""
-        del tensor
         return None
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
         """Return one encoding for a tensor that is used with several; `None` for row-major."""
-        del encodings
         return None
 
     def materialize(
@@ -178,7 +176,6 @@ class EncodingSolverInterface(LayoutAttribute, ABC):
         lowering, which packs, unpacks and multiplies in any packed layout. Raises OperationError
         if the target does not support the op at all.
         """
-        del operation, operands, builder
         return None
 
 
@@ -210,7 +207,6 @@ class TensorEncoding(Attribute, ABC):
 
     def unresolved_formula(self, tensor: Tensor) -> StorageFormula | None:
         """Return the storage size that the unresolved encoding implies; `None` if none."""
-        del tensor
         return None
 
     def is_identity(self, tensor: Tensor) -> bool:

@@ -9,8 +9,6 @@ from typing import ClassVar, Self
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneAttr, TensorType, i64
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.index_lists import known_sizes, parse_size_list, print_size_list
@@ -45,7 +43,6 @@ class ResolvedEncoding(TensorEncoding, ABC):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> Self:
-        del tensor, solvers, spelling
         return self
 
 
@@ -88,7 +85,6 @@ class IdentityAttr(ParametrizedAttribute, LayoutAttribute, ResolvedEncoding):
         return (self,)
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
 
@@ -104,7 +100,6 @@ class PackedStorageAttr(
         return (self,)
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
     def verify_encoding(self, tensor: Tensor) -> None:
@@ -126,20 +121,14 @@ class PackedStorageAttr(
 
 
 @irdl_attr_definition
-class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
+class PaddingAttr(FormattedAttribute, LayoutAttribute, TensorEncoding):
     """`padding<[0, ?, 64]>`: padding elements after each dimension; a target chooses `?`."""
 
     name = "iree_encoding.padding"
     padding: ArrayAttr[IntegerAttr]
 
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        with parser.in_angle_brackets():
-            return [parse_size_list(parser)]
-
-    def print_parameters(self, printer: Printer) -> None:
-        with printer.in_angle_brackets():
-            print_size_list(printer, self.padding)
+    FORMAT: ClassVar[str] = "<$padding:sizes>"
+    KINDS: ClassVar[Mapping[str, Kind]] = {"sizes": (parse_size_list, print_size_list)}
 
     def verify(self) -> None:
         if any(size is not None and size < 0 for size in known_sizes(self.padding)):
@@ -152,7 +141,6 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
-        del spelling
         return self if self.is_resolved else resolve_to_layout(tensor, solvers)
 
     def with_row_padding(self, padding: int) -> PaddingAttr:
@@ -170,7 +158,6 @@ class PaddingAttr(ParametrizedAttribute, LayoutAttribute, TensorEncoding):
         return (self,) if self.is_resolved else ()
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
     def storage_formula(self, tensor: Tensor) -> StorageFormula:
@@ -199,7 +186,6 @@ class UnknownAttr(ParametrizedAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding | None:
-        del solvers, spelling
         raise EncodingError(f"the encoding of {tensor} is unknown")
 
     def layouts(self) -> tuple[LayoutInterface, ...]:
@@ -214,15 +200,12 @@ class IdentityResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
-        del tensor
         return IdentityAttr()
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
-        del tensor
         return IDENTITY
 
 
@@ -234,7 +217,6 @@ class UnsupportedResolverAttr(ParametrizedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
@@ -260,7 +242,6 @@ class SpecializedAttr(FormattedAttribute, LayoutAttribute, ResolvedEncoding):
         raise EncodingError(f"'{self.name}' is for tests only and has no layout for {tensor}")
 
     def stores_plainly(self, tensor: Tensor) -> bool:
-        del tensor
         return False
 
 
@@ -274,14 +255,12 @@ class SpecializationResolverAttr(FormattedAttribute, EncodingSolverInterface):
     IS_LAYOUT: ClassVar[bool] = False
 
     def configured(self, target: DictionaryAttr) -> Self:
-        del target
         return self
 
     def serialized(self, tensor: Tensor) -> LayoutAttribute:
         return SpecializedAttr(self.seed, TensorType(tensor.element_type, tensor.shape))
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding:
-        del encodings
         return SpecializedAttr(self.seed, NoneAttr())
 
     def packed_layout(self, tensor: Tensor) -> PackedLayout:
@@ -317,7 +296,6 @@ class TestingAttr(FieldsAttribute, TensorEncoding):
     def resolve(
         self, tensor: Tensor, solvers: Sequence[EncodingSolverInterface], spelling: Spelling
     ) -> TensorEncoding:
-        del spelling
         layouts = dict.fromkeys(solver.serialized(tensor) for solver in solvers)
         return TestingAttr(ArrayAttr[Attribute](layouts), self.original_element_type)
 

@@ -155,11 +155,6 @@ class MapOp(IRDLOperation):
 
     traits = traits_def(DestinationEffects())
 
-    def __init__(self, inputs: Sequence[SSAValue], init: SSAValue, mapper: Region) -> None:
-        super().__init__(
-            operands=[inputs, init], result_types=[tensor_types([init])], regions=[mapper]
-        )
-
     @property
     def loop_count(self) -> int:
         return len(_shape(self.init))

@@ -35,6 +35,7 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from .attributes import (
+    CANONICALIZATION,
     AxesArrayAttr,
     AxesAttr,
     IndicesAttr,
@@ -52,7 +53,6 @@ from .checks import (
 )
 from .grids import OnGrid
 from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
-from .traits import CANONICALIZATION
 
 _SHARDING_CLAUSES = (
     Clause("split_axes", Form.AXES_ARRAY),

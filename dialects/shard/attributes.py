@@ -14,7 +14,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.lazy_patterns import LazyPatterns
 from ...sharding.sharding import Axes, ReductionKind
+
+CANONICALIZATION = LazyPatterns(str(__package__), ("canonicalization",))
+"""The trait by which `canonicalize` finds the patterns of `shard`."""
+
 
 AxesAttr: TypeAlias = DenseArrayBase[I16]
 """A list of grid axes: `array<i16: 0, 1>`, in operations written `[0, 1]`."""

@@ -27,9 +27,8 @@ from ...sharding.sharding import Axes
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .checks import Mixed, offset_runs
 from .collective_base import Collective
-from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, ShiftOp, UpdateHaloOp
+from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, BroadcastOp, ShiftOp, UpdateHaloOp
 from .grids import GridShapeOp, OnGrid
-from .rooted_collectives import BroadcastOp
 from .syntax import INDEX
 
 rewrites = Patterns()

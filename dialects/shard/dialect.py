@@ -8,7 +8,7 @@ programs without a meaning that upstream accepts.
 from __future__ import annotations
 
 from ...ir.dialect_extension import dialect_of
-from . import annotations, attributes, collectives, grids, rooted_collectives
+from . import annotations, attributes, collectives, grids
 
-Shard = dialect_of("shard", annotations, attributes, collectives, grids, rooted_collectives)
+Shard = dialect_of("shard", annotations, attributes, collectives, grids)
 """The dialect. It replaces the one of xDSL, which has 11 of the 22 ops."""

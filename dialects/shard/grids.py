@@ -33,10 +33,9 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...sharding.grid import Grid
-from .attributes import AxesAttr, axes_attribute, indices_attribute
+from .attributes import CANONICALIZATION, AxesAttr, axes_attribute, indices_attribute
 from .checks import DEVICES, check_axes, grid_value, resolve_grid
 from .syntax import INDEX, Clause, Clauses, Form, NamedResults, grid_reference
-from .traits import CANONICALIZATION
 
 
 class _OldVisibility:

@@ -181,113 +181,96 @@ def _print_field(printer: Printer, name: str, value: FieldValue) -> None:
         printer.print_string(str(value))
 
 
-@irdl_attr_definition
-class GatherAttr(StructAttribute):
-    """`#stablehlo.gather<offset_dims = [1], ...>`."""
+def struct_attribute(
+    name: str, example: str, fields: dict[str, FieldParser], always: tuple[str, ...] = ()
+) -> type[StructAttribute]:
+    """Return the class of attributes with these fields; `example` shows the fields as text."""
+    words = name.partition(".")[2].split("_")
+    members = {
+        "__doc__": f"`#{name}<{example}>`.",
+        "__module__": __name__,
+        "name": name,
+        "FIELDS": fields,
+        "ALWAYS": always,
+    }
+    class_name = "".join(word.capitalize() for word in words) + "Attr"
+    return irdl_attr_definition(type(class_name, (StructAttribute,), members))
 
-    name = "stablehlo.gather"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {
-        **dict.fromkeys(
-            (
-                *("offset_dims", "collapsed_slice_dims", "operand_batching_dims"),
-                *("start_indices_batching_dims", "start_index_map"),
-            ),
-            parse_integers,
-        ),
+
+GatherAttr = struct_attribute(
+    "stablehlo.gather",
+    "offset_dims = [1], ...",
+    {
+        "offset_dims": parse_integers,
+        "collapsed_slice_dims": parse_integers,
+        "operand_batching_dims": parse_integers,
+        "start_indices_batching_dims": parse_integers,
+        "start_index_map": parse_integers,
         "index_vector_dim": _integer,
-    }
-
-
-@irdl_attr_definition
-class ScatterAttr(StructAttribute):
-    """`#stablehlo.scatter<update_window_dims = [1], ...>`."""
-
-    name = "stablehlo.scatter"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {
-        **dict.fromkeys(
-            (
-                *("update_window_dims", "inserted_window_dims", "input_batching_dims"),
-                *("scatter_indices_batching_dims", "scatter_dims_to_operand_dims"),
-            ),
-            parse_integers,
-        ),
+    },
+)
+ScatterAttr = struct_attribute(
+    "stablehlo.scatter",
+    "update_window_dims = [1], ...",
+    {
+        "update_window_dims": parse_integers,
+        "inserted_window_dims": parse_integers,
+        "input_batching_dims": parse_integers,
+        "scatter_indices_batching_dims": parse_integers,
+        "scatter_dims_to_operand_dims": parse_integers,
         "index_vector_dim": _integer,
-    }
-
-
-@irdl_attr_definition
-class DotAttr(StructAttribute):
-    """`#stablehlo.dot<lhs_batching_dimensions = [0], ...>`."""
-
-    name = "stablehlo.dot"
-    FIELDS = dict.fromkeys(
-        (
-            *("lhs_batching_dimensions", "rhs_batching_dimensions"),
-            *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
-        ),
-        parse_integers,
-    )
-
-
-@irdl_attr_definition
-class DotAlgorithmAttr(StructAttribute):
-    """`#stablehlo.dot_algorithm<lhs_precision_type = tf32, ...>`."""
-
-    name = "stablehlo.dot_algorithm"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {
-        "lhs_precision_type": _type,
-        "rhs_precision_type": _type,
-        "accumulation_type": _type,
-        "lhs_component_count": _integer,
-        "rhs_component_count": _integer,
-        "num_primitive_operations": _integer,
-        "allow_imprecise_accumulation": _boolean,
-    }
-    ALWAYS = tuple(FIELDS)
-
-
-@irdl_attr_definition
-class ChannelHandleAttr(StructAttribute):
-    """`#stablehlo.channel_handle<handle = 1, type = 1>`."""
-
-    name = "stablehlo.channel_handle"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {"handle": _integer, "type": _integer}
-    ALWAYS = ("handle", "type")
-
-
-@irdl_attr_definition
-class ResultAccuracyAttr(StructAttribute):
-    """`#stablehlo.result_accuracy<ulps = 2, mode = ...>`."""
-
-    name = "stablehlo.result_accuracy"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {
-        "atol": _float,
-        "rtol": _float,
-        "ulps": _integer,
-        "mode": _attribute,
-    }
-
-
-@irdl_attr_definition
-class OutputOperandAliasAttr(StructAttribute):
-    """`#stablehlo.output_operand_alias<output_tuple_indices = [0], ...>`."""
-
-    name = "stablehlo.output_operand_alias"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {
-        "output_tuple_indices": parse_integers,
-        "operand_index": _integer,
-        "operand_tuple_indices": parse_integers,
-    }
-    ALWAYS = tuple(FIELDS)
-
-
-@irdl_attr_definition
-class MeshAxisAttr(StructAttribute):
-    """`#stablehlo.mesh_axis<name = "x", size = 2>`."""
-
-    name = "stablehlo.mesh_axis"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {"name": _text, "size": _integer}
-    ALWAYS = ("name", "size")
+    },
+)
+DotAttr = struct_attribute(
+    "stablehlo.dot",
+    "lhs_batching_dimensions = [0], ...",
+    {
+        "lhs_batching_dimensions": parse_integers,
+        "rhs_batching_dimensions": parse_integers,
+        "lhs_contracting_dimensions": parse_integers,
+        "rhs_contracting_dimensions": parse_integers,
+    },
+)
+_ALGORITHM: dict[str, FieldParser] = {
+    **dict.fromkeys(("lhs_precision_type", "rhs_precision_type", "accumulation_type"), _type),
+    "lhs_component_count": _integer,
+    "rhs_component_count": _integer,
+    "num_primitive_operations": _integer,
+    "allow_imprecise_accumulation": _boolean,
+}
+DotAlgorithmAttr = struct_attribute(
+    "stablehlo.dot_algorithm", "lhs_precision_type = tf32, ...", _ALGORITHM, tuple(_ALGORITHM)
+)
+ChannelHandleAttr = struct_attribute(
+    "stablehlo.channel_handle",
+    "handle = 1, type = 1",
+    {"handle": _integer, "type": _integer},
+    ("handle", "type"),
+)
+ResultAccuracyAttr = struct_attribute(
+    "stablehlo.result_accuracy",
+    "ulps = 2, mode = ...",
+    {"atol": _float, "rtol": _float, "ulps": _integer, "mode": _attribute},
+)
+_ALIAS: dict[str, FieldParser] = {
+    "output_tuple_indices": parse_integers,
+    "operand_index": _integer,
+    "operand_tuple_indices": parse_integers,
+}
+OutputOperandAliasAttr = struct_attribute(
+    "stablehlo.output_operand_alias", "output_tuple_indices = [0], ...", _ALIAS, tuple(_ALIAS)
+)
+MeshAxisAttr = struct_attribute(
+    "stablehlo.mesh_axis",
+    'name = "x", size = 2',
+    {"name": _text, "size": _integer},
+    ("name", "size"),
+)
+AxisRefAttr = struct_attribute(
+    "stablehlo.axis_ref",
+    'name = "x", sub_axis_info = (1)2',
+    {"name": _text, "sub_axis_info": _sub_axis},
+)
 
 
 @irdl_attr_definition
@@ -296,14 +279,6 @@ class MeshAttr(StructAttribute):
 
     name = "stablehlo.mesh"
     FIELDS: ClassVar[dict[str, FieldParser]] = {"axes": _attributes, "device_ids": _attribute}
-
-
-@irdl_attr_definition
-class AxisRefAttr(StructAttribute):
-    """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
-
-    name = "stablehlo.axis_ref"
-    FIELDS: ClassVar[dict[str, FieldParser]] = {"name": _text, "sub_axis_info": _sub_axis}
 
 
 @irdl_attr_definition

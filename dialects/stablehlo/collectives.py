@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import collective_checks, transfer_checks
+from . import collective_checks
 from .syntax import define
 
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
@@ -59,25 +59,25 @@ ROWS = [
         "stablehlo.send",
         "inputs* token -> result | channel_handle is_host_transfer? source_target_pairs?",
         pure=False,
-        verify=transfer_checks.verify_send,
+        verify=collective_checks.verify_send,
     ),
     define(
         "stablehlo.recv",
         "token -> results_* | channel_handle is_host_transfer? source_target_pairs?",
         pure=False,
-        verify=transfer_checks.verify_recv,
+        verify=collective_checks.verify_recv,
     ),
     define(
         "stablehlo.infeed",
         "token -> results_* | infeed_config:str? layout?",
         pure=False,
-        verify=transfer_checks.verify_infeed,
+        verify=collective_checks.verify_infeed,
     ),
     define(
         "stablehlo.outfeed",
         "inputs* token -> result | outfeed_config:str?",
         pure=False,
-        verify=transfer_checks.verify_outfeed,
+        verify=collective_checks.verify_outfeed,
     ),
 ]
 """The op classes of this module."""

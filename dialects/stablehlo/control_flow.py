@@ -18,9 +18,9 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
+from .collective_checks import verify_composite
 from .lapack_checks import verify_custom_call
 from .syntax import Custom, define, string
-from .transfer_checks import verify_composite
 from .types import TokenType
 
 

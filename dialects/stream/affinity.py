@@ -72,7 +72,6 @@ class AffinityAnalysisDialectInterface(DialectInterface, ABC):
 
     def only_affinity(self, module: ModuleOp) -> Attribute | None:
         """Return the affinity of the module's only device; `None` if there is not exactly one."""
-        del module
         return None
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from ...ir.dialect_extension import dialect_of
 from . import (
     async_ops,
-    attributes,
     channels,
     commands,
     executables,
@@ -26,7 +25,6 @@ from . import (
 Stream = dialect_of(
     "stream",
     async_ops,
-    attributes,
     channels,
     commands,
     executables,

@@ -37,6 +37,7 @@ from ...ir.dialect_extension import extended
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.tensor_types import shape_text, shapes_agree, static_shape
 from .checks import check_slice, require_same_elements
 from .reshapes import ExpandShapeOp, GatherOp, ReshapeOp, ScatterOp
@@ -76,18 +77,15 @@ class BitcastOp(SyntaxOperation):
             )
 
 
-@irdl_op_definition
-class RankOp(SyntaxOperation):
-    """Return the rank of a tensor."""
+row = Rows("tensor", {"shaped": _ANY_TENSOR, "numbers": DenseArrayBase.constr(i64)})
 
-    name = "tensor.rank"
-
-    tensor = operand_def(_ANY_TENSOR)
-    result = result_def(IndexType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = " $tensor attr-dict : type($tensor)"
+RankOp = row(
+    "rank",
+    "tensor:shaped -> result",
+    " $tensor attr-dict : type($tensor)",
+    traits=PURE,
+    doc="Return the rank of a tensor.",
+)
 
 
 def _verify_index_body(body: Region, rank: int, element: Attribute) -> None:
@@ -124,34 +122,30 @@ class BodyEffects(MemoryEffect):
         return effects
 
 
-@irdl_op_definition
-class GenerateOp(SyntaxOperation):
-    """Create a tensor whose elements the body computes from their indices.
+def _verify_generate(generate: Operation) -> None:
+    (result,) = generate.results
+    shape = static_shape(result)
+    dynamic = sum(size < 0 for size in shape)
+    if dynamic != len(generate.operands):
+        raise VerifyException(
+            "must have as many index operands as dynamic extents in the result type: "
+            f"{len(generate.operands)} and {dynamic}"
+        )
+    _verify_index_body(generate.regions[0], len(shape), element_type(result.type))
+
+
+GenerateOp = row(
+    "generate",
+    "dynamic_extents* -> result:tensor | | body",
+    "( $dynamic_extents)? $body attr-dict : type($result)",
+    traits=(BodyEffects(),),
+    verify=_verify_generate,
+    doc="""Create a tensor whose elements the body computes from their indices.
 
     There is one operand per dynamic size. The body takes one index per dimension and yields an
     element.
-    """
-
-    name = "tensor.generate"
-
-    dynamic_extents = var_operand_def(IndexType)
-    body = region_def()
-    result = result_def(TensorType)
-
-    traits = traits_def(BodyEffects())
-
-    SYNTAX: ClassVar[Syntax] = "( $dynamic_extents)? $body attr-dict : type($result)"
-
-    def verify_(self) -> None:
-        super().verify_()
-        shape = static_shape(self.result)
-        dynamic = sum(size < 0 for size in shape)
-        if dynamic != len(self.dynamic_extents):
-            raise VerifyException(
-                "must have as many index operands as dynamic extents in the result type: "
-                f"{len(self.dynamic_extents)} and {dynamic}"
-            )
-        _verify_index_body(self.body, len(shape), element_type(self.result.type))
+    """,
+)
 
 
 @irdl_op_definition
@@ -226,41 +220,30 @@ class PadOp(SyntaxOperation):
         _verify_index_body(self.region, len(shape), element_type(self.source.type))
 
 
-@irdl_op_definition
-class ParallelInsertSliceOp(SyntaxOperation):
-    """Insert a slice into a shared output of a `scf.forall`.
+def _verify_parallel_insert(insert: Operation) -> None:
+    parent = insert.parent_op()
+    if parent is None or parent.name != "scf.forall.in_parallel":
+        raise VerifyException("expects parent op 'scf.forall.in_parallel'")
+    source, dest, *_ = insert.operands
+    check_slice(insert, dest, source)
+
+
+ParallelInsertSliceOp = row(
+    "parallel_insert_slice",
+    "source:tensor dest:tensor offsets* sizes* strides*"
+    " | static_offsets:numbers static_sizes:numbers static_strides:numbers",
+    (
+        " $source into $dest",
+        "dynamic-list($offsets, $static_offsets) dynamic-list($sizes, $static_sizes)"
+        " dynamic-list($strides, $static_strides) attr-dict : type($source) into type($dest)",
+    ),
+    verify=_verify_parallel_insert,
+    doc="""Insert a slice into a shared output of a `scf.forall`.
 
     The parent must be `scf.forall.in_parallel`. Offsets, sizes and strides must describe a slice of
     the output with the shape of the source.
-    """
-
-    name = "tensor.parallel_insert_slice"
-
-    source = operand_def(TensorType)
-    dest = operand_def(TensorType)
-    offsets = var_operand_def(IndexType)
-    sizes = var_operand_def(IndexType)
-    strides = var_operand_def(IndexType)
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
-    static_sizes = prop_def(DenseArrayBase.constr(i64))
-    static_strides = prop_def(DenseArrayBase.constr(i64))
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source into $dest",
-        "dynamic-list($offsets, $static_offsets)"
-        " dynamic-list($sizes, $static_sizes) dynamic-list($strides, $static_strides)"
-        " attr-dict : type($source) into type($dest)",
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        parent = self.parent_op()
-        if parent is None or parent.name != "scf.forall.in_parallel":
-            raise VerifyException("expects parent op 'scf.forall.in_parallel'")
-        check_slice(self, self.dest, self.source)
-
+    """,
+)
 
 ExtendedTensor = extended(
     Tensor,

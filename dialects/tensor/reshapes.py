@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     TensorType,
-    UnitAttr,
     UnrankedTensorType,
     i64,
 )
@@ -23,7 +22,6 @@ from xdsl.irdl import (
     BaseAttr,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -38,6 +36,7 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE, Rows
 from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree, static_shape
 from .checks import require_same_elements
 
@@ -238,65 +237,46 @@ def _verify_indexed(
         )
 
 
-@irdl_op_definition
-class GatherOp(SyntaxOperation):
-    """Gather slices of a tensor, one for each index tuple of `indices`.
+def _verify_gather(gather: Operation) -> None:
+    source, indices = gather.operands
+    _verify_indexed(gather, source, indices, gather.results[0], "gather_dims")
+
+
+def _verify_scatter(scatter: Operation) -> None:
+    if "unique" not in scatter.properties:
+        raise VerifyException("requires 'unique' attribute to be set")
+    source, dest, indices = scatter.operands
+    _verify_indexed(scatter, dest, indices, source, "scatter_dims")
+    result = scatter.results[0].type
+    if dest.type != result:
+        raise VerifyException(f"expected the result to be '{dest.type}', found '{result}'")
+
+
+_row = Rows("tensor", {"numbers": DenseArrayBase.constr(i64)}, "tensor", PURE)
+
+GatherOp = _row(
+    "gather",
+    "source indices -> result | gather_dims:numbers unique:unit?",
+    " $source[$indices] gather_dims(numbers($gather_dims))( unique$unique)?"
+    " attr-dict : functional-type($source, $indices, $result)",
+    verify=_verify_gather,
+    doc="""Gather slices of a tensor, one for each index tuple of `indices`.
 
     `gather_dims`, strictly increasing, are the dimensions that a tuple indexes. The result has the
     leading dimensions of `indices`, followed by the slice, in which these have size 1 or are
     dropped.
-    """
+    """,
+)
 
-    name = "tensor.gather"
-
-    source = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    gather_dims = prop_def(DenseArrayBase.constr(i64))
-    unique = opt_prop_def(UnitAttr)
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source[$indices] gather_dims(numbers($gather_dims))( unique$unique)?"
-        " attr-dict : functional-type($source, $indices, $result)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        _verify_indexed(self, self.source, self.indices, self.result, "gather_dims")
-
-
-@irdl_op_definition
-class ScatterOp(SyntaxOperation):
-    """Insert slices into a tensor, one for each index tuple of `indices`.
+ScatterOp = _row(
+    "scatter",
+    "source dest indices -> result | scatter_dims:numbers unique:unit?",
+    " $source into $dest[$indices] scatter_dims(numbers($scatter_dims))( unique$unique)?"
+    " attr-dict : functional-type($source, $dest, $indices, $result)",
+    verify=_verify_scatter,
+    doc="""Insert slices into a tensor, one for each index tuple of `indices`.
 
     `scatter_dims`, strictly increasing, are the dimensions that a tuple indexes. `unique` must be
     set. The result has the type of `dest`.
-    """
-
-    name = "tensor.scatter"
-
-    source = operand_def(TensorType)
-    dest = operand_def(TensorType)
-    indices = operand_def(TensorType)
-    scatter_dims = prop_def(DenseArrayBase.constr(i64))
-    unique = opt_prop_def(UnitAttr)
-    result = result_def(TensorType)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $source into $dest[$indices] scatter_dims(numbers($scatter_dims))( unique$unique)?"
-        " attr-dict : functional-type($source, $dest, $indices, $result)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        if self.unique is None:
-            raise VerifyException("requires 'unique' attribute to be set")
-        _verify_indexed(self, self.dest, self.indices, self.source, "scatter_dims")
-        if self.dest.type != self.result.type:
-            raise VerifyException(
-                f"expected the result to be '{self.dest.type}', found '{self.result.type}'"
-            )
+    """,
+)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -36,9 +36,6 @@ class YieldOp(SyntaxOperation):
     arguments = var_operand_def()
 
     traits = traits_def(IsTerminator(), Pure())
-
-    def __init__(self, *arguments: SSAValue) -> None:
-        super().__init__(operands=[arguments])
 
     SYNTAX: ClassVar[Syntax] = "( $arguments)? attr-dict( : type($arguments))?"
 

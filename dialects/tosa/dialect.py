@@ -6,7 +6,7 @@ type`. A row gives the number of operands, the attributes and the verifier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Self, cast
@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -206,18 +206,6 @@ class TosaOp(IRDLOperation):
 
     arguments = var_operand_def()
     outputs = var_result_def()
-
-    def __init__(
-        self,
-        arguments: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        properties: Mapping[str, Attribute] | None = None,
-    ) -> None:
-        super().__init__(
-            operands=[arguments],
-            result_types=[result_types],
-            properties=self.with_defaults(dict(properties or {})),
-        )
 
     @classmethod
     def with_defaults(cls, properties: dict[str, Attribute]) -> dict[str, Attribute]:

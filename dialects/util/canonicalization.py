@@ -23,6 +23,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import constant_integer, element_type, symbol
 from ...ir.canonicalization import Patterns
+from ...ir.index import constant_index
 from ...ir.locations import made_by
 from ...ir.slice_packing import aligned
 from ...ir.syntax.assembly_format import values
@@ -32,10 +33,6 @@ from .types import IntAssumptionAttr
 rewrites = Patterns()
 
 INDEX = IndexType()
-
-
-def _index(value: int, rewriter: PatternRewriter) -> SSAValue:
-    return rewriter.insert(ConstantOp(IntegerAttr(value, INDEX))).result
 
 
 def unfoldable(value: Attribute, rewriter: PatternRewriter) -> SSAValue:
@@ -84,7 +81,7 @@ def fold_size_of(op: Operation, rewriter: PatternRewriter) -> None:
     """Compute the size of a number, unless it depends on the target."""
     kind = op.properties["sizedType"]
     if isinstance(kind, IntegerType | AnyFloat):
-        rewriter.replace(op, (), (_index(-(-kind.bitwidth // 8), rewriter),))
+        rewriter.replace(op, (), (constant_index(-(-kind.bitwidth // 8), rewriter),))
 
 
 @rewrites("util.cmp.eq", "util.cmp.ne")
@@ -123,7 +120,7 @@ def fold_range(op: Operation, rewriter: PatternRewriter) -> None:
     if len(open_values) + bool(known) > 2:
         return
     if known:
-        open_values.append(_index((min if is_least else max)(known), rewriter))
+        open_values.append(constant_index((min if is_least else max)(known), rewriter))
     rewriter.replace(op, (), (_extreme(open_values, is_least, rewriter),))
 
 
@@ -142,7 +139,7 @@ def fold_extents(op: Operation, rewriter: PatternRewriter) -> None:
     ranges = list(dict.fromkeys(zip(values(op, "offsets"), values(op, "lengths"), strict=True)))
     if not 1 <= len(ranges) <= 2:
         return
-    one = _index(1, rewriter)
+    one = constant_index(1, rewriter)
     ends: list[SSAValue] = [
         rewriter.insert(SubiOp(_sum(offset, length, rewriter), one)).result
         for offset, length in ranges
@@ -178,7 +175,7 @@ def fold_buffer_size(op: Operation, rewriter: PatternRewriter) -> None:
     elif producer.name == "util.buffer.constant":
         bytes_ = _constant_bytes(producer.properties["value"])
         if bytes_ is not None:
-            rewriter.replace(op, (), (_index(bytes_, rewriter),))
+            rewriter.replace(op, (), (constant_index(bytes_, rewriter),))
 
 
 def _constant_bytes(value: Attribute) -> int | None:

@@ -253,9 +253,6 @@ class GlobalAddressOp(SyntaxOperation):
 
     SYNTAX: ClassVar[Syntax] = "( immutable$is_immutable)? @$global attr-dict : type($result)"
 
-    def __init__(self, name: str, type_: Attribute) -> None:
-        super().__init__(result_types=[type_], properties={"global": SymbolRefAttr(name)})
-
     def verify_(self) -> None:
         super().verify_()
         global_at(self)

@@ -40,7 +40,6 @@ def view_as_real(torch: Any, x: Any) -> Any:
 @decomposition("_to_copy.default")
 def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
     """Convert to complex types. torch-mlir reads True as -1 here."""
-    del options
     require(dtype is not None and dtype.is_complex)
     # A conversion to the same type still copies.
     return x.clone() if x.dtype == dtype else as_complex(torch, x, dtype)
@@ -145,7 +144,6 @@ def masked_fill(torch: Any, x: Any, mask: Any, value: Any) -> Any:
 @decomposition("full.default")
 def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
     """Build constants of complex numbers and bytes, which torch-mlir does not support."""
-    del options
     if dtype is None:
         dtype = torch.get_default_dtype()
         dtype = dtype.to_complex() if isinstance(value, complex) else dtype
@@ -162,7 +160,6 @@ def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any
 def _like(name: str, value: int) -> None:
     @decomposition(f"{name}.default")
     def make(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        del options
         kind = x.dtype if dtype is None else dtype
         require(kind == torch.uint8 or kind.is_complex)
         return torch.full(x.shape, value, dtype=kind)

@@ -30,7 +30,6 @@ def unique(
     return_counts: bool = False,
 ) -> Any:
     """Return empty tensors for results that are not requested."""
-    del sorted
     flat = x.reshape(-1)
     require(x.numel())
     kind = torch.uint8 if x.dtype == torch.bool else x.dtype
@@ -68,7 +67,6 @@ def unique_dim(
     return_counts: bool = False,
 ) -> Any:
     """Order rows lexicographically, by the first elements in which they differ."""
-    del sorted
     require(x.numel())
     rows = _rows(torch, x, dim)
     differ = (rows[:, None] != rows).to(torch.int32)

@@ -75,7 +75,6 @@ def complex_to_real(
 
 @decomposition("fft_fftfreq.default")
 def frequencies(torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Any:
-    del options
     kind = dtype or torch.get_default_dtype()
     places = torch.arange(n)
     return torch.where(places < (n + 1) // 2, places, places - n).to(kind) * (1.0 / (n * d))
@@ -85,7 +84,6 @@ def frequencies(torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **opti
 def half_frequencies(
     torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any
 ) -> Any:
-    del options
     kind = dtype or torch.get_default_dtype()
     return torch.arange(n // 2 + 1).to(kind) * (1.0 / (n * d))
 

@@ -140,7 +140,6 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    del scale_grad_by_freq, sparse
     starts = offsets[:-1] if include_last_offset else offsets
     places = torch.arange(indices.shape[0])
     ends = torch.cat((starts[1:], torch.full_like(starts[:1], indices.shape[0])))

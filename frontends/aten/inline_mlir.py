@@ -43,7 +43,6 @@ def inline_mlir_loop_op(torch: Any, count: int, carried: int) -> Any:
     """
 
     def traced(body: str, *operands: Any) -> Any:
-        del body
         found = [each.new_empty(each.shape) for each in operands[:carried]]
         return found[0] if carried == 1 else tuple(found)
 
@@ -55,7 +54,6 @@ def inline_mlir_op(torch: Any, count: int) -> Any:
     """Return an operation of a text, the result's shape and type, and `count` operands."""
 
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
-        del body
         return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
 
     return _defined(

@@ -108,7 +108,6 @@ def svd(
     *,
     driver: Any = None,
 ) -> Any:
-    del driver
     require(is_supported(torch, x))
     *batch, rows, columns = x.shape
     least = min(rows, columns)

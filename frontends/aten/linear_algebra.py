@@ -205,7 +205,6 @@ def _with_status(name: str, rule: Callable[..., Any]) -> None:
 
     @decomposition(f"{name}.default")
     def solved(torch: Any, x: Any, *others: Any, check_errors: bool = False, **more: Any) -> Any:  # pyright: ignore
-        del check_errors
         found: Any = rule(torch, x, *others, **more)
         found = (found,) if isinstance(found, torch.Tensor) else found
         return *found, torch.zeros(x.shape[:-2], dtype=torch.int32)

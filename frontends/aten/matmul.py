@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .composites import composite_rule
+from .decompositions import composite_rule
 from .inline_mlir import emit_inline_mlir
 from .operands import is_static
 from .rules import decomposition, require

@@ -135,7 +135,6 @@ def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
 @decomposition("logsumexp.default")
 def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Handle rank 0, which has no dimension."""
-    del dim, keepdim
     require(not x.dim())
     real = x.dtype.is_floating_point or x.is_complex()
     return x.clone() if real else x.to(torch.get_default_dtype())

@@ -74,7 +74,6 @@ def stable_sort(
     torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False
 ) -> Any:
     # All our sorts are stable.
-    del stable
     return torch.ops.aten.sort.default(x, dim, descending)
 
 

@@ -14,7 +14,6 @@ from .rules import decomposition, decomposition_with_op, require
 @decomposition("_cdist_forward.default")
 def cdist(torch: Any, x: Any, y: Any, p: float, compute_mode: int | None = None) -> Any:
     """Return the distances between all rows of two matrices."""
-    del compute_mode
     apart = torch.abs(x[..., :, None, :] - y[..., None, :, :])
     return _norm(torch, apart, p)
 

@@ -31,7 +31,6 @@ def traceable(torch: Any) -> Generator[None]:
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            del types
             rule = known.get(function)
             found = NotImplemented if rule is None else rule(torch, *args, **(kwargs or {}))
             return function(*args, **(kwargs or {})) if found is NotImplemented else found
@@ -55,7 +54,6 @@ def traceable(torch: Any) -> Generator[None]:
 
 def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Return only an explicit hint: it selects kernels that we do not use; the mask is applied."""
-    del mask, size
     return is_causal is True
 
 

@@ -135,7 +135,6 @@ def directive(word: str) -> Callable[[MakeDirective], MakeDirective]:
 
     def register(make: MakeDirective) -> MakeDirective:
         def from_names(definition: OpDef, *names: str) -> Directive:
-            del definition
             return make(*names)
 
         DIRECTIVES[word] = from_names if isinstance(make, type) else make

@@ -4,9 +4,9 @@ Example:
 
     FORMAT = "<$backend:string, $format:string(, $configuration)?>"
 
-`$name` is a parameter in generic syntax, `$name:kind` one in the syntax of a kind in `KINDS`.
-`(...)?` is an optional group: it is absent if its parameter is `NoneAttr`, and it must begin with
-punctuation. All other text is literal.
+`$name` is a parameter in generic syntax, `$name:kind` one in the syntax of a kind in `KINDS` or in
+the class's own `KINDS`. `(...)?` is an optional group: it is absent if a parameter in it is
+`NoneAttr`, and it must begin with literal text. All other text is literal.
 """
 
 from __future__ import annotations
@@ -55,10 +55,19 @@ KINDS: Mapping[str, Kind] = {
     "word": (lambda p: StringAttr(p.parse_identifier()), _print_word),
     "string": (lambda p: StringAttr(p.parse_str_literal()), _print_text),
     "name": (lambda p: StringAttr(p.parse_identifier_or_str_literal()), _print_name),
-    "index": (lambda p: IntegerAttr.from_index_int_value(p.parse_integer()), print_number),
+    "index": (
+        lambda p: IntegerAttr.from_index_int_value(p.parse_integer(allow_boolean=False)),
+        print_number,
+    ),
     "i64": (lambda p: IntegerAttr(p.parse_integer(), i64), print_number),
     "symbol": (lambda p: SymbolRefAttr(p.parse_symbol_name()), _print),
 }
+
+
+def one_of(words: Sequence[str]) -> Kind:
+    """Return the kind of a parameter that is one of several keywords."""
+    return lambda parser: StringAttr(parser.parse_keyword_in(words)), _print_word
+
 
 _PIECE = re.compile(r"\((?P<group>[^()]*)\)\?|\$(?P<name>\w+)(:(?P<kind>\w+))?|(?P<text>[^$(]+|\()")
 
@@ -82,6 +91,8 @@ class FormattedAttribute(ParametrizedAttribute):
     """An attribute or type whose parameters are parsed and printed by its `FORMAT`."""
 
     FORMAT: ClassVar[str]
+    KINDS: ClassVar[Mapping[str, Kind]] = {}
+    """Kinds of this class alone."""
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
@@ -98,9 +109,13 @@ class FormattedAttribute(ParametrizedAttribute):
             if isinstance(piece, str):
                 parse_text(parser, piece)
             elif isinstance(piece, tuple):
-                found[piece[0]] = KINDS[piece[1]][0](parser)
+                found[piece[0]] = cls._kind(piece[1])[0](parser)
             elif parse_optional_text(parser, cast(str, piece[0])):
                 cls._parse(parser, piece[1:], found)
+
+    @classmethod
+    def _kind(cls, name: str) -> Kind:
+        return cls.KINDS[name] if name in cls.KINDS else KINDS[name]
 
     def print_parameters(self, printer: Printer) -> None:
         self._print(printer, _pieces(self.FORMAT))
@@ -110,7 +125,7 @@ class FormattedAttribute(ParametrizedAttribute):
             if isinstance(piece, str):
                 printer.print_string(piece)
             elif isinstance(piece, tuple):
-                KINDS[piece[1]][1](printer, getattr(self, piece[0]))
+                self._kind(piece[1])[1](printer, getattr(self, piece[0]))
             elif self._is_present(piece):
                 self._print(printer, piece)
 

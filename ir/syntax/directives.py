@@ -212,7 +212,6 @@ class Types:
 @directive("functional-type")
 def _functional_type(definition: OpDef, *names: str) -> Directive:
     """`functional-type($a, $b, $result)`: `(T, U) -> V`."""
-    del definition
     return FunctionalType(names)
 
 
@@ -315,7 +314,6 @@ class Flag(PrintsProperty):
     name: str
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        del parser
         parsed.attributes[self.name] = UnitAttr()
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -330,7 +328,6 @@ class Implied(PrintsProperty):
     value: Attribute
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        del parser
         parsed.attributes.setdefault(self.name, self.value)
 
     def print(self, printer: Printer, operation: Operation) -> None:

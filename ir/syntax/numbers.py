@@ -42,14 +42,12 @@ class IntegerValue(PrintsProperty):
 @directive("index")
 def _index(definition: OpDef, name: str) -> Directive:
     """`index($a)`: an integer of type index."""
-    del definition
     return IntegerValue(name, INDEX)
 
 
 @directive("int")
 def _int(definition: OpDef, name: str) -> Directive:
     """`int($a)`: an integer of type i64."""
-    del definition
     return IntegerValue(name, i64)
 
 
@@ -99,5 +97,4 @@ class IndexList:
 @directive("dynamic-tuple")
 def _dynamic_tuple(definition: OpDef, name: str, numbers: str) -> Directive:
     """`dynamic-tuple($operands, $numbers)`: a mixed list in parentheses, `(0, %n)`."""
-    del definition
     return IndexList(name, numbers, Parser.Delimiter.PAREN)

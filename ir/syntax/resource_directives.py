@@ -128,7 +128,6 @@ class DynamicSizes:
 @directive("dims")
 def _dims(definition: OpDef, sizes: str, name: str) -> Directive:
     """`dims($dims, $a)`: the sizes of the dynamic dimensions of `a`."""
-    del definition
     return DynamicSizes(sizes, name)
 
 

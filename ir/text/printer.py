@@ -30,10 +30,9 @@ from ..nesting_limits import deep_recursion
 from ..regions import inner_blocks
 from .affine_text import affine_text
 from .aliases import LOCATION, AliasDefinitions, alias_name
-from .constant_names import constant_name
 from .dense_literals import to_stored
 from .print_style import PrintStyle, location_name, pretty_location
-from .result_groups import result_groups
+from .result_names import constant_name, result_groups
 from .value_users import UserComments
 from .xdsl_compat.custom_forms import PRINTERS, WITHOUT_ATTRIBUTES
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, RankedStructure
-from xdsl.ir import AttributeInvT, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import (
@@ -117,17 +117,6 @@ class QuickParser(Parser):
         if not (number.isascii() and number.isdecimal()):
             self.raise_error("expected a number behind '#'", following.span)
         return NamedOperand(token, int(number))
-
-    def resolve_operand(
-        self, operand: UnresolvedOperand, type: AttributeInvT
-    ) -> SSAValue[AttributeInvT]:
-        """Return the value of a name; a faster path for types that are the same object."""
-        values = self.ssa_values.get(operand.operand_name)
-        if values is not None and operand.index < len(values):
-            value = values[operand.index]
-            if value.type is type:
-                return value  # pyright: ignore[reportReturnType]
-        return super().resolve_operand(operand, type)
 
     def parse_bound_results(self) -> list[tuple[MLIRToken, int]]:
         """Read `%a, %b:2 =`: the result names of an operation, each with its number of results."""

@@ -28,5 +28,4 @@ class PlainLayouts(KernelLayouts):
     """Gives every tensor the row-major layout, whatever its encoding."""
 
     def layout(self, type_: Attribute, operation: Operation) -> PackedLayout:
-        del type_, operation
         return IDENTITY

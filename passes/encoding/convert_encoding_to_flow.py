@@ -16,7 +16,7 @@ from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operation
 from ...ir.locations import replace_by
 from ...ir.regions import enclosing
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation.encoded_operations import SET, UNSET
+from .propagation import SET, UNSET
 
 
 class ConvertEncodingToFlowPass(ModulePass):

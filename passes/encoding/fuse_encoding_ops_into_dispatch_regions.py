@@ -41,7 +41,7 @@ from .analysis.dispatch_regions import (
     reshape_inside,
     reshaped_dims,
 )
-from .propagation.encoded_operations import SET, UNSET
+from .propagation import SET, UNSET
 
 ENCODABLE = RESHAPES | {
     SET,

@@ -25,8 +25,7 @@ from ...ir.host_programs import CONSTANTS, DISPATCH_REGION, host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation.encoded_operations import SET
-from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
+from .propagation import SET, hoist_through_producer, sink_unset_encoding
 
 HOISTED_SIZES = CONSTANTS | {"tensor.dim"}
 """Producers of sizes that move out of a region together with the encodings that need them."""

@@ -27,14 +27,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by, rebuilt, replace_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation.encoded_operations import (
-    SET,
-    UNSET,
-    elementwise_view,
-    on_encoded,
-    only_read_by,
-    only_widens,
-)
+from .propagation import SET, UNSET, elementwise_view, on_encoded, only_read_by, only_widens
 
 
 class PropagateEncodingsPass(ModulePass):

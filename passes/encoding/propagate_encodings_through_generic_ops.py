@@ -4,7 +4,7 @@
     set(f(x)) -> f(set(x)), where f widens, scales or broadcasts x
 
 A tensor of another shape is encoded with the map by which it is read
-(`propagation/through_operations.py`).
+(`propagation.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from ...dialects.iree_encoding.dialect import SetEncodingOp
 from ...ir.host_programs import host_operations
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.dispatch_regions import dispatch_region_of
-from .propagation.encoded_operations import SET
-from .propagation.through_operations import hoist_through_producer, sink_unset_encoding
+from .propagation import SET, hoist_through_producer, sink_unset_encoding
 
 
 class PropagateEncodingsThroughGenericOpsPass(ModulePass):

@@ -23,7 +23,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
-from ...ir.attribute_access import attribute, constant_integer, integer_lists, number_list
+from ...ir.attribute_access import (
+    attribute,
+    constant_integer,
+    integer_lists,
+    kept_dimensions,
+    number_list,
+)
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
 from ...ir.index_lists import mixed_list
@@ -221,7 +227,6 @@ def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | 
 @size_rule("flow.dispatch")
 def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size from `result_dims`, which lists the dynamic sizes of all results."""
-    del sizes
     before = sum(
         tensor.get_shape().count(DYNAMIC_INDEX)
         for result in value.op.results[: value.index]
@@ -238,21 +243,11 @@ def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None
 )
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size of a slice; dimensions that are dropped have size 1."""
-    del sizes
     operation = value.op
     static = number_list(attribute(operation, "static_sizes"))
     dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
-    lengths: Sequence[Size] = mixed_list(static, dynamic)
-    shape = cast(Tensor, value.type).get_shape()
-    kept: list[Size] = []
-    rest = len(lengths)
-    for length in lengths:
-        wanted = len(shape) - len(kept)
-        drops = rest > wanted and length == 1 and (wanted == 0 or shape[len(kept)] != 1)
-        if not drops:
-            kept.append(length)
-        rest -= 1
-    return kept[index] if len(kept) == len(shape) else None
+    kept = kept_dimensions(static, cast(Tensor, value.type).get_shape())
+    return None if kept is None else mixed_list(static, dynamic)[kept[index]]
 
 
 @size_rule("tensor.pad")
@@ -284,7 +279,6 @@ class SizeArithmetic(IndexArithmetic):
 
 @size_rule("tensor.expand_shape")
 def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    del sizes
     static = number_list(attribute(value.op, "static_output_shape"))
     dynamic = tuple(cast(Sequence[SSAValue], getattr(value.op, "dynamic_output_shape", ())))
     if not static or static[index] != DYNAMIC_INDEX:

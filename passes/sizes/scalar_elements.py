@@ -145,7 +145,6 @@ def _delinearize(number: int, shape: Sequence[int]) -> Indices:
 
 @element_rule("tensor.from_elements")
 def _from_elements(elements: ScalarElements, tensor: OpResult, indices: Indices) -> SSAValue | None:
-    del elements
     return tensor.op.operands[_linearize(indices, _shape(tensor))]
 
 

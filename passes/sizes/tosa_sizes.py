@@ -105,7 +105,6 @@ def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
 
 @size_rule("tosa.slice")
 def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    del sizes
     lengths = constant_shape(value.op, 2)
     return None if lengths is None or lengths[index] < 0 else lengths[index]
 

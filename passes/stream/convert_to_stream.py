@@ -98,7 +98,6 @@ def _barrier(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.tie_shape")
 def _tie(host: Host, operation: Operation, site: Site) -> None:
     """Keep the bytes and record the dynamic sizes that the operation lists."""
-    del site
     stored = host.stored(operation.operands[0], operation)
     host.store(operation.results[0], replace(stored, dims=operands_of(operation, "dynamic_dims")))
 

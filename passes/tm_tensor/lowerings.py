@@ -26,11 +26,10 @@ from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, sha
 from ..stablehlo.lowering.lowering import Lowering
 from ..stablehlo.lowering.rules import Tensors
 from ..stablehlo.products.dot_products import accumulator, contract
-from ..stablehlo.reduction.combiners import combiner, only_operation
+from ..stablehlo.reduction.combiners import Combiner, combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
 from ..stablehlo.sorting.rank_sort import Less
 from ..stablehlo.sorting.sorting import in_pairs, in_sorted_order
-from .sequential_scan import sequential_scan
 
 tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
 
@@ -290,3 +289,34 @@ def _masked(e: Emitter, weights: SSAValue, mask: Tensors, width: IndexOrInt) -> 
     maps = [dims(*range(rank), loops=rank)]
     maps += [dims(*range(rank - len(shape(each)), rank), loops=rank) for each in mask]
     return e.loops([weights, *mask], maps, [e.empty(e.sizes(weights), element)], None, body)[0]
+
+
+def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: int) -> SSAValue:
+    """Return `out[0] = x[0]`, `out[i] = f(out[i - 1], x[i])` in the accumulator's type.
+
+    It goes element by element, for bodies without an identity and for dynamic sizes. Raises
+    OperationError if the body does not work element by element.
+    """
+    given, carried = combined.kinds[0], combined.carried_kinds[0]
+    rank, sizes = len(shape(value)), e.sizes(value)
+    first = convert_tensor(e, value, given, carried)
+    row: list[IndexOrInt] = [1 if each == dimension else sizes[each] for each in range(rank)]
+    strides = [1] * rank
+
+    def at(index: IndexOrInt) -> list[IndexOrInt]:
+        return [index if each == dimension else 0 for each in range(rank)]
+
+    def step(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+        position, done = args
+        before = inner.extract_slice(done, at(inner.subtract(position, 1)), row, strides)
+        here = inner.extract_slice(done, at(position), row, strides)
+        (made,) = inner.loops(
+            [before, here],
+            None,
+            [inner.empty(row, carried.type)],
+            None,
+            lambda body, pair: combined.combine(body, pair[:1], pair[1:2], [carried]),
+        )
+        return [inner.insert_slice(made, done, at(position), strides)]
+
+    return e.sequential_loop(sizes[dimension], [first], step, first=1)[0]

@@ -22,10 +22,11 @@ from ....dialects.linalg.bodies import IndexOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ....ir.index import BuilderIndices
+from ....ir.linear_forms import loops_of
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.packed_layouts import IDENTITY, PackedLayout, Swizzle
-from ...encoding.propagation.encoded_operations import TRAPPING
+from ...encoding.propagation import TRAPPING
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
@@ -199,7 +200,7 @@ def _packed_loops(view: StructuredView, layout: PackedLayout) -> PackedLoops | N
         return None
     if any(kind is not IteratorType.PARALLEL for kind in view.iterators):
         return None
-    dimensions = [r.position for r in first.results if isinstance(r, AffineDimExpr)]
+    dimensions = loops_of(first)
     if sorted(dimensions) != list(range(len(view.iterators))):
         return None
     order = layout.outer_permutation or range(len(dimensions))

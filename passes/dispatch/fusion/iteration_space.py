@@ -16,6 +16,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ....ir.linear_forms import loops_of
 from ....ir.locations import made_by
 from ....ir.tensor_types import ranked
 
@@ -219,9 +220,7 @@ def is_broadcast(operation: Operation) -> bool:
 
 
 def _is_increasing(affine_map: AffineMap) -> bool:
-    loops: Sequence[int] = [
-        index.position for index in affine_map.results if isinstance(index, AffineDimExpr)
-    ]
+    loops: Sequence[int] = loops_of(affine_map)
     constants = sum(isinstance(index, AffineConstantExpr) for index in affine_map.results)
     is_sorted = all(left < right for left, right in pairwise(loops))
     return is_sorted and len(loops) + constants == len(affine_map.results)

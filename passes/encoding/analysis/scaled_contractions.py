@@ -18,13 +18,14 @@ from xdsl.dialects.arith import MulfOp
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, Float64Type, TensorType
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
-from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import StructuredView, structured_view
+from ....ir.linear_forms import loops_of
 from ....ir.locations import builder_before, made_by, rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.contractions import RESULT, ContractionOperand
@@ -58,7 +59,7 @@ def split_factors(operation: Operation, sizes: DimensionSizes) -> Operation | No
     if not view.reduction_loops:
         return None
     for map_ in view.maps:
-        if len(set(_loops(map_))) != len(map_.results):
+        if len(set(loops_of(map_))) != len(map_.results):
             return None
     if any(tensor_encoding(value.type) is not None for value in (*view.inputs, *view.outputs)):
         return None
@@ -99,13 +100,9 @@ def _terms(view: StructuredView, addition: Operation) -> list[Term] | None:
         if inputs is None:
             return None
         used = sorted(inputs)
-        loops = frozenset(loop for index in used for loop in _loops(view.maps[index]))
+        loops = frozenset(loop for index in used for loop in loops_of(view.maps[index]))
         terms.append(Term(value, tuple(used), loops))
     return terms
-
-
-def _loops(map_: AffineMap) -> list[int]:
-    return [result.position for result in map_.results if isinstance(result, AffineDimExpr)]
 
 
 def _inputs_of(value: SSAValue, body: Block) -> set[int] | None:
@@ -145,7 +142,7 @@ def _is_contraction(view: StructuredView, factors: tuple[list[Term], list[Term]]
     """Return whether the factors make a tileable contraction and at least one is computed."""
     if all(_is_plain(factor) for factor in factors):
         return False
-    result = _loops(view.maps[-1])
+    result = loops_of(view.maps[-1])
     maps = (*(tuple(sorted(factor[0].loops)) for factor in factors), tuple(result))
     return ContractionOperand(RESULT, (), maps, maps[RESULT]).roles() is not None
 
@@ -217,7 +214,7 @@ class _Splitter:
         used = sorted({index for term in factor for index in term.inputs})
         # If an input has all of these loops, use its dimension order, so that the input is read in
         # order.
-        orders = [_loops(view.maps[index]) for index in used]
+        orders = [loops_of(view.maps[index]) for index in used]
         loops = max([*orders, sorted(factor[0].loops)], key=len)
         dimensions = {loop: AffineExpr.dimension(number) for number, loop in enumerate(loops)}
         result_type: Attribute = factor[0].value.type
@@ -231,7 +228,7 @@ class _Splitter:
             element = product.result
         body.add_op(YieldOp(element))
         maps = [
-            AffineMap(len(loops), 0, tuple(dimensions[loop] for loop in _loops(view.maps[index])))
+            AffineMap(len(loops), 0, tuple(dimensions[loop] for loop in loops_of(view.maps[index])))
             for index in used
         ]
         shape = [self._size(used, loop) for loop in loops]
@@ -268,7 +265,7 @@ class _Splitter:
             value = self._view.inputs[index]
             if ranked(value) is None:
                 continue
-            for dimension, position in enumerate(_loops(self._view.maps[index])):
+            for dimension, position in enumerate(loops_of(self._view.maps[index])):
                 if position == loop:
                     extents.append(self._sizes.size(value, dimension))
         return next((size for size in extents if isinstance(size, int)), extents[0])

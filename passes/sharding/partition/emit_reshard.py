@@ -16,10 +16,11 @@ from ....dialects.shard.collectives import (
     AllReduceOp,
     AllSliceOp,
     AllToAllOp,
+    RecvOp,
     ReduceScatterOp,
+    SendOp,
     UpdateHaloOp,
 )
-from ....dialects.shard.rooted_collectives import RecvOp, SendOp
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid

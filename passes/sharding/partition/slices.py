@@ -12,7 +12,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.shard.rooted_collectives import BroadcastOp
+from ....dialects.shard.collectives import BroadcastOp
 from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of

@@ -95,7 +95,6 @@ def _fits(found: Progression, value: SSAValue) -> bool:
 
 
 def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | None:
-    del known
     held, extents = attribute(operation, "value"), shape(operation.results[0])
     if not isinstance(held, DenseIntOrFPElementsAttr):
         return None
@@ -117,7 +116,6 @@ def _constant(operation: Operation, at: _Slice, known: _Known) -> Progression | 
 
 
 def _iota(operation: Operation, at: _Slice, known: _Known) -> Progression:
-    del known
     dimension = integer(operation, "iota_dimension")
     if at is not None and at[0] == dimension:
         return Progression(at[1])

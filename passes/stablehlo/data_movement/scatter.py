@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.sdy.meshes import MeshOp
 from ....dialects.shard.grids import GridOp
-from ....dialects.stablehlo.attributes import ScatterAttr
+from ....dialects.stablehlo.attributes import ScatterAttr, StructAttribute
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
@@ -72,7 +72,7 @@ def scattered(
     e: Emitter,
     operands: Tensors,
     kinds: Sequence[Kind],
-    numbers: ScatterAttr,
+    numbers: StructAttribute,
     combined: Combiner,
     indices: SSAValue | None = None,
     *,
@@ -100,7 +100,7 @@ class _ScatterLowering:
         e: Emitter,
         operands: Tensors,
         kinds: Sequence[Kind],
-        numbers: ScatterAttr,
+        numbers: StructAttribute,
         combined: Combiner,
         indices: SSAValue | None,
     ) -> None:

@@ -377,7 +377,6 @@ def dynamic_pad(
 
 @tensor_rule("stablehlo.iota")
 def _iota(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del operands
     sizes = list(result_sizes(op))
     return [iota(lowering.emit, sizes, integer(op, "iota_dimension"), result_kind(op))]
 

@@ -28,11 +28,13 @@ from ....dialects.shard.collectives import (
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
+    BroadcastOp,
+    RecvOp,
     ReduceScatterOp,
+    SendOp,
     ShiftOp,
 )
 from ....dialects.shard.grids import GridOp, ProcessLinearIndexOp
-from ....dialects.shard.rooted_collectives import BroadcastOp, RecvOp, SendOp
 from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
 from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError

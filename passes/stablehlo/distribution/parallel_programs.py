@@ -309,13 +309,11 @@ def _infeed(processes: _Processes, lowering: Lowering, op: Operation, operands: 
 def _outfeed(
     processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors
 ) -> Tensors:
-    del processes, lowering, op
     return operands[-1:]
 
 
 @exchange("stablehlo.send")
 def _send(processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del lowering
     processes.sent.setdefault(_channel(op), []).append(operands[:-1])
     return operands[-1:]
 
@@ -324,7 +322,6 @@ def _send(processes: _Processes, lowering: Lowering, op: Operation, operands: Te
 def _recv(
     processes: _Processes, lowering: Lowering, op: Operation, operands: Tensors
 ) -> Tensors | None:
-    del lowering
     queue = processes.sent.get(_channel(op))
     return [*queue.pop(0), *operands] if queue else None
 
@@ -396,7 +393,6 @@ def _all_to_all(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -
 @collective("stablehlo.collective_permute")
 def _collective_permute(lowering: Lowering, op: Operation, brought: Sequence[Tensors]) -> Received:
     """Return the source's operand for the target; groups are pairs (source, target)."""
-    del lowering, op
     return [None, brought[0]]
 
 
@@ -404,5 +400,4 @@ def _collective_permute(lowering: Lowering, op: Operation, brought: Sequence[Ten
 def _collective_broadcast(
     lowering: Lowering, op: Operation, brought: Sequence[Tensors]
 ) -> Received:
-    del lowering, op
     return [brought[0]] * len(brought)

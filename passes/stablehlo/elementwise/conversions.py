@@ -290,7 +290,6 @@ def _join_complex(e: Emitter, source: SSAValue, after: Kind) -> SSAValue:
 
 @tensor_rule("stablehlo.constant", "chlo.constant")
 def _constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del operands
     value = attribute(op, "value")
     type_ = cast("TensorType[Any]", converted(op.result_types[0]))
     # The storage type of a quantised constant may be narrower than its attribute's type.

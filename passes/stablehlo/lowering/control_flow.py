@@ -163,13 +163,11 @@ def _with_slice(
 
 @tensor_rule("stablehlo.optimization_barrier")
 def _barrier(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del lowering, op
     return operands
 
 
 @tensor_rule("stablehlo.after_all", "stablehlo.create_token")
 def _token(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    del op, operands
     e = lowering.emit
     return [e.fill(e.constant(1, kind(TOKEN).type), [])]
 
@@ -179,7 +177,6 @@ def _composite(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a composite to a call of its decomposition."""
     call = CallOp(root_symbol(op, "decomposition"), op.operands, op.result_types)
     call.location = op.location
-    del operands
     lowering.with_origin(call).operation(call, {})
     results = [lowering.value(result) for result in call.results]
     call.drop_all_references()

@@ -26,6 +26,7 @@ from ....ir.attribute_access import attribute
 from ....ir.host_programs import GLOBAL_LOAD
 from ....ir.locations import made_by
 from ....ir.symbols import find_symbol, root_symbol
+from ....ir.tensor_types import integer_width
 
 MAX_INTEGER = 2**63 - 1
 _DEPTH = 32
@@ -67,7 +68,7 @@ UNKNOWN = IntegerFacts()
 
 def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
     """Return facts about an integer or index, derived from the operations that compute it."""
-    is_index, bits = isinstance(value.type, IndexType), _bits(value.type)
+    is_index, bits = isinstance(value.type, IndexType), integer_width(value.type)
     if not is_index and not isinstance(value.type, IntegerType):
         return UNKNOWN
     if (constant := constant_of(value)) is not None:
@@ -79,7 +80,7 @@ def integer_facts(value: SSAValue, depth: int = _DEPTH) -> IntegerFacts:
         return _assumed(operation, value.index, depth)
     operands = [integer_facts(each, depth - 1) for each in operation.operands]
     if operation.name in _SIGNED_CONVERSIONS:
-        found = _sign_extended(operands[0], _bits(operation.operands[0].type))
+        found = _sign_extended(operands[0], integer_width(operation.operands[0].type))
     elif (rule := _RULES.get(operation.name)) is not None:
         found = rule(operands)
     else:
@@ -101,13 +102,8 @@ def constant_of(value: SSAValue) -> IntegerAttr | None:
     return cast("IntegerAttr", constant) if isinstance(constant, IntegerAttr) else None
 
 
-def _bits(type_: Attribute) -> int:
-    """Return the width of an integer type, 64 for `index`."""
-    return type_.bitwidth if isinstance(type_, IntegerType) else 64
-
-
 def _exactly(constant: IntegerAttr) -> IntegerFacts:
-    bits = constant.type.bitwidth if isinstance(constant.type, IntegerType) else 64
+    bits = integer_width(constant.type)
     number = constant.value.data % 2**bits
     return IntegerFacts(number, number, number)
 

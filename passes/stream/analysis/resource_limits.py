@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ....dialects.stream.attributes import PartitioningConfigAttr, ResourceConfigAttr
+from ....dialects.stream.types import PartitioningConfigAttr, ResourceConfigAttr
 from ....ir.flags import flags
 from ....ir.regions import enclosing
 from ....ir.slice_packing import ALIGNMENT

@@ -15,7 +15,13 @@ from mesh_opt.dialects.shard.collectives import (
     AllReduceOp,
     AllSliceOp,
     AllToAllOp,
+    BroadcastOp,
+    GatherOp,
+    RecvOp,
+    ReduceOp,
     ReduceScatterOp,
+    ScatterOp,
+    SendOp,
     ShiftOp,
     UpdateHaloOp,
 )
@@ -26,14 +32,6 @@ from mesh_opt.dialects.shard.grids import (
     NeighborsLinearIndicesOp,
     ProcessLinearIndexOp,
     ProcessMultiIndexOp,
-)
-from mesh_opt.dialects.shard.rooted_collectives import (
-    BroadcastOp,
-    GatherOp,
-    RecvOp,
-    ReduceOp,
-    ScatterOp,
-    SendOp,
 )
 from mesh_opt.ir.symbols import find_visible_symbol
 from mesh_opt.passes.imports.convert_mesh_to_shard import ConvertMeshToShardPass

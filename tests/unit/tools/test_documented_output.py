@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from mesh_opt.tools.documented_output import with_current_output
+from documented_output import with_current_output
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = sorted(DOCS.glob("*.md"))

@@ -6,7 +6,7 @@ import pytest
 from mesh_opt.dialects.registry import all_dialects
 from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.opt.dialect_help import help_dialect
+from mesh_opt.tools.opt.help import help_dialect
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import Dialect, ParametrizedAttribute, TypeAttribute

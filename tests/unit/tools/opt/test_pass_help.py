@@ -10,7 +10,7 @@ import pytest
 from mesh_opt.ir.usage_error import UsageError
 from mesh_opt.passes.manager.named_pipeline import NamedPipeline
 from mesh_opt.passes.registry import ALIASES, OWN_PASSES, all_passes
-from mesh_opt.tools.opt.pass_help import help_pass, list_passes, list_pipelines
+from mesh_opt.tools.opt.help import help_pass, list_passes, list_pipelines
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass

@@ -1,6 +1,6 @@
 """Update the tool output shown in documentation pages.
 
-    python -m mesh_opt.tools.documented_output docs/*.md
+    python tests/helpers/documented_output.py docs/*.md
 
 A comment directly above a code block contains a command. The block is replaced by the output of the
 command, or by its standard error if there is no output. File names are relative to the page's
@@ -21,8 +21,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .mesh_opt import main as mesh_opt
-from .mesh_run import main as mesh_run
+from mesh_opt.tools.mesh_opt import main as mesh_opt
+from mesh_opt.tools.mesh_run import main as mesh_run
 
 _TOOLS = {"mesh-opt": mesh_opt, "mesh-run": mesh_run}
 

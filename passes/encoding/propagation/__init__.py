@@ -1,1 +1,0 @@
-"""Move encodings through operations, shared by the passes that do so."""
