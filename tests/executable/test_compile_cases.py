@@ -47,7 +47,7 @@ TILED = "builtin.module(compile{host-layouts=true})"
 PLAIN = "builtin.module(compile{data-tiling=false})"
 
 
-@pytest.mark.parametrize("text", various(TEXTS))
+@pytest.mark.parametrize("text", list(various(TEXTS)))
 def test_case(text: str) -> None:
     """On threads; some by the interpreter, too."""
     check(text, TILED)
