@@ -39,10 +39,18 @@ class _Unseen:
 
     def __init__(self) -> None:
         self._count = 0
+        self._others_froze = False
 
     def regard_as_old(self, new: int) -> None:
-        """Move all objects to the oldest generation, if so many new ones are many."""
-        if new < MANY or gc.get_freeze_count():  # What others froze has to stay so.
+        """Move all objects to the oldest generation, if so many new ones are many.
+
+        Does nothing once others have frozen objects, which have to stay so.
+        """
+        if new < MANY or self._others_froze:
+            return
+        # This count visits all frozen objects: one that is not zero is the last.
+        self._others_froze = gc.get_freeze_count() > 0
+        if self._others_froze:
             return
         self._count += new
         if self._count < MOST:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from breadth import covering
 from mesh_opt import api
 from self_checks import run
 
@@ -166,9 +167,13 @@ func.func @main() {
 }
 
 
-@pytest.mark.parametrize("backend", ["interpreter", "native"])
-@pytest.mark.parametrize("algorithm", ["THREE_FRY", "PHILOX"])
-@pytest.mark.parametrize("sizes", [(3, 4), (4, 2), (3, 5), (5, 5), (7,), (2, 0), ()])
+BACKENDS = ("interpreter", "native")
+SIZES = [(3, 4), (4, 2), (3, 5), (5, 5), (7,), (2, 0), ()]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "algorithm", "backend"), covering(SIZES, ("THREE_FRY", "PHILOX"), BACKENDS)
+)
 def test_bits_of_open_sizes(sizes: tuple[int, ...], algorithm: str, backend: str) -> None:
     """As many numbers as a run asks for are those of a type that says how many."""
     known, open_ = ("".join(f"{size}x" for size in kind) for kind in (sizes, "?" * len(sizes)))

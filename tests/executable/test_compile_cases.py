@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +16,38 @@ from mesh_opt.runtime.abi.compare import compare
 
 CASES = Path(__file__).parents[1] / "cases"
 MEANINGLESS = {"70_axis_out_of_range"}
-PROGRAMS = [
-    pytest.param(text, id=f"{file.stem}-{position}")
+TEXTS = {
+    f"{file.stem}-{position}": text
     for folder in ("shard", "shard_more", "partition")
     for file in sorted((CASES / folder).glob("*.mlir"))
     if file.stem not in MEANINGLESS
     for position, text in enumerate(file.read_text().split("// -----\n"))
-]
+}
+PROGRAMS = [pytest.param(text, id=name) for name, text in TEXTS.items()]
+COMMENT = re.compile(r"//(?! Collectives).*")
+WORD = re.compile(r"(?<![%@#\w])(?:[a-z]+[._][\w.]+|b?f16|f64|i\d+|index)")
+"""Operations, attributes, collectives and elements other than `f32`."""
+
+
+def various(texts: dict[str, str]) -> Iterator[pytest.ParameterSet]:
+    """Each program with a word that no program before it has, and every fourth of the others; in
+    `make nightly` all."""
+    seen: set[str] = set()
+    like_others = 0
+    for name, text in texts.items():
+        words = set(WORD.findall(COMMENT.sub("", text)))
+        is_new = not words <= seen
+        seen |= words
+        if is_new or is_sampled(like_others, 4):
+            yield pytest.param(text, id=name)
+        like_others += not is_new
+
+
 TILED = "builtin.module(compile{host-layouts=true})"
 PLAIN = "builtin.module(compile{data-tiling=false})"
 
 
-@pytest.mark.parametrize("text", PROGRAMS)
+@pytest.mark.parametrize("text", list(various(TEXTS)))
 def test_case(text: str) -> None:
     """On threads; some by the interpreter, too."""
     check(text, TILED)
@@ -74,13 +94,13 @@ func.func @f(%x: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
 """
 
 
-@pytest.mark.parametrize("shape", [(4, 6), (3, 5), (7, 3), (1, 1)])
-def test_sizes_that_only_the_processes_together_know(shape: tuple[int, int]) -> None:
-    program = api.compile(SIZES, "compile")
-    inputs = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
-    for backend in ("interpreter", "native"):
-        found = program["f"].run(inputs, backend)
-        assert_agree(found, program["f"].reference(inputs))
+def test_sizes_that_only_the_processes_together_know() -> None:
+    function = api.compile(SIZES, "compile")["f"]
+    for shape in ((4, 6), (3, 5), (7, 3), (1, 1)):
+        inputs = [np.random.default_rng(1).standard_normal(shape).astype(np.float32)]
+        expected = function.reference(inputs)
+        for backend in ("interpreter", "native"):
+            assert_agree(function.run(inputs, backend), expected, (shape, backend))
 
 
 CONTROL_FLOW = {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
+from breadth import covering
 from kernel_records import record_kernels
 from mesh_opt import api
 from mesh_opt.codegen.kernels.factorizations import FACTORIZATIONS, MAX_SOLVE_ROWS
@@ -43,9 +42,11 @@ def same_as_the_interpreter(text: str, *inputs: np.ndarray) -> list[np.ndarray]:
     return list(found)
 
 
-@pytest.mark.parametrize("lower", ["true", "false"])
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (3, 33, 33), (2, 3, 8, 8), (0, 4, 4), (2, 0, 0)])
+BOOLEANS = ("true", "false")
+SQUARES = [(1, 1), (7, 7), (3, 33, 33), (2, 3, 8, 8), (0, 4, 4), (2, 0, 0)]
+
+
+@pytest.mark.parametrize(("shape", "dtype", "lower"), covering(SQUARES, ("f4", "f8"), BOOLEANS))
 def test_cholesky(shape: tuple[int, ...], dtype: str, lower: str, written: list[str]) -> None:
     """Only one triangle is read; the other triangle of the factor is zero."""
     a = positive(shape, dtype)
@@ -91,28 +92,36 @@ func.func @main(%a: {kind(a)}) -> ({kind(a)}, tensor<4xi32>) {{
     assert len(written) == 2
 
 
-@pytest.mark.parametrize("columns", [1, 9])
-@pytest.mark.parametrize("batch", [(), (3,)])
-@pytest.mark.parametrize("left", ["true", "false"])
-def test_solves(left: str, batch: tuple[int, ...], columns: int, written: list[str]) -> None:
+FORMS = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+SOLVES = covering(BOOLEANS, BOOLEANS, BOOLEANS, FORMS, ((), (3,)), (1, 9), meeting=3)
+
+
+@pytest.mark.parametrize(("left", "lower", "unit", "form", "batch", "columns"), SOLVES)
+def test_solves(
+    left: str,
+    lower: str,
+    unit: str,
+    form: str,
+    batch: tuple[int, ...],
+    columns: int,
+    written: list[str],
+) -> None:
     """All forms of the triangle, of which the other half is not read."""
     dtype = "f4" if batch else "f8"
     rng = np.random.default_rng(1)
     shape = (7, columns) if left == "true" else (columns, 7)
     b = rng.standard_normal((*batch, *shape)).astype(dtype)
-    forms = ("NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
-    for lower, unit, form in product(("true", "false"), ("true", "false"), forms):
-        a = positive((*batch, 7, 7), dtype) / 10
-        unread = np.triu(np.ones(a.shape, bool), 0 if unit == "true" else 1)
-        a[unread if lower == "true" else unread.swapaxes(-1, -2)] = np.nan
-        options = f"left_side = {left}, lower = {lower}, unit_diagonal = {unit}"
-        text = f"""
+    a = positive((*batch, 7, 7), dtype) / 10
+    unread = np.triu(np.ones(a.shape, bool), 0 if unit == "true" else 1)
+    a[unread if lower == "true" else unread.swapaxes(-1, -2)] = np.nan
+    options = f"left_side = {left}, lower = {lower}, unit_diagonal = {unit}"
+    text = f"""
 func.func @main(%a: {kind(a)}, %b: {kind(b)}) -> {kind(b)} {{
   %0 = "stablehlo.triangular_solve"(%a, %b) <{{{options},
     transpose_a = #stablehlo<transpose {form}>}}> : ({kind(a)}, {kind(b)}) -> {kind(b)}
   return %0 : {kind(b)}
 }}"""
-        same_as_the_interpreter(text, a, b)
+    same_as_the_interpreter(text, a, b)
     assert written
 
 

@@ -100,8 +100,10 @@ def test_real_rows(length: int, kind: str) -> None:
     check_transform(transform((3,), length, kind, "f32"))
 
 
-@pytest.mark.parametrize("kind", ["IFFT", "RFFT", "IRFFT"])
-@pytest.mark.parametrize("batch", [(), (0,), (2, 5), (3, 1, 2)])
+BATCHES = [*product([(), (0,), (2, 5), (3, 1, 2)], ("IFFT", "RFFT", "IRFFT"))]
+
+
+@pytest.mark.parametrize(("batch", "kind"), sampled(BATCHES, 2))
 def test_batches_of_doubles(batch: tuple[int, ...], kind: str) -> None:
     check_transform(transform(batch, 60, kind, "f64"))
 
@@ -115,9 +117,14 @@ def test_other_lengths(length: int, kind: str) -> None:
     check_transform(transform((2,), length, kind, "f32"), is_kernel=False)
 
 
-@pytest.mark.parametrize("kind", ["FFT", "IFFT", "RFFT", "IRFFT"])
-@pytest.mark.parametrize(("batch", "lengths"), [((), [6, 8]), ((2,), [5, 1, 12]), ((3,), [4, 4])])
-def test_several_dimensions(batch: tuple[int, ...], lengths: list[int], kind: str) -> None:
+SEVERAL = [((), [6, 8]), ((2,), [5, 1, 12]), ((3,), [4, 4])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"), sampled([*product(("FFT", "IFFT", "RFFT", "IRFFT"), SEVERAL)], 2)
+)
+def test_several_dimensions(kind: str, sizes: tuple[tuple[int, ...], list[int]]) -> None:
+    batch, lengths = sizes
     check_transform(transform(batch, lengths, kind, "f32"), is_kernel=1 not in lengths)
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from breadth import sampled
+from breadth import covering, sampled
 from mesh_opt.api import CompilationError, compile
 from mesh_opt.ir.symbols import root_symbol
 from mesh_opt.runtime.abi.errors import ExecutionError
@@ -137,9 +137,9 @@ def inputs() -> list[np.ndarray]:
     return [numbers.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
 
 
-@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("bound", LAYOUTS)
+@pytest.mark.parametrize(
+    ("bound", "target", "dynamic"), covering(list(LAYOUTS), list(TARGETS), (False, True))
+)
 def test_any_layout_may_be_bound(bound: str, target: str, dynamic: bool) -> None:
     text = program(LAYOUTS[bound], target, dynamic)
     x, y = inputs()

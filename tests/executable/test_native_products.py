@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from backend_checks import check, function
-from breadth import breadth, sampled
+from breadth import NIGHTLY, breadth, sampled
 from mesh_opt import api
 from mesh_opt.codegen.compile import GUARD_VARIABLE, CompiledProgram
 from mesh_opt.codegen.host_code import kernel_steps
@@ -70,7 +70,7 @@ LARGE = {
 """Types of two operands and the result, each with its loops."""
 
 DEEP = ("edges", "left_by_columns", "batched", "depth_of_two_loops", "dynamic_depth")
-"""Those that are multiplied with a depth of several blocks, too."""
+"""Those that are multiplied with a depth of several blocks, in `make nightly` with one as well."""
 
 SHALLOW = 128
 """Bytes of depth that are several blocks in such tests."""
@@ -85,7 +85,10 @@ def in_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("name", "block"),
-    [*((each, DEPTH_BLOCK) for each in LARGE), *((each, SHALLOW) for each in DEEP)],
+    [
+        *((each, DEPTH_BLOCK) for each in LARGE if NIGHTLY or each not in DEEP),
+        *((each, SHALLOW) for each in DEEP),
+    ],
 )
 def test_large_product(name: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Products that are packed and multiplied in registers, added to what is there."""
@@ -158,6 +161,9 @@ NARROW = {
 }
 """Elements, how they are widened, and two operands with their loops."""
 
+DEEP_NARROW = ("signed", "wide", "floats", "floats_in_words")
+"""Those with a depth of several blocks, as `DEEP`."""
+
 
 def narrow_product(element: str, widen: str, operands: Sequence[str]) -> str:
     """The program `c + a * b` of two operands with their loops, each widened in its own way."""
@@ -190,8 +196,8 @@ def narrow_product(element: str, widen: str, operands: Sequence[str]) -> str:
 @pytest.mark.parametrize(
     ("name", "block"),
     [
-        *((each, DEPTH_BLOCK) for each in NARROW),
-        *((each, SHALLOW // 2) for each in ("signed", "wide", "floats", "floats_in_words")),
+        *((each, DEPTH_BLOCK) for each in NARROW if NIGHTLY or each not in DEEP_NARROW),
+        *((each, SHALLOW // 2) for each in DEEP_NARROW),
     ],
 )
 def test_large_product_of_narrow_elements(

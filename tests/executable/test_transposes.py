@@ -114,30 +114,26 @@ def test_rows_that_put_each_other_out(shape: tuple[int, int], element: str) -> N
     check(transpose(shape, (1, 0), element))
 
 
-@pytest.mark.parametrize("shape", [(0, 20), (20, 0), (1, 1), (15, 17), (70, 131)])
-def test_open_sizes(shape: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("permutation", "shapes"),
+    [
+        ((1, 0), [(0, 20), (20, 0), (1, 1), (15, 17), (70, 131)]),
+        # The length of what stays together may be open, too.
+        ((1, 0, 2), [(3, 4, 0), (1, 20, 5), (9, 17, 33), (40, 3, 1)]),
+        # Dimensions that stay neighbours count as one, whose size is a product of open sizes.
+        ((2, 0, 1), [(0, 3, 5), (1, 20, 70), (9, 17, 33), (40, 3, 70)]),
+    ],
+    ids=["rows", "runs", "neighbours"],
+)
+def test_open_sizes(permutation: tuple[int, ...], shapes: list[tuple[int, ...]]) -> None:
     """One kernel for all sizes."""
     rng = np.random.default_rng(0)
-    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, shape[::-1])]
-    check(transpose(shape, (1, 0), "f32", is_open=True), inputs)
-
-
-@pytest.mark.parametrize("shape", [(3, 4, 0), (1, 20, 5), (9, 17, 33), (40, 3, 1)])
-def test_open_runs(shape: tuple[int, ...]) -> None:
-    """The length of what stays together may be open, too."""
-    rng = np.random.default_rng(0)
-    turned = (shape[1], shape[0], shape[2])
-    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, turned)]
-    check(transpose(shape, (1, 0, 2), "f32", is_open=True), inputs)
-
-
-@pytest.mark.parametrize("shape", [(0, 3, 5), (1, 20, 70), (9, 17, 33), (40, 3, 70)])
-def test_open_neighbours(shape: tuple[int, ...]) -> None:
-    """Dimensions that stay neighbours count as one, whose size is a product of open sizes."""
-    rng = np.random.default_rng(0)
-    turned = (shape[2], shape[0], shape[1])
-    inputs = [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, turned)]
-    check(transpose(shape, (2, 0, 1), "f32", is_open=True), inputs)
+    several = [
+        [rng.integers(-9, 9, each).astype(np.float32) for each in (shape, turned)]
+        for shape in shapes
+        for turned in [tuple(shape[dimension] for dimension in permutation)]
+    ]
+    check(transpose(shapes[0], permutation, "f32", is_open=True), *several)
 
 
 def test_bits_of_special_numbers() -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TypeVar
+from itertools import combinations, product
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 
@@ -34,3 +35,17 @@ def sampled(items: Sequence[Item], every: int, first: int = 0) -> Sequence[Item]
 def is_sampled(number: int, every: int) -> bool:
     """Whether what has a number is done in `make test`, too."""
     return NIGHTLY > 0 or number % every == 0
+
+
+def covering(*axes: Sequence[Any], meeting: int = 2) -> list[tuple[Any, ...]]:
+    """Rows with a value of each axis. In `make test`, any values of so many axes meet in a row; in
+    `make nightly`, all rows of the product."""
+    rows = list(product(*map(range, map(len, axes))))
+    met = {row: set(combinations(enumerate(row), meeting)) for row in rows}
+    missing = {values for each in met.values() for values in each}
+    chosen = rows if NIGHTLY else []
+    while missing and not NIGHTLY:
+        best = max(rows, key=lambda row: len(met[row] & missing))
+        chosen.append(best)
+        missing -= met[best]
+    return [tuple(axis[index] for axis, index in zip(axes, row, strict=True)) for row in chosen]

@@ -6,8 +6,9 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
+from functools import cache
 from inspect import cleandoc
 from itertools import pairwise
 from textwrap import fill
@@ -99,7 +100,7 @@ def help_pass(name: str, table: PassTable) -> str:
     if names := _other_names(pass_type.name):
         lines.append(f"\nOther names: {', '.join(names)}")
     lines += [f"\n{each}" for each in details(pass_type)]
-    if options := _options(pass_type):
+    if options := _options(pass_type, _option_helps(pass_type)):
         lines.append("\nOptions:")
         lines += [line for option in options for line in _option_lines(option)]
     if issubclass(pass_type, NamedPipeline):
@@ -110,7 +111,7 @@ def help_pass(name: str, table: PassTable) -> str:
 def _row(name: str, pass_type: type[ModulePass]) -> str:
     """Return one line: the name, the summary, the options with their defaults, the aliases."""
     more: list[str] = []
-    if options := _options(pass_type):
+    if options := _options(pass_type, {}):
         more.append("{" + " ".join(_written_option(option) for option in options) + "}")
     if names := _other_names(name):
         more.append(f"(also {', '.join(names)})")
@@ -130,9 +131,8 @@ def _stages(pipeline: NamedPipeline) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def _options(pass_type: type[ModulePass]) -> list[_Option]:
+def _options(pass_type: type[ModulePass], helps: Mapping[str, str]) -> list[_Option]:
     types = get_type_hints(pass_type)
-    helps = _option_helps(pass_type)
     return [
         _Option(
             field.name.replace("_", "-"),
@@ -160,14 +160,20 @@ def _option_helps(pass_type: type[ModulePass]) -> dict[str, str]:
     """Return the docstrings below the fields of a pass, which exist only in its source."""
     helps: dict[str, str] = {}
     for owner in reversed(pass_type.__mro__):
-        try:
-            source = textwrap.dedent(inspect.getsource(owner))
-        except (OSError, TypeError):
-            continue
-        (definition,) = ast.parse(source).body
-        if isinstance(definition, ast.ClassDef):
-            helps |= dict(_helps_in(definition.body))
+        if "__annotations__" in vars(owner):
+            helps |= _own_helps(owner)
     return helps
+
+
+@cache
+def _own_helps(owner: type) -> dict[str, str]:
+    """Return the docstrings below the fields that a class declares, if it has a source."""
+    try:
+        source = textwrap.dedent(inspect.getsource(owner))
+    except (OSError, TypeError):
+        return {}
+    (definition,) = ast.parse(source).body
+    return dict(_helps_in(definition.body)) if isinstance(definition, ast.ClassDef) else {}
 
 
 def _helps_in(body: list[ast.stmt]) -> Iterable[tuple[str, str]]:

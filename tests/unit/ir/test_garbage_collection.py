@@ -54,6 +54,12 @@ def _many() -> weakref.ref[_Cycle]:
     return weakref.ref(cycles[0])
 
 
+@pytest.fixture(autouse=True)
+def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No compilation before a test has seen what is frozen."""
+    monkeypatch.setattr(garbage_collection, "_unseen", garbage_collection._Unseen())
+
+
 @pytest.fixture
 def nothing_frozen() -> Generator[None]:
     """The test session freezes what it starts with."""
@@ -94,3 +100,18 @@ def test_what_others_froze_stays_frozen() -> None:
         cycle = _many()
     gc.collect()
     assert gc.get_freeze_count() > 0 and cycle() is None
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count visits each of them, which took longer than the compilation."""
+    counts: list[int] = []
+
+    def count() -> int:
+        counts.append(1_000_000)
+        return counts[-1]
+
+    monkeypatch.setattr(garbage_collection.gc, "get_freeze_count", count)
+    for _ in range(3):
+        with without_garbage_collection():
+            _many()
+    assert len(counts) == 1

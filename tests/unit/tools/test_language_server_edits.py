@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
+from breadth import breadth
 from mesh_opt.ir.text.parser import SourceParser
 from mesh_opt.tools.driver import new_context
 from mesh_opt.tools.language_server.analysis import Analysis, analyse
@@ -63,7 +64,7 @@ def seen(analysis: Analysis) -> list[object]:
 def test_an_edit_finds_what_a_look_at_the_whole_finds() -> None:
     """Functions that did not change are taken as they were read."""
     random_edits = random.Random(0)
-    for _ in range(12):
+    for _ in range(breadth(6, 60)):
         text, last = FUNCTIONS, look(FUNCTIONS)
         for _ in range(4):
             old, new = random_edits.choice(EDITS)
@@ -136,7 +137,7 @@ STATEMENT_EDITS = (
 def test_edits_of_statements_find_what_a_look_at_the_whole_finds(seed: int) -> None:
     chance = random.Random(seed)
     text, last = FUNCTIONS, look(FUNCTIONS)
-    for _ in range(12):
+    for _ in range(breadth(6, 60)):
         old, new = chance.choice(STATEMENT_EDITS)
         if chance.random() < 0.4:
             old, new = new, old
