@@ -67,12 +67,13 @@ def _with_halos(
 
 
 def _neutral(shard: Array, kind: ReductionKind, value_type: Attribute) -> Array:
-    """Return a term that does not change a reduction: zeros for a sum, `shard` for a maximum.
+    """Return a term that does not change a reduction: `shard` for a maximum, -0.0 for a sum.
 
     Raises ValueError if there is none.
     """
     if kind in (ReductionKind.SUM, ReductionKind.BITWISE_OR, ReductionKind.BITWISE_XOR):
-        return np.zeros_like(shard)
+        zeros = np.zeros_like(shard)
+        return zeros if integer_width(value_type) is not None else np.negative(zeros)
     if kind is ReductionKind.PRODUCT:
         return np.ones_like(shard)
     if kind in (ReductionKind.AVERAGE, ReductionKind.MAX, ReductionKind.MIN):

@@ -161,8 +161,8 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "negf": (_unary, floats.float_method("fneg")),
     # In a reduction, terms may be combined in any order, and a product may be contracted into its
     # sum.
-    "sumf": (_binary, floats.float_method("fadd", ("reassoc", "nsz", "contract"))),
-    "productf": (_binary, floats.float_method("fmul", ("reassoc", "nsz"))),
+    "sumf": (_binary, floats.float_method("fadd", ("reassoc", "contract"))),
+    "productf": (_binary, floats.float_method("fmul", ("reassoc",))),
     "termf": (_binary, floats.float_method("fmul", ("contract",))),
     "maximumf": (_binary, floats.llvm_choice("maximum")),
     "minimumf": (_binary, floats.llvm_choice("minimum")),

@@ -122,6 +122,13 @@ def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:
     raise AssertionError("a graph ends with its output")
 
 
+def constants_of(torch: Any, graph_module: Any) -> dict[str, Any]:
+    """Return the tensors that are attributes of a graph, as those of inlined bodies, by name."""
+    named = {node.target for node in graph_module.graph.nodes if node.op == "get_attr"}
+    found = {name: getattr(graph_module, name) for name in sorted(named)}
+    return {name: each for name, each in found.items() if isinstance(each, torch.Tensor)}
+
+
 def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
     """Return indexing by masks combined with other indices, each with its source location.
 

@@ -11,7 +11,12 @@ from typing import Any
 
 from ..aten.decompositions import decompositions, known_decompositions
 from ..aten.inline_mlir import fill_bodies, lower, outline_inline_mlir, with_functions
-from .graph_control_flow import inline_control_flow, refused_control_flow, refused_masks
+from .graph_control_flow import (
+    constants_of,
+    inline_control_flow,
+    refused_control_flow,
+    refused_masks,
+)
 from .graph_empty import fill_empty_tensors
 from .graph_inputs_written import EffectError, results_of_writes
 from .graph_loops import call_loops
@@ -66,6 +71,7 @@ def import_program(
     module, and EffectError.
     """
     inline_control_flow(torch, exported.graph_module)
+    exported.constants.update(constants_of(torch, exported.graph_module))
     masks = refused_masks(torch, exported.graph_module)
     if masks:
         raise ValueError(_failure_message([_refusal(each, masks) for each in outputs]))

@@ -301,3 +301,31 @@ func.func @main(%a: tensor<5x3x3xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"
     for backend in ("interpreter", "native"):
         (found,) = main.run([values], backend=backend)
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+ZEROS = """
+func.func @total(%x: tensor<4x6xELEMENT>, %start: tensor<ELEMENT>) -> tensor<4xELEMENT> {
+  %0 = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [1] : (tensor<4x6xELEMENT>, tensor<ELEMENT>) -> tensor<4xELEMENT>
+  return %0 : tensor<4xELEMENT>
+}
+func.func @rows(%x: tensor<4x6xELEMENT>, %i: tensor<3x1xi32>) -> tensor<3x6xELEMENT> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<4x6xELEMENT>, tensor<3x1xi32>) -> tensor<3x6xELEMENT>
+  return %0 : tensor<3x6xELEMENT>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("element", ["f32", "bf16", "complex<f32>"])
+def test_negative_zeros_keep_their_sign(element: str, backend: str) -> None:
+    kind = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "complex<f32>": np.complex64}[element]
+    zeros = np.full((4, 6), -0.0).astype(kind)
+    if element == "complex<f32>":
+        zeros = np.negative(np.zeros((4, 6), kind))
+    annotated = 'shard-annotate{grid=2 args="x:[[],[0]]" functions=total},'
+    annotated += 'shard-annotate{grid=@grid args="x:[[0]]" functions=rows},spmd'
+    program = api.compile(ZEROS.replace("ELEMENT", element), annotated, backend=backend)
+    rows = program["rows"](zeros, np.array([[3], [0], [1]], np.int32))
+    for found in (program["total"](zeros, zeros[0, 0]), rows):
+        parts = found.view(np.float32) if element == "complex<f32>" else found
+        assert np.signbit(parts).all() and not parts.any()

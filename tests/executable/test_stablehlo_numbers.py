@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import ml_dtypes
+import numpy as np
 import pytest
+from mesh_opt import api
 from self_checks import run
 
 PROGRAMS = {
@@ -233,3 +236,17 @@ func.func @main() {
   return
 }"""
     assert "finds 13 at [0], expected 15" in run(program)[1]
+
+
+def test_sums_of_zeros_are_not_negative() -> None:
+    """A window of padding has only the terms `0.0 * -1.0`, and its sum begins with 0.0."""
+    text = """
+func.func @main(%x: tensor<2x6x2xbf16>, %w: tensor<6x2x2xbf16>) -> tensor<6x2x4xbf16> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, 0, i]->[f, b, 0], window = {stride = [2], pad = [[3, 3]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64} : (tensor<2x6x2xbf16>, tensor<6x2x2xbf16>) -> tensor<6x2x4xbf16>
+  return %0 : tensor<6x2x4xbf16>
+}"""
+    main = api.compile(text, "compile")["main"]
+    inputs = [np.ones((2, 6, 2), ml_dtypes.bfloat16), np.full((6, 2, 2), -1, ml_dtypes.bfloat16)]
+    for backend in ("interpreter", "native"):
+        (found,) = main.run(inputs, backend=backend)
+        assert not found[:, :, 0].any() and not np.signbit(found[:, :, 0]).any()

@@ -35,9 +35,15 @@ def nested(x):
     inner = lambda x: torch.cond(x[0, 0] > 0, lambda x: x * 3, lambda x: x + 1, (x,))
     return torch.cond(x.sum() > 0, inner, lambda x: x.exp(), (x,))
 
+def own_constants(x):
+    some, more = (lambda x: x + tensor(3.0)), (lambda x: x * torch.tensor([1.0, 2, 3, 4, 5, 6]))
+    inner = lambda x: torch.cond(x[0, 0] > 0, some, more, (x,))
+    return torch.cond(x.sum() > 0, inner, lambda x: x - tensor(2), (x,))
+
 for each in (x, -x):
     same(branch, each)
     same(nested, each)
+    same(own_constants, each)
 
 # Loops of a known number of steps, with another inside and with constants of their own.
 from torch._higher_order_ops import map as each_row, scan

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import copysign
 from typing import Any, cast
 
 from xdsl.dialects import arith, complex, tensor
@@ -133,7 +134,7 @@ def _constant(number: float, element: Attribute) -> Operation:
     if not isinstance(element, ComplexType):
         return arith.ConstantOp(scalar_attribute(number, element))
     part = cast("Attribute", cast(Any, element).element_type)
-    parts = [scalar_attribute(each, part) for each in (number, 0.0)]
+    parts = [scalar_attribute(each, part) for each in (number, copysign(0.0, number))]
     return complex.ConstantOp(cast(Any, ArrayAttr(parts)), cast(Any, element))
 
 

@@ -155,7 +155,10 @@ def is_cheaper_than_gather(lookup: TableLookup, result: SSAValue, placed: Shardi
 def mask_reads(
     partitioner: Partitioner, lookup: TableLookup, made: Operation, local: SSAValue
 ) -> None:
-    """Make the body read local rows, and zero for rows of other processes."""
+    """Make the body read local rows, and zero for rows of other processes.
+
+    It is -0.0, which changes no float that it is added to.
+    """
     emitter = partitioner.emitter
     intervals: dict[int, tuple[IndexOrInt, IndexOrInt]] = {}
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):
@@ -163,7 +166,8 @@ def mask_reads(
             size = partitioner.global_size(lookup.table, dimension)
             intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
     element = tensor_type_of(local)
-    zero = emitter.insert(arith.ConstantOp(scalar_attribute(0, element.element_type)))
+    number = -0.0 if isinstance(element.element_type, AnyFloat) else 0
+    zero = emitter.insert(arith.ConstantOp(scalar_attribute(number, element.element_type)))
     first = emitter.index(0)
     for read in [use.operation for use in local.uses if use.operation.name == "tensor.extract"]:
         if read.parent_op() is not made:

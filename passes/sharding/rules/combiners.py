@@ -56,8 +56,9 @@ def _always(value: int | float) -> Neutral:
     return lambda _: value
 
 
+# A sum of only -0.0 is -0.0: 0.0 would change its sign.
 _ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
-    ("addf", ReductionKind.SUM, _always(0.0)),
+    ("addf", ReductionKind.SUM, _always(-0.0)),
     ("addi", ReductionKind.SUM, _always(0)),
     ("mulf", ReductionKind.PRODUCT, _always(1.0)),
     ("muli", ReductionKind.PRODUCT, _always(1)),
@@ -94,7 +95,7 @@ COMPLEX_SUM = "complex.add"
 
 _COMBINERS = {
     **{name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS},
-    COMPLEX_SUM: Combiner(COMPLEX_SUM, ReductionKind.SUM, _always(0.0)),
+    COMPLEX_SUM: Combiner(COMPLEX_SUM, ReductionKind.SUM, _always(-0.0)),
 }
 """Associative and commutative scalar operations: those of `arith` by name without the dialect, and
 the sum of complex numbers."""

@@ -31,7 +31,7 @@ shard.grid @g(shape = 2)
 // not neutral takes part once, at the end.
 
 // CHECK-LABEL: func.func @matmul_scattered(%a: tensor<4x4xf32> {shard.boundary = {global_type = tensor<4x8xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}], [0]]>}}, %b: tensor<4x6xf32> {shard.boundary = {global_type = tensor<8x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}, %c: tensor<4x6xf32>) -> (tensor<2x6xf32> {shard.boundary = {global_type = tensor<4x6xf32>, grid = @g, split_axes = #shard<axisarray{{\[\[}}0], []]>}}) {
-// CHECK-NEXT:  %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:  %cst = arith.constant -0.000000e+00 : f32
 // CHECK-NEXT:  %0 = tensor.splat %cst : tensor<4x6xf32>
 // CHECK-NEXT:  %d = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
 // CHECK-NEXT:  %reduce_scatter = shard.reduce_scatter %d on @g grid_axes = [0] scatter_axis = 0 : tensor<4x6xf32> -> tensor<2x6xf32>

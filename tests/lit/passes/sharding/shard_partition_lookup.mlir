@@ -11,7 +11,7 @@ shard.grid @g(shape = 2x4)
 // CHECK-NEXT:  %proc_linear_idx = shard.process_multi_index on @g axes = [1] : index
 // CHECK-NEXT:  %c16 = arith.constant 16 : index
 // CHECK-NEXT:  %1 = arith.muli %proc_linear_idx, %c16 : index
-// CHECK-NEXT:  %cst = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:  %cst = arith.constant -0.000000e+00 : f32
 // CHECK-NEXT:  %c0 = arith.constant 0 : index
 // CHECK-NEXT:  %r = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xindex>) outs(%0 : tensor<4x4xf32>) {
 // CHECK-NEXT:  ^bb0(%a: index, %c: f32):
