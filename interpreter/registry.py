@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import is_foreign, wrap_foreign
+from ..ir.foreign_code import check_names, is_foreign, wrap_foreign
 from ..runtime.abi.arrays import Value
 
 Results = Sequence[Value]
@@ -78,12 +79,42 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], 
     for values on which the operation is not defined; these become errors at the operation.
     """
 
+    check_names("impl", names)
+
     def register(function: AnyImplementation) -> AnyImplementation:
+        execute: Implementation = function
+        if is_foreign(getattr(function, "__module__", None)):
+            execute = wrap_foreign(KIND, _checked(function))
         for name in _names_for(function, names):
-            _entries[name] = Entry(execute=wrap_foreign(KIND, function), pointwise=pointwise)
+            _entries[name] = Entry(execute=execute, pointwise=pointwise)
         return function
 
     return register
+
+
+_NO_ARRAYS = (list, tuple, int, float, complex)
+
+
+def _checked(function: Implementation) -> Implementation:
+    """Wrap a function of another package with a check of its results. It raises TypeError."""
+
+    @wraps(function)
+    def call(op: Operation, operands: Sequence[Value], frame: Any) -> Results:
+        results = cast("object", function(op, operands, frame))
+        if not isinstance(results, Sequence):
+            raise TypeError(
+                f"returns a {type(results).__name__}, not a tuple with one value per result"
+            )
+        values = cast("Results", results)
+        if len(values) != len(op.results):
+            raise TypeError(f"returns {len(values)} values for {len(op.results)} results")
+        for index, value in enumerate(cast("Sequence[object]", values)):
+            if value is None or isinstance(value, _NO_ARRAYS):
+                kind = cast("object", value).__class__.__name__
+                raise TypeError(f"returns a {kind} for result #{index}, not a NumPy array")
+        return values
+
+    return call
 
 
 def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunner]:
@@ -93,6 +124,7 @@ def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunne
 
     The function raises OperationError for operations that it cannot execute.
     """
+    check_names("impl_with_regions", names)
 
     def register(function: AnyRegionRunner) -> AnyRegionRunner:
         for name in _names_for(function, names):
@@ -109,6 +141,7 @@ def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]
 
     The function raises OperationError if there is no successor.
     """
+    check_names("impl_branch", names)
 
     def register(function: SuccessorFunction) -> SuccessorFunction:
         for name in _names_for(function, names):

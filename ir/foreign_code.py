@@ -10,7 +10,7 @@ unchanged.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import isgeneratorfunction
@@ -107,6 +107,15 @@ def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Call
             return function(*args, **kwargs)
 
     return call
+
+
+def check_names(decorator: str, names: Sequence[object]) -> None:
+    """Raise TypeError if a decorator is applied without the names of operations."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f'@{decorator} takes names, as in @{decorator}("acme.double"): {name!r}'
+            )
 
 
 def attribute_faults(function: Callable[P, R]) -> Callable[P, R]:

@@ -61,6 +61,11 @@ def inline_mlir_op(torch: Any, count: int) -> Any:
     )
 
 
+def is_inline_mlir(target: Any) -> bool:
+    """Return whether an operation of a graph is one that was defined here."""
+    return getattr(target, "namespace", None) == _NAMESPACE
+
+
 def _defined(
     torch: Any, name: str, options: str, count: int, results: str, traced: Callable[..., Any]
 ) -> Any:
@@ -68,7 +73,9 @@ def _defined(
     if name not in _DEFINED:
         library = torch.library.Library(_NAMESPACE, "FRAGMENT")
         operands = ", ".join(f"Tensor a{index}" for index in range(count))
-        library.define(f"{name}(str body, {options}{operands}) -> {results}")
+        # PyTorch runs an operation of constants while it traces, unless it has this tag.
+        tags = (torch.Tag.nondeterministic_seeded,)
+        library.define(f"{name}(str body, {options}{operands}) -> {results}", tags=tags)
         torch.library.register_fake(f"{_NAMESPACE}::{name}", traced, lib=library)
         _DEFINED[name] = library
     return getattr(getattr(torch.ops, _NAMESPACE), name).default

@@ -37,7 +37,8 @@ def check_unwritten(tensors: Mapping[str, Any]) -> None:
     for name, value in tensors.items():
         if value._version:
             raise TracingError(
-                f"buffer {name} is written in place, but sizes of tensors depend on the buffers"
+                f"buffer {name} is written in place, but Python reads a number from a buffer, for a"
+                " size or as BatchNorm does with momentum=None: compute with tensors instead"
             )
 
 

@@ -10,7 +10,13 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.decompositions import decompositions, known_decompositions
-from ..aten.inline_mlir import fill_bodies, lower, outline_inline_mlir, with_functions
+from ..aten.inline_mlir import (
+    fill_bodies,
+    is_inline_mlir,
+    lower,
+    outline_inline_mlir,
+    with_functions,
+)
 from .graph_control_flow import (
     constants_of,
     inline_control_flow,
@@ -176,12 +182,15 @@ def _attempt(
 
 
 def _random_operations(torch: Any, graph_module: Any) -> dict[str, str]:
-    """Return the operations that draw random numbers, each with its trace."""
+    """Return the operations that draw random numbers, each with its trace.
+
+    Ours have the tag of these, but draw none.
+    """
     tag = torch.Tag.nondeterministic_seeded
     return {
         str(node.target): node.stack_trace or ""
         for node in graph_module.graph.nodes
-        if tag in getattr(node.target, "tags", ())
+        if tag in getattr(node.target, "tags", ()) and not is_inline_mlir(node.target)
     }
 
 

@@ -56,6 +56,9 @@ def running(x):
 
 same(running, x)
 
+# Operations without a kernel of PyTorch's on a constant number.
+same(lambda x: (x * torch.erfinv(tensor(0.5)), x + torch.special.i1(tensor(2.0)) * tensor(3.0)), x)
+
 # Pools whose sizes are rounded up.
 images = torch.randn(2, 3, 7, 9)
 for window, stride, padding in ((3, 2, 1), ((2, 3), (3, 2), 0)):

@@ -106,6 +106,10 @@ class Partitioner:
         else:
             self.place(original, value, sharding)
 
+    def is_recorded(self, original: SSAValue) -> bool:
+        """Return whether a value of the source program has a local value."""
+        return original in self._tensors or original in self._scalars
+
     def same_size(self, one: Dimension, other: Dimension | SSAValue) -> None:
         """Record that a dimension has the size of another, or an index value of the source."""
         if one != other:

@@ -9,14 +9,14 @@ An operation without an entry is partitioned by its factor rule, and runs replic
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import Any, TypeVar
 
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
-from ....ir.foreign_code import wrap_foreign
+from ....ir.foreign_code import check_names, is_foreign, wrap_foreign
 
 Handler = Callable[[Any, Operation], None]
 """Emit an operation with the help of a `Partitioner`."""
@@ -49,12 +49,32 @@ def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
     partition.
     """
 
+    check_names("partition", names)
+
     def register(function: AnyHandler) -> AnyHandler:
+        handler: Handler = function
+        if is_foreign(function.__module__):
+            handler = wrap_foreign("partition handler", _checked(function), 1)
         for name in names:
-            _HANDLERS[name] = wrap_foreign("partition handler", function, 1)
+            _HANDLERS[name] = handler
         return function
 
     return register
+
+
+def _checked(function: Handler) -> Handler:
+    """Wrap a handler of another package with a check that it records the operation's results."""
+
+    @wraps(function)
+    def call(partitioner: Any, operation: Operation) -> None:
+        function(partitioner, operation)
+        for index, result in enumerate(operation.results):
+            if not partitioner.is_recorded(result):
+                raise ValueError(
+                    f"result #{index} has no local value: call partition_by_rule or set_value"
+                )
+
+    return call
 
 
 @cache

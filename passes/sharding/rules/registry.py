@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from inspect import unwrap
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ....ir.foreign_code import is_foreign, wrap_foreign
+from ....ir.foreign_code import check_names, is_foreign, wrap_foreign
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
+from ....sharding.sharding import ReductionKind
 from .builder import elementwise_rule
 from .combiners import with_declared_kinds
 
@@ -47,6 +48,7 @@ def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
     Raises ValueError if a name already has another rule.
     """
+    check_names("sharding_rule", names)
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
         for name in names:
@@ -62,6 +64,7 @@ def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
     Raises ValueError if the dialect already has such a rule.
     """
+    check_names("dialect_rule", [dialect])
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
         if not _register(_DIALECT_RULES, dialect, function):
@@ -82,9 +85,11 @@ def _checked(function: RuleFunction) -> RuleFunction:
 
     @wraps(function)
     def call(operation: Operation) -> FactorRule | None:
-        rule = function(operation)
+        rule = cast("object", function(operation))
         if rule is None:
             return None
+        if not isinstance(rule, FactorRule):
+            raise TypeError(f"returns a {type(rule).__name__}, not a FactorRule or None")
         _check(operation, rule)
         return with_declared_kinds(operation, rule)
 
@@ -110,6 +115,7 @@ def _check(operation: Operation, rule: FactorRule) -> None:
                 _check_extent(rule, f"dimension {dimension} of {what} #{index}", extent, factors)
     for index, factor in enumerate(rule.factors):
         kinds = len(factor.reductions)
+        _check_kinds(f"factor f{index}", factor.reductions)
         if factor.kind is FactorKind.REDUCTION and kinds != len(operation.results):
             raise ValueError(
                 f"factor f{index} is a reduction with kinds for {kinds} results, the operation has"
@@ -117,11 +123,20 @@ def _check(operation: Operation, rule: FactorRule) -> None:
             )
 
 
+def _check_kinds(name: str, kinds: Sequence[object]) -> None:
+    """Check that the kinds of a reduction are no strings, which are equal to kinds."""
+    for kind in kinds:
+        if kind is not None and not isinstance(kind, ReductionKind):
+            raise ValueError(f"{name} is reduced by {kind!r}, which is no ReductionKind")
+
+
 def _check_extent(
     rule: FactorRule, name: str, extent: int | None, factors: DimensionFactors
 ) -> None:
     """Check that pass-through and reduction factors of a dimension multiply to its extent."""
     found = [rule.factors[factor] for factor in factors]
+    if "result" in name and any(factor.kind is FactorKind.REDUCTION for factor in found):
+        raise ValueError(f"the rule gives {name} a reduction, which results do not have")
     sizes = [factor.size for factor in found if factor.size is not None]
     if extent is None or not found or len(sizes) < len(found):
         return

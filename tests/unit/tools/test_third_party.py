@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tool_runs
 from mesh_opt.api import compile
+from mesh_opt.extend import impl, impl_with_regions, partition, sharding_rule
 from mesh_opt.tools import plugins
 from tool_runs import Result
 
@@ -24,6 +25,7 @@ from xdsl.ir import Dialect
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def
 
 NAMES = ("row_sum row_max row_mean mixed bad_rule bad_ranks bad_extents bad_kinds bad_handler"
+         " bad_type bad_string bad_result bad_silent bad_count bad_list bad_bare"
          " bad_run bad_drive bad_kernel bad_verifier").split()
 
 def operation(short):
@@ -94,6 +96,25 @@ def bad_kinds(operation):
     builder.operand(0, 1, builder.reduction(6))
     return builder.build()
 
+@sharding_rule("zeta.bad_type")
+def bad_type(operation):
+    return "rows"
+
+@sharding_rule("zeta.bad_string")
+def bad_string(operation):
+    return rows(operation, "sum")
+
+@sharding_rule("zeta.bad_result")
+def bad_result(operation):
+    builder = RuleBuilder(operation)
+    builder.result(0, 1, builder.reduction(6, ReductionKind.SUM))
+    return builder.build()
+
+@partition("zeta.bad_silent")
+def bad_silent(partitioner, operation):
+    pass
+
+@sharding_rule("zeta.bad_silent", "zeta.bad_count", "zeta.bad_list", "zeta.bad_bare")
 @sharding_rule("zeta.bad_handler", "zeta.bad_run", "zeta.bad_drive", "zeta.bad_kernel")
 def elementwise(operation):
     return elementwise_rule(operation)
@@ -121,6 +142,18 @@ def row_mean(operation, operands, frame):
 @impl("zeta.mixed")
 def mixed(operation, operands, frame):
     return (operands[0].sum(2).max(1),)
+
+@impl("zeta.bad_count")
+def bad_count(operation, operands, frame):
+    return ()
+
+@impl("zeta.bad_list")
+def bad_list(operation, operands, frame):
+    return (operands[0].tolist(),)
+
+@impl("zeta.bad_bare")
+def bad_bare(operation, operands, frame):
+    return operands[0]
 
 @impl("zeta.bad_run")
 def bad_run(operation, operands, frame):
@@ -319,6 +352,12 @@ FAULTS = {
     "bad_extents": "in rule zeta_package.rules.bad_extents: ValueError: the rule gives dimension 0"
     " of result #0 of extent 4 the factors f1 (6)",
     "bad_kinds": "in rule zeta_package.rules.bad_kinds: ValueError: factor f0 is a reduction with",
+    "bad_type": "in rule zeta_package.rules.bad_type: TypeError: returns a str, not a FactorRule",
+    "bad_string": "in rule zeta_package.rules.bad_string: ValueError: factor f1 is reduced by",
+    "bad_result": "in rule zeta_package.rules.bad_result: ValueError: the rule gives dimension 1 of"
+    " result #0 a reduction",
+    "bad_silent": "in partition handler zeta_package.rules.bad_silent: ValueError: result #0 has no"
+    " local value",
     "bad_handler": "in partition handler zeta_package.rules.bad_handler: KeyError: 'lost'",
 }
 
@@ -340,6 +379,19 @@ def test_faults_of_rules_and_handlers(operation: str) -> None:
     [
         ("bad_run", "in interpreter function zeta_package.meanings.bad_run: KeyError: 'nothing'"),
         (
+            "bad_count",
+            "in interpreter function zeta_package.meanings.bad_count: TypeError: returns 0 values"
+            " for 1 results",
+        ),
+        (
+            "bad_list",
+            "in interpreter function zeta_package.meanings.bad_list: TypeError: returns a list",
+        ),
+        (
+            "bad_bare",
+            "in interpreter function zeta_package.meanings.bad_bare: TypeError: returns a ndarray,",
+        ),
+        (
             "bad_drive",
             "in interpreter function zeta_package.meanings.bad_drive: AttributeError: gone",
         ),
@@ -351,6 +403,14 @@ def test_faults_of_interpreter_functions(operation: str, message: str, backend: 
         code, _, errors = run(text, *arguments, "--random-inputs=0", f"--backend={backend}")
         assert code == 1
         assert errors.startswith(f"<stdin>:5:8: error: 'zeta.{operation}' op {message}")
+
+
+@pytest.mark.parametrize("decorator", [sharding_rule, partition, impl, impl_with_regions])
+def test_decorators_without_names(decorator: Callable[..., object]) -> None:
+    def function() -> None: ...
+
+    with pytest.raises(TypeError, match=r'takes names, as in @\w+\("acme.double"\): <function'):
+        decorator(function)
 
 
 @pytest.mark.usefixtures("installed")
