@@ -309,7 +309,7 @@ def _use_interface(context: Context, function: Operation, uses: KernelUses) -> N
                 result_types=[argument.type],
                 properties={"layout": layout, "ordinal": IntegerAttr(constants, INDEX), **known},
             )
-            argument.replace_all_uses_with(builder.insert(load).result)
+            argument.replace_all_uses_with(builder.insert(load).results[0])
             constants += 1
     for argument in reversed(tuple(block.args)):
         block.erase_arg(argument)

@@ -2,9 +2,9 @@
 
 Any operation that computes tensors can start a group. An operation joins the group of an operand if
 it keeps the group's parallel dimensions independent (`iteration_space.py`) or encodes a tensor of
-the group, and if no other unit depends on the group and is needed by the operation. Operations that
-cost nothing to repeat (empty and filled tensors, splats, broadcasts) are rematerialized in each
-kernel that reads them.
+the group, and if no other unit depends on the group and is needed by the operation. It makes all
+elementwise groups that it reads one. Operations that cost nothing to repeat (empty and filled
+tensors, splats, broadcasts) are rematerialized in each kernel that reads them.
 """
 
 from __future__ import annotations
