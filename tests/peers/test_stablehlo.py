@@ -99,7 +99,7 @@ case("bits", lambda x: (lax.bitcast_convert_type(x, "uint8"), lax.bitcast_conver
     "reductions": """
 for d in ("float32", "int32", "bfloat16", "complex64")[:WIDTH]:
     x = some((3, 4, 5), d)
-    case("products " + d, lambda x, y: (
+    case("products " + d, lambda x, y, d=d: (
         lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))),
         lax.reduce(x, jnp.zeros((), x.dtype), lax.add, (0,)) if d != "bfloat16" else x), x, some((3, 5, 2), d))
     case("convolutions " + d, lambda x, k, t: (
