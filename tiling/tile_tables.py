@@ -100,7 +100,8 @@ def _riscv64_family(target: CpuTarget, types: ElementTypes) -> tuple[Tile, ...]:
         return tuple(Tile(m, largest.n, largest.k) for m in (3 * unit, 2 * unit, unit))
     if _i8(types) or _named("f32", "f32", "f32")(types):
         return halving_family(Tile(7, n, 1))
-    if _named("f16", "f16", "f16", "f32")(types):
+    # IREE looks at the operands alone.
+    if types[0].name == types[1].name == "f16" and types[2].is_float:
         if target.has("zvfh"):
             return halving_family(Tile(7, n, 1))
         if target.has("zvfhmin"):

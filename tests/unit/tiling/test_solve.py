@@ -105,6 +105,15 @@ def test_no_tile_is_the_identity(target: Target, types: tuple[str, str, str]) ->
     assert packed_layout(target, matmul(0, (64, 64, 64), *types)) is IDENTITY
 
 
+@pytest.mark.parametrize("result", ["f16", "f32", "f64", "bf16", "f8E4M3FN"])
+def test_half_precision_on_riscv_has_tiles_for_all_float_results(result: str) -> None:
+    target = cpu_target("riscv64", "+v,+zvl256b,+zvfh")
+    assert packed_layout(target, matmul(2, (66, 64, 64), "f16", "f16", result)).inner_tiles == (
+        7,
+        32,
+    )
+
+
 def test_gpu_tiles() -> None:
     target = GpuTarget("gfx942")
     large, small = (1024, 1024, 1024), (100, 200, 300)
