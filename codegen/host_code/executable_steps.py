@@ -42,7 +42,7 @@ from .function_lowering import FunctionLowering
 from .rules import lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
-from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered
+from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered, dynamic_words
 
 
 @lowers("stream.async.dispatch")
@@ -300,13 +300,14 @@ def _is_moved(
 ) -> bool:
     """Let what has made a tensor write it to the new resource that it is stored to, if it can.
 
-    Returns whether it does. Sizes must be known, since they would be checked too late.
+    Returns whether it does. Sizes must be known, since they would be checked too late. Nothing is
+    emitted for others.
     """
     source, binding = store.operands[:2]
-    target, subspan = in_place(store, bound), binding.owner
-    if target is None or not isinstance(subspan, Operation):
+    target, subspan, room = in_place(store, bound), binding.owner, bound.contents.size
+    if target is None or dynamic_words(target.shape) or not isinstance(subspan, Operation):
         return False
-    size, room = target.bytes(lowering.builder), bound.contents.size
+    size = target.bytes(lowering.builder)
     return (
         isinstance(size, int)
         and isinstance(room, int)

@@ -181,10 +181,12 @@ class ValueLowering:
     def move_into(self, value: SSAValue, block: Register) -> bool:
         """Place a value that dies here into a block that nothing has accessed, if it can be moved.
 
-        Returns whether it was.
+        Returns whether it was. A size that is not known is not moved: its block may be larger.
         """
         found = self.values.get(value)
         if not isinstance(found, HostTensor) or found.block is None:
+            return False
+        if dynamic_words(found.shape):
             return False
         if not self.builder.merge(found.block, block, found.bytes(self.builder)):
             return False

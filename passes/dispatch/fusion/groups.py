@@ -327,13 +327,14 @@ class Grouping:
         %1 = arith.mulf %c, %d    # another one
         %2 = arith.addf %0, %1    # makes them one
         """
+        if len(other.operations) + len(group.operations) >= MAX_GROUP:
+            return False
+        if not self._may_join(operation, other, group.affinity):
+            return False
         read = [value for each in other.operations for value in self._sources(each)]
-        return (
-            len(other.operations) + len(group.operations) < MAX_GROUP
-            and self._may_join(operation, other, group.affinity)
-            and not self._depends([each for each in read if self._unit(each) is not other], group)
-            and group.parallel_dims.merge(other.parallel_dims, operation, self._rematerialized)
-        )
+        if self._depends([each for each in read if self._unit(each) is not other], group):
+            return False
+        return group.parallel_dims.merge(other.parallel_dims, operation, self._rematerialized)
 
     def _unit(self, value: SSAValue) -> Operation | FusionGroup | None:
         """Return the group or operation of this block that makes a value, if there is one."""
