@@ -17,21 +17,13 @@ from llvmlite import ir
 
 from ..scalar_ops.primitives import Primitive, add_alias_scopes, primitive
 from .ast_builder import FLOAT_NAMES
+from .loop_hints import LoopHint, has_loop, loop_hints, stores
 
 _WORD = ir.IntType(64)
 _BOOL = ir.IntType(1)
 
-_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
-"""Primitives that are long dependence chains: vectorised loops interleave several of them."""
-
-_INTERLEAVED = 4
-"""The number of vectors that such a loop computes at once: of one chain, or of several."""
-
 _MAX_COPIES = 32
 """The most loops of a function that are duplicated to unswitch a condition: one copy a branch."""
-
-_SHORT = range(8, 65)
-"""Trip counts of loops that LLVM would unroll although they fill vectors."""
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -101,7 +93,7 @@ class FunctionLowering:
         }
         self._values: dict[str, Any] = {}
         self._places: dict[str, Any] = {}
-        self._assignments = _stores([function]) + Counter(self._arguments.keys())
+        self._assignments = stores([function]) + Counter(self._arguments.keys())
 
     def lower(self) -> None:
         """Lower the whole function."""
@@ -168,7 +160,7 @@ class FunctionLowering:
         self._builder.store(self._converted(value, place.type.pointee), place)
 
     def _loop(self, variable: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        is_open = self._copies < _MAX_COPIES and not _has_loop(body)
+        is_open = self._copies < _MAX_COPIES and not has_loop(body)
         choice = self._fixed_choice(variable, body) if is_open else None
         if choice is None:
             self._plain_loop(variable, bounds, body)
@@ -190,7 +182,7 @@ class FunctionLowering:
 
         Then there is a loop for either side: it may fill vectors.
         """
-        varying = {variable, *_stores(body)}
+        varying = {variable, *stores(body)}
         tests: list[ast.stmt] = []
         for each in body:
             names = {node.id for node in ast.walk(each) if isinstance(node, ast.Name)}
@@ -227,29 +219,9 @@ class FunctionLowering:
             following = builder.add(index, step, flags=("nsw",))
             index.add_incoming(following, builder.block)
             back = builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
-            hints: list[Sequence[Any]] = []
-            if chains := _long_chains(body):
-                count = ir.Constant(ir.IntType(32), max(1, _INTERLEAVED // chains))
-                hints.append(("llvm.loop.interleave.count", count))
-            if self._is_short_row(bounds, body):
-                hints.append(("llvm.loop.unroll.disable",))
-            if hints:
-                back.set_metadata("llvm.loop", _loop_hints(builder.module, hints))
+            if hints := loop_hints(bounds, body, self._assignments):
+                back.set_metadata("llvm.loop", _loop_metadata(builder.module, hints))
         builder.position_at_end(after)
-
-    def _is_short_row(self, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> bool:
-        """Whether an innermost loop computes a few elements, each alone.
-
-        Were it unrolled, LLVM would make vectors of the turns of the loop around it, whose elements
-        do not lie side by side.
-        """
-        match bounds:
-            case [ast.Constant(int(start)), ast.Constant(int(stop))] if stop - start in _SHORT:
-                return not _has_loop(body) and all(
-                    count == self._assignments[name] for name, count in _stores(body).items()
-                )
-            case _:
-                return False
 
     def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
         builder = self._builder
@@ -435,16 +407,6 @@ def _name(expression: ast.expr) -> str:
     return expression.id
 
 
-def _stores(body: Sequence[ast.stmt]) -> Counter[str]:
-    """Count the assignments to each variable."""
-    return Counter(
-        node.id
-        for each in body
-        for node in ast.walk(each)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-
-
 def _is_test(value: ast.expr) -> bool:
     """Return whether an expression only compares and adds."""
     match value:
@@ -456,30 +418,13 @@ def _is_test(value: ast.expr) -> bool:
             return False
 
 
-def _has_loop(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
-
-
-def _long_chains(body: Sequence[ast.stmt]) -> int:
-    """Return how often an innermost loop calls the same of the `_LONG` primitives, at most."""
-    if _has_loop(body):
-        return 0
-    called = Counter(
-        node.func.id
-        for each in body
-        for node in ast.walk(each)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    )
-    return max((count for name, count in called.items() if name.startswith(_LONG)), default=0)
-
-
-def _loop_hints(module: Any, hints: Sequence[Sequence[Any]]) -> Any:
-    """Return the metadata of a loop; its first operand is itself, as LLVM requires.
-
-    A hint is a name and its values.
-    """
+def _loop_metadata(module: Any, hints: Sequence[LoopHint]) -> Any:
+    """Return the metadata of a loop; its first operand is itself, as LLVM requires."""
     rows = [
-        module.add_metadata([ir.MetaDataString(module, name), *values]) for name, *values in hints
+        module.add_metadata(
+            [ir.MetaDataString(module, name), *(ir.Constant(ir.IntType(32), n) for n in numbers)]
+        )
+        for name, *numbers in hints
     ]
     loop = module.add_metadata([*rows, ir.Constant(_WORD, len(module.metadata))])
     loop.operands = (loop, *rows)
