@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from operator import eq, ge, gt, le, lt, ne
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -98,10 +99,10 @@ def known_first(factors: Sequence[int | V]) -> list[int | V]:
 
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda left, right: left == right,
-    "ne": lambda left, right: left != right,
-    "slt": lambda left, right: left < right,
-    "sle": lambda left, right: left <= right,
-    "sgt": lambda left, right: left > right,
-    "sge": lambda left, right: left >= right,
+    "eq": eq,
+    "ne": ne,
+    "slt": lt,
+    "sle": le,
+    "sgt": gt,
+    "sge": ge,
 }

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -19,6 +19,7 @@ from ...ir.attribute_access import element_type, with_element
 from ...ir.dialect_extension import extended, variant
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE, Rows
 from .comparisons import CmpfOp, CmpiOp, SelectOp
 from .flags import OPTIONAL_FAST_MATH, OVERFLOW, Rounding
 
@@ -172,53 +173,35 @@ class BitcastOp(ConversionOp):
         return _width(source) == _width(result) > 0
 
 
-class _ScalingOp(SyntaxOperation):
-    """Base of the float conversions with a scale operand."""
-
-    input = operand_def()
-    scale = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    fastmath = opt_prop_def(arith.FastMathFlagsAttr)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $input, $scale",
-        OPTIONAL_FAST_MATH,
-        " attr-dict : type($input), type($scale) to type($result)",
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        source, result = self.input.type, self.result.type
-        if with_element(source, element_type(result)) != result:
-            raise VerifyException(
-                f"operand type '{source}' and result type '{result}' are cast incompatible"
-            )
+_SCALING_TYPES = " attr-dict : type($input), type($scale) to type($result)"
 
 
-@irdl_op_definition
-class ScalingExtFOp(_ScalingOp):
-    """Extend the input to a wider type and multiply it by the scale, a power of two."""
+def _verify_scaling(op: Operation) -> None:
+    source, result = op.operands[0].type, op.results[0].type
+    if with_element(source, element_type(result)) != result:
+        raise VerifyException(
+            f"operand type '{source}' and result type '{result}' are cast incompatible"
+        )
 
-    name = "arith.scaling_extf"
+
+row = Rows("arith", {"flags": arith.FastMathFlagsAttr}, default="any", traits=PURE)
+
+ScalingExtFOp = row(
+    "scaling_extf",
+    "input scale -> result | fastmath:flags?",
+    (" $input, $scale", OPTIONAL_FAST_MATH, _SCALING_TYPES),
+    verify=_verify_scaling,
+    doc="Extend the input to a wider type and multiply it by the scale, a power of two.",
+)
 
 
-@irdl_op_definition
-class ScalingTruncFOp(_ScalingOp):
-    """Divide the input by the scale, a power of two, and truncate it to a narrower type."""
-
-    name = "arith.scaling_truncf"
-
-    roundingmode = opt_prop_def(IntegerAttr)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $input, $scale",
-        Rounding(),
-        OPTIONAL_FAST_MATH,
-        " attr-dict : type($input), type($scale) to type($result)",
-    )
+ScalingTruncFOp = row(
+    "scaling_truncf",
+    "input scale -> result | fastmath:flags? roundingmode:int?",
+    (" $input, $scale", Rounding(), OPTIONAL_FAST_MATH, _SCALING_TYPES),
+    verify=_verify_scaling,
+    doc="Divide the input by the scale, a power of two, and truncate it to a narrower type.",
+)
 
 
 # Arithmetic --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 from typing import cast
 
 from xdsl.dialects.arith import ConstantOp
@@ -61,14 +62,14 @@ _UNSIGNED: dict[str, Callable[[int, int, int], int | None]] = {
     "arith.shrui": lambda left, right, width: left >> right if right < width else None,
 }
 
-_COMPARISONS: tuple[Callable[[int, int], bool], ...] = (
-    lambda left, right: left == right,
-    lambda left, right: left != right,
-    lambda left, right: left < right,
-    lambda left, right: left <= right,
-    lambda left, right: left > right,
-    lambda left, right: left >= right,
-)
+_WRAPPING: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": add,
+    "arith.muli": mul,
+    "arith.subi": sub,
+}
+"""Operations that xDSL folds."""
+
+_COMPARISONS: tuple[Callable[[int, int], bool], ...] = (eq, ne, lt, le, gt, ge)
 """`eq`, `ne`, then `lt`, `le`, `gt` and `ge`, signed; the unsigned ones follow in MLIR's enum."""
 
 _EXTREME = {
@@ -106,6 +107,8 @@ def evaluate(op: Operation, operands: list[int], width: int) -> int | None:
         if predicate >= len(_COMPARISONS):
             return _COMPARISONS[predicate - 4](*bits)
         return _COMPARISONS[predicate](*numbers)
+    if op.name in _WRAPPING:
+        return as_signed(_WRAPPING[op.name](numbers[0], numbers[1]), width)
     if op.name in _SIGNED:
         return _SIGNED[op.name](numbers[0], numbers[1], width)
     if op.name in _UNSIGNED:

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAt
 from xdsl.ir import Operation, Region
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
     irdl_op_definition,
     opt_prop_def,
-    prop_def,
     region_def,
     traits_def,
     var_operand_def,
@@ -30,7 +30,13 @@ from ...ir.syntax.rows import Rows
 from ...ir.syntax.symbol_directives import EntryPoints
 from ..stream.executables import Executable, ExecutableEnd, ExecutableExport, executable_syntax
 
-row = Rows("flow", {})
+row = Rows(
+    "flow",
+    {
+        "symbols": ArrayAttr.constr(BaseAttr(SymbolRefAttr)),
+        "positions": ArrayAttr.constr(IntegerAttr.constr(IndexType())),
+    },
+)
 DISPATCH_TYPE = TiedFunctionType(
     ValueForm.SHAPED, "arguments", "argument_dims", "results_", "result_dims"
 )
@@ -66,29 +72,16 @@ class ExecutableExportOp(ExecutableExport):
     name = "flow.executable.export"
 
 
-@irdl_op_definition
-class DispatchOp(SyntaxOperation):
-    """Dispatch a kernel of an executable.
+DispatchOp = row(
+    "dispatch",
+    "workload* arguments:any* argument_dims* result_dims* -> results_:any*"
+    " | entry_points:symbols tied_operands:positions?",
+    (" ", EntryPoints(), "([$workload])?($arguments) attr-dict : ", DISPATCH_TYPE),
+    doc="""Dispatch a kernel of an executable.
 
     `workload` determines the number of workgroups. Results are new tensors, or tied to operands.
-    """
-
-    name = "flow.dispatch"
-    workload = var_operand_def(IndexType())
-    entry_points = prop_def(ArrayAttr[SymbolRefAttr])
-    arguments = var_operand_def()
-    argument_dims = var_operand_def(IndexType())
-    result_dims = var_operand_def(IndexType())
-    tied_operands = opt_prop_def(ArrayAttr[IntegerAttr[IndexType]])
-    results_ = var_result_def()
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (
-        " ",
-        EntryPoints(),
-        "([$workload])?($arguments) attr-dict : ",
-        DISPATCH_TYPE,
-    )
+    """,
+)
 
 
 DispatchTieShapeOp = row(

@@ -16,7 +16,6 @@ from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -28,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE, Rows
 from .attributes import AxisRef, ShardingAttr, axes_text, axes_validation_error, parse_axes
 from .meshes import mesh_of, shape_or_empty, verify_sharding
 
@@ -113,6 +113,8 @@ class AllToAllParametersAttr(OpaqueSyntaxAttribute, Data[tuple[AllToAllParameter
         """The lists of axes in the attribute."""
         return tuple(each.axes for each in self.data)
 
+
+row = Rows("sdy", {"sharding": ShardingAttr}, default="any")
 
 _ListAttr = AxisListAttr | AxisListsAttr | AllToAllParametersAttr
 
@@ -225,24 +227,18 @@ class ReduceScatterOp(SdyCollective):
     SYNTAX: ClassVar[Syntax] = " bare($reduce_scatter_axes)" + _SYNTAX
 
 
-@irdl_op_definition
-class DataFlowEdgeOp(SyntaxOperation):
-    """Hold the one sharding of a loop or branch value: `sdy.data_flow_edge %t : T`."""
+def _verify_edge(edge: Operation) -> None:
+    verify_same_type(edge)
+    sharding = edge.properties.get("sharding")
+    if isinstance(sharding, ShardingAttr):
+        verify_sharding(edge, sharding.data, edge.results[0].type)
 
-    name = "sdy.data_flow_edge"
 
-    input = operand_def()
-    result = result_def()
-    sharding = opt_prop_def(ShardingAttr)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
-        " $input( sharding=bare($sharding))? attr-dict : type($input, $result)"
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        verify_same_type(self)
-        if self.sharding is not None:
-            verify_sharding(self, self.sharding.data, self.result.type)
+DataFlowEdgeOp = row(
+    "data_flow_edge",
+    "input -> result | sharding:sharding?",
+    " $input( sharding=bare($sharding))? attr-dict : type($input, $result)",
+    traits=PURE,
+    verify=_verify_edge,
+    doc="Hold the one sharding of a loop or branch value: `sdy.data_flow_edge %t : T`.",
+)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import prod
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -27,10 +27,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import integer
 from ...ir.dialect_extension import dialect_of
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.syntax.rows import PURE
 from ...ir.tensor_types import shapes_agree
 from . import attributes, collectives, meshes
 from .attributes import (
@@ -43,7 +45,7 @@ from .attributes import (
     parse_shardings,
     shardings_text,
 )
-from .collectives import verify_same_type
+from .collectives import row, verify_same_type
 from .meshes import mesh_of, shape_or_empty, verify_sharding
 
 # Operations --------------------------------------------------------------------------------------
@@ -87,43 +89,35 @@ class ReshardOp(_ShardingOp):
     name = "sdy.reshard"
 
 
-@irdl_op_definition
-class ShardingGroupOp(SyntaxOperation):
-    """Put a value into a group; all values with one `group_id` get the same sharding."""
-
-    name = "sdy.sharding_group"
-
-    input = operand_def()
-    group_id = prop_def(IntegerAttr)
-
-    SYNTAX: ClassVar[Syntax] = " $input group_id=int($group_id) attr-dict : type($input)"
+ShardingGroupOp = row(
+    "sharding_group",
+    "input | group_id:int",
+    " $input group_id=int($group_id) attr-dict : type($input)",
+    doc="Put a value into a group; all values with one `group_id` get the same sharding.",
+)
 
 
 _DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
-@irdl_op_definition
-class PropagationBarrierOp(SyntaxOperation):
-    """Limit propagation across this value to `allowed_direction`."""
+def _verify_direction(op: Operation) -> None:
+    direction = integer(op, "allowed_direction")
+    if not 0 <= direction < len(_DIRECTIONS):
+        raise VerifyException(f"unknown direction {direction}")
 
-    name = "sdy.propagation_barrier"
 
-    input = operand_def()
-    result = result_def()
-    allowed_direction = prop_def(IntegerAttr)
-
-    traits = traits_def(Pure())
-
-    SYNTAX: ClassVar[Syntax] = (
+PropagationBarrierOp = row(
+    "propagation_barrier",
+    "input -> result | allowed_direction:int",
+    (
         " $input allowed_direction=",
         KeywordIndex("allowed_direction", _DIRECTIONS),
         " attr-dict : type($input, $result)",
-    )
-
-    def verify_(self) -> None:
-        super().verify_()
-        if not 0 <= self.allowed_direction.value.data < len(_DIRECTIONS):
-            raise VerifyException(f"unknown direction {self.allowed_direction.value.data}")
+    ),
+    traits=PURE,
+    verify=_verify_direction,
+    doc="Limit propagation across this value to `allowed_direction`.",
+)
 
 
 @irdl_op_definition

@@ -21,6 +21,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...dialects.iree_encoding.dialect import UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.host_programs import host_operations
@@ -84,11 +85,13 @@ def _sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
         for value in view.inputs
     ]
     result = on_encoded(operation, view, inputs, encodings.pop(), operation, sizes)
-    first = unsets[0]
-    unset = type(first).create(
-        operands=[result, *first.operands[1:]],
-        result_types=operation.result_types,
-        properties=first.properties,
+    unset = UnsetEncodingOp.build(
+        operands=[
+            result,
+            sizes.dynamic_sizes(view.outputs[0]),
+            cast(UnsetEncodingOp, unsets[0]).encoding_dims,
+        ],
+        result_types=[operation.results[0].type],
     )
     replace_by(operation, unset)
     erase_if_unused(*unsets)

@@ -168,8 +168,13 @@ def sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     encoded = builder_before(operation).insert(rebuilt(operation, operands, types))
     loop_sizes = _dynamic_loop_sizes(unset, unset_map)
     results: list[SSAValue] = []
-    for old, new, map_ in zip(operation.results, encoded.results, view.output_maps, strict=True):
-        dims = [loop_sizes[loop] for loop in map_.results if loop in loop_sizes]
+    outputs = zip(view.outputs, operation.results, encoded.results, view.output_maps, strict=True)
+    for output, old, new, map_ in outputs:
+        dims = [
+            loop_sizes.get(loop) or sizes.value(output, index)
+            for index, loop in enumerate(map_.results)
+            if cast(Tensor, old.type).get_shape()[index] == DYNAMIC_INDEX
+        ]
         decode = UnsetEncodingOp.build(
             operands=[new, dims, list(unset.encoding_dims)], result_types=[old.type]
         )
@@ -196,13 +201,17 @@ def _last_unset(
 ) -> tuple[UnsetEncodingOp, AffineMap] | None:
     """Return the last decode of an input that only this operation reads, and reads whole.
 
-    The map by which the input is read is returned with it.
+    The map by which the input is read is returned with it. An input that is read by two maps would
+    have to be decoded and encoded again for one of them.
     """
     for value, map_ in reversed(tuple(zip(view.inputs, view.input_maps, strict=True))):
         unset = made_by(value, UNSET)
         if unset is None or not only_read_by(unset, operation) or _inverse(map_) is None:
             continue
-        if isinstance(tensor_encoding(unset.operands[0].type), EncodingAttr):
+        maps = {
+            other for read, other in zip(view.inputs, view.input_maps, strict=True) if read is value
+        }
+        if len(maps) == 1 and isinstance(tensor_encoding(unset.operands[0].type), EncodingAttr):
             return cast(UnsetEncodingOp, unset), map_
     return None
 

@@ -7,17 +7,15 @@ longest shards by the rule of `shard.shard_shape`.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection
-from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.arith.integer_folds import evaluate, width_of
 from ...dialects.shard.boundary import argument_boundary, enclosing_grid
-from ...ir.attribute_access import attribute, constant_integer
+from ...ir.attribute_access import constant_integer
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
 from ...sharding.local_shape import halo, shard_intervals
@@ -70,18 +68,13 @@ class LocalSizes:
         if op.name in _PROCESS_QUERIES:
             return _PROCESS_QUERIES[op.name](op, value.index, first)
         numbers = [self._number(operand, first) for operand in op.operands]
-        known = tuple(number for number in numbers if number is not None)
-        if len(known) != len(numbers):
+        known = [number for number in numbers if number is not None]
+        if len(known) != len(numbers) or not known:
             return None
-        if op.name == "arith.cmpi":
-            predicate = attribute(op, "predicate")
-            number = predicate.value.data if isinstance(predicate, IntegerAttr) else 0
-            return int(bool(_COMPARISONS[number](*known)))
-        function = _ARITHMETIC.get(op.name)
-        try:
-            return None if function is None else function(known)
-        except ZeroDivisionError:
-            return None
+        if op.name == "arith.select":
+            return known[1] if known[0] else known[2]
+        width = width_of(op.operands[0].type)
+        return None if width is None else evaluate(op, known, width)
 
     def _dimension(self, op: Operation, first: frozenset[int]) -> int | None:
         """Evaluate a `tensor.dim`, for arguments from their boundary.
@@ -165,22 +158,3 @@ _PROCESS_QUERIES: dict[str, Callable[[Operation, int, frozenset[int]], int | Non
     "shard.process_linear_index": _process_index,
     "shard.process_multi_index": _process_index,
 }
-
-_ARITHMETIC: dict[str, Callable[[tuple[int, ...]], int]] = {
-    "arith.addi": sum,
-    "arith.ceildivsi": lambda given: -(-given[0] // given[1]),
-    "arith.divui": lambda given: given[0] // given[1],
-    "arith.floordivsi": lambda given: given[0] // given[1],
-    "arith.index_cast": lambda given: given[0],
-    "arith.maxsi": max,
-    "arith.maxui": max,
-    "arith.minsi": min,
-    "arith.minui": min,
-    "arith.muli": prod,
-    "arith.remui": lambda given: given[0] % given[1],
-    "arith.select": lambda given: given[1] if given[0] else given[2],
-    "arith.subi": lambda given: given[0] - given[1],
-}
-
-_COMPARISONS = (operator.eq, operator.ne, *(operator.lt, operator.le, operator.gt, operator.ge) * 2)
-"""Comparisons by predicate of `arith.cmpi`. Signedness is ignored: no size or index is negative."""

@@ -76,3 +76,23 @@ func.func @widened(%a: tensor<5x6xbf16>, %m: index) -> tensor<5x6xf32, #e> {
   %2 = iree_encoding.set_encoding %0 encoding_dims{%m} : tensor<5x6xf32> -> tensor<5x6xf32, #e>
   return %2 : tensor<5x6xf32, #e>
 }
+
+// -----
+
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#e = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32]>
+
+// The result lists the sizes that its own type leaves open.
+
+// CHECK-LABEL: func.func @other_open_sizes
+// CHECK: iree_encoding.unset_encoding %{{.*}} -> tensor<?x6xf32>{%d}
+// CHECK: iree_encoding.unset_encoding %{{.*}} -> tensor<4x6xf32>{{$}}
+func.func @other_open_sizes(%a: tensor<4x6xf32, #e>, %b: tensor<?x6xf32, #e>, %d: index) -> (tensor<?x6xf32>, tensor<4x6xf32>) {
+  %0 = iree_encoding.unset_encoding %a : tensor<4x6xf32, #e> -> tensor<4x6xf32>
+  %o = tensor.empty(%d) : tensor<?x6xf32>
+  %1 = linalg.exp ins(%0 : tensor<4x6xf32>) outs(%o : tensor<?x6xf32>) -> tensor<?x6xf32>
+  %2 = iree_encoding.unset_encoding %b : tensor<?x6xf32, #e> -> tensor<?x6xf32>{%d}
+  %p = tensor.empty() : tensor<4x6xf32>
+  %3 = linalg.exp ins(%2 : tensor<?x6xf32>) outs(%p : tensor<4x6xf32>) -> tensor<4x6xf32>
+  return %1, %3 : tensor<?x6xf32>, tensor<4x6xf32>
+}

@@ -1,4 +1,4 @@
-// RUN: mesh-opt %s --iree-dispatch-creation-propagate-encodings-through-generic-ops | filecheck %s
+// RUN: mesh-opt %s --split-input-file --iree-dispatch-creation-propagate-encodings-through-generic-ops | filecheck %s
 
 // Encodings move through elementwise operations that are in no dispatch.
 
@@ -91,4 +91,41 @@ func.func @large_scales(%a: tensor<5x6xi8>, %s: tensor<6x5xf32>) -> tensor<5x6xf
   } -> tensor<5x6xf32>
   %3 = iree_encoding.set_encoding %0 : tensor<5x6xf32> -> tensor<5x6xf32, #e>
   return %3 : tensor<5x6xf32, #e>
+}
+
+// -----
+
+#id = affine_map<(i, j) -> (i, j)>
+#turned = affine_map<(i, j) -> (j, i)>
+#e = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]>
+
+// The result lists the sizes that its own type leaves open.
+
+// CHECK-LABEL: util.func public @other_open_sizes
+// CHECK: iree_encoding.unset_encoding %{{.*}} -> tensor<?x6xf32>{%d}
+// CHECK: iree_encoding.unset_encoding %{{.*}} -> tensor<4x6xf32>{{$}}
+util.func public @other_open_sizes(%a: tensor<4x6xf32, #e>, %b: tensor<?x6xf32, #e>, %d: index) -> (tensor<?x6xf32>, tensor<4x6xf32>) {
+  %0 = iree_encoding.unset_encoding %a : tensor<4x6xf32, #e> -> tensor<4x6xf32>
+  %o = tensor.empty(%d) : tensor<?x6xf32>
+  %1 = linalg.exp ins(%0 : tensor<4x6xf32>) outs(%o : tensor<?x6xf32>) -> tensor<?x6xf32>
+  %2 = iree_encoding.unset_encoding %b : tensor<?x6xf32, #e> -> tensor<?x6xf32>{%d}
+  %p = tensor.empty() : tensor<4x6xf32>
+  %3 = linalg.exp ins(%2 : tensor<?x6xf32>) outs(%p : tensor<4x6xf32>) -> tensor<4x6xf32>
+  util.return %1, %3 : tensor<?x6xf32>, tensor<4x6xf32>
+}
+
+// What is read in two orders would be decoded and encoded again for one of them.
+
+// CHECK-LABEL: util.func public @two_orders
+// CHECK: %[[U:.*]] = iree_encoding.unset_encoding %a
+// CHECK: linalg.generic {{.*}} ins(%[[U]], %[[U]] :
+util.func public @two_orders(%a: tensor<4x4xf32, #e>) -> tensor<4x4xf32> {
+  %0 = iree_encoding.unset_encoding %a : tensor<4x4xf32, #e> -> tensor<4x4xf32>
+  %o = tensor.empty() : tensor<4x4xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #turned, #id], iterator_types = ["parallel", "parallel"]} ins(%0, %0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%o : tensor<4x4xf32>) {
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<4x4xf32>
+  util.return %1 : tensor<4x4xf32>
 }
