@@ -57,7 +57,7 @@ def wrapped(value: Array, value_type: Attribute) -> Array:
     return wrap(np.asarray(value), width, to_unsigned=is_unsigned(value_type))
 
 
-@impl("arith.constant", "flow.tensor.constant", pointwise=True)
+@impl("arith.constant", "flow.tensor.constant", "flow.tensor.dynamic_constant", pointwise=True)
 def _constant(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     constants = frame.process.program.constants
     found = constants.get(op)

@@ -8,7 +8,7 @@ wraparound.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -32,16 +32,8 @@ _MAXIMAL_FACTOR = 1 << 24
 `None`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contraction:
-    """A body of the form `output + product of factors`. Each factor has a plan that computes it."""
-
-    addition: Step
-    factors: tuple[Plan, ...]
-
-
-def find_contraction(plan: Plan, input_count: int) -> Contraction | None:
-    """Match a body that adds a product of at least two factors to its output.
+def product_factors(plan: Plan, input_count: int) -> tuple[Plan, ...] | None:
+    """Return the plans of at least two factors whose product a body adds to its output.
 
     Return `None` for other bodies.
     """
@@ -62,7 +54,7 @@ def find_contraction(plan: Plan, input_count: int) -> Contraction | None:
     plans = tuple(sub_plan(plan, factor, makers) for factor in factors)
     if len(plans) < 2 or any(depends_on(each, output) for each in plans):
         return None
-    return Contraction(addition, plans)
+    return plans
 
 
 def _factors(value: SSAValue, multiplication: str, makers: dict[SSAValue, Step]) -> list[SSAValue]:
@@ -96,7 +88,7 @@ def depends_on(plan: Plan, value: SSAValue) -> bool:
 
 
 def contract(
-    contraction: Contraction,
+    factor_plans: Sequence[Plan],
     plan: Plan,
     reads: Sequence[Array],
     start: Array,
@@ -104,7 +96,7 @@ def contract(
     extents: Extents,
     frame: Frame,
 ) -> Array | None:
-    """Evaluate a contraction over all loops; only the `parallel` loops remain.
+    """Evaluate a body that adds the product of its factors, over all loops but the `parallel` ones.
 
     Returns `None` if a factor is too large.
     """
@@ -115,7 +107,7 @@ def contract(
         return loop_index(loop, extents)
 
     factors: list[Array] = []
-    for factor in contraction.factors:
+    for factor in factor_plans:
         if _size(factor, plan.arguments, reads, extents) > _MAXIMAL_FACTOR:
             return None
         (value,) = run_body(factor, arguments, frame, index)

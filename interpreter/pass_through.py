@@ -42,6 +42,7 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl(
     "bufferization.dealloc_tensor",
     *("flow.executable", "hal.executable", "stream.executable"),
+    *(f"{name}.trace" for name in ("flow.tensor", "hal.buffer_view", "stream.tensor")),
     *(f"hal.command_buffer.{name}" for name in ("execution_barrier", "finalize")),
     *("hal.device.allocator", "hal.device.queue.barrier", "hal.devices.get"),
     *("hal.fence.create", "hal.fence.join"),
@@ -49,7 +50,6 @@ def _same(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     "memref.global",
     *("sdy.mesh", "sdy.sharding_group", "shard.grid"),
     *(f"stream.cmd.{name}" for name in ("discard", "flush", "invalidate")),
-    "stream.tensor.trace",
     *(
         f"stream.timepoint.{name}"
         for name in ("chain_external", "export", "immediate", "import", "join")

@@ -25,7 +25,7 @@ from ..dialects.linalg.structured_view import StructuredView
 from ..ir.diagnostics import OperationError
 from ..ir.linear_forms import linear
 from ..runtime.abi.arrays import Array, Value
-from .contractions import contract, find_contraction
+from .contractions import contract, product_factors
 from .frames import Exit, Frame, Plan
 from .loops import Extents, is_pointwise, loop_extents, loop_index, run_body, slice_over_loops, view
 from .reductions import find_reductions, reduce_by_halves
@@ -90,9 +90,9 @@ def _run_reduction(
     sequential = [loop for loop in range(len(extents)) if loop not in parallel]
     if any(write.shape[loop] != 1 for write in writes for loop in sequential):
         return False
-    contraction = find_contraction(plan, len(reads))
-    if contraction is not None:
-        total = contract(contraction, plan, reads, writes[0], parallel, extents, frame)
+    factors = product_factors(plan, len(reads))
+    if factors is not None:
+        total = contract(factors, plan, reads, writes[0], parallel, extents, frame)
         if total is not None:
             writes[0][...] = total
             return True

@@ -35,7 +35,6 @@ def define(
     syntax: Syntax = "",
     *,
     pure: bool = True,
-    traits: Sequence[OpTrait] = (),
     verify: Verifier | None = None,
     base: type[IRDLOperation] | None = None,
 ) -> type[RowOperation]:
@@ -45,11 +44,10 @@ def define(
     one, it is printed in the generic syntax.
     """
     dialect, _, own_name = name.partition(".")
-    effects: tuple[OpTrait, ...] = ()
+    traits: tuple[OpTrait, ...] = ()
     if pure:
-        effects = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
+        traits = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
     row = Rows(dialect, {}, default="any")
-    traits = (*effects, *traits)
     return row(own_name, values, syntax, traits=traits, verify=verify, same_sizes=True, base=base)
 
 

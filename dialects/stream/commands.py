@@ -61,7 +61,7 @@ CmdDiscardOp = row(
 
 CmdFillOp = row(
     "cmd.fill",
-    "target:any_resource target_size target_offset target_length value:i8/i16/i32/i64",
+    "target:any_resource target_size target_offset target_length value:i8/i16/i32",
     " $value, $target[$target_offset for $target_length] : type($value)"
     " -> type($target){$target_size} attr-dict-with-keyword",
     doc="Fill a range with a repeated pattern.",

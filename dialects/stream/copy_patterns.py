@@ -190,6 +190,32 @@ def drop_unused(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
 
 
+def narrowest_pattern(value: SSAValue) -> IntegerAttr | None:
+    """Return the shortest pattern that repeats to the constant `value`; `None` if it is `value`."""
+    number, type_ = constant_integer(value), value.type
+    if number is None or not isinstance(type_, IntegerType):
+        return None
+    width = type_.bitwidth
+    number %= 1 << width
+    while width > 8 and number >> width // 2 == number % (1 << width // 2):
+        width //= 2
+        number %= 1 << width
+    if width == type_.bitwidth:
+        return None
+    return IntegerAttr(number, IntegerType(width), truncate_bits=True)
+
+
+@rewrites(AsyncFillOp, AsyncSplatOp)
+def narrow_pattern(op: Operation, rewriter: PatternRewriter) -> None:
+    """Fill with the shortest pattern that repeats to a constant one."""
+    (value,) = values(op, "value")
+    narrow = narrowest_pattern(value)
+    if narrow is not None:
+        constant = rewriter.insert(ConstantOp(narrow))
+        op.operands[tuple(op.operands).index(value)] = constant.result
+        rewriter.notify_op_modified(op)
+
+
 @rewrites(AsyncConstantOp)
 def fold_constant_of_one_number(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold a constant that repeats one integer to a splat."""

@@ -11,7 +11,6 @@ from .affinity import AffinityOpInterface
 from .types import (
     DEVICE_RESOURCE,
     STAGING,
-    BindingType,
     ChannelType,
     CollectiveAttr,
     FileType,
@@ -27,7 +26,6 @@ CANONICALIZATION = LazyPatterns(str(__package__), _PATTERNS)
 row = Rows(
     "stream",
     {
-        "binding": BindingType(),
         "channel": ChannelType(),
         "collective": CollectiveAttr,
         "fence": TestFenceType(),

@@ -62,7 +62,6 @@ from xdsl.irdl import (
     RegionDef,
     ResultDef,
     SameVariadicOperandSize,
-    SameVariadicResultSize,
     VarOperandDef,
     VarRegionDef,
     VarResultDef,
@@ -171,12 +170,10 @@ class Row:
             regions=[(n, _REGIONS[m]()) for n, _, m in entries(regions)],
             traits=traits,
         )
-        if _lists(entries(results)) > 1:
-            definition.options = [SameVariadicResultSize()]
         if several and self.same_sizes:
-            definition.options = [*definition.options, SameVariadicOperandSize()]
+            definition.options = [SameVariadicOperandSize()]
         elif several:
-            definition.options = [*definition.options, AttrSizedOperandSegments(True)]
+            definition.options = [AttrSizedOperandSegments(True)]
             definition.properties["operandSegmentSizes"] = PropertyDef(BaseAttr(DenseArrayBase))
         return definition
 

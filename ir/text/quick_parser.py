@@ -6,7 +6,7 @@ the lexer and the cache of types they make parsing about twice as fast.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, RankedStructure
 from xdsl.ir import SSAValue
@@ -65,11 +65,6 @@ class QuickParser(Parser):
             return None
         state.current_token = state.lexer.lex()
         return token
-
-    def _parse_optional_token_in(self, expected_kinds: Iterable[MLIRTokenKind]) -> MLIRToken | None:
-        if self._parser_state.current_token.kind not in expected_kinds:
-            return None
-        return self._consume_token()
 
     def _parse_token(self, expected_kind: MLIRTokenKind, error_msg: str) -> MLIRToken:
         token = self._parse_optional_token(expected_kind)

@@ -18,6 +18,7 @@ class ConvertStreamToHalPass(NamedPipeline):
     def passes(self) -> tuple[ModulePass, ...]:
         """Return the stages; each is also a pass of its own."""
         return default_passes(
+            "iree-stream-materialize-builtins",
             "iree-stream-materialize-copy-on-write",
             "iree-stream-refine-usage",
             "iree-stream-schedule-execution",

@@ -3,8 +3,8 @@
     %0 = stream.async.splat %pattern : i64 -> !stream.resource<*>{%size}
 
 becomes a dispatch of `@__builtin_splat_i64`, and a fill becomes one of `@__builtin_fill_i64` on its
-range. Their executables are inserted at the start of the module. A pattern that repeats a half of
-it remains a fill, since canonicalisation narrows it first.
+range. Their executables are inserted at the start of the module. A constant pattern that repeats a
+half of itself is narrowed instead.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import own_affinity
 from ...dialects.stream.async_ops import AsyncDispatchOp
+from ...dialects.stream.copy_patterns import narrowest_pattern
 from ...ir.attribute_access import symbol_name
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
@@ -64,7 +65,15 @@ class MaterializeBuiltinsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         used: dict[str, None] = {}
         for operation in tuple(host_operations(op)):
-            if operation.name in (SPLAT, FILL) and values(operation, "value")[0].type == i64:
+            if operation.name not in (SPLAT, FILL):
+                continue
+            (value,) = values(operation, "value")
+            if value.type != i64:
+                continue
+            if (narrow := narrowest_pattern(value)) is not None:
+                constant = builder_before(operation).insert(ConstantOp(narrow))
+                operation.operands[tuple(operation.operands).index(value)] = constant.result
+            else:
                 used[_dispatch(operation)] = None
         _add_kernels(ctx, op, sorted(used))
 

@@ -105,13 +105,7 @@ class Elements:
 
     def _bits_type(self, operation: Operation) -> IntegerType:
         """Return the integer type with which an element of less than a byte is shifted."""
-        element = element_named(self.type)
-        if element.kind in (ElementKind.SIGNED, ElementKind.UNSIGNED):
-            raise OperationError(
-                operation,
-                f"accesses one of several {element} elements in a byte: only signless integers "
-                f"can be shifted, so use i{element.bits}",
-            )
+        _require_signless(self.type, operation, "accesses one of several {} elements in a byte")
         return IntegerType(self.stored_bits)
 
     def _byte_and_shift(self, index: IndexOrInt, builder: Builder) -> tuple[SSAValue, SSAValue]:
@@ -124,11 +118,21 @@ class Elements:
         return offset, builder.insert(IndexCastOp(shift, i8)).result
 
 
+def _require_signless(type_: Attribute, operation: Operation, use: str) -> None:
+    """Raise OperationError if an element is a signed or unsigned integer; `use` names its use."""
+    element = element_named(type_)
+    if element.kind in (ElementKind.SIGNED, ElementKind.UNSIGNED):
+        raise OperationError(
+            operation,
+            f"{use.format(element)}: only signless integers can be shifted, so use i{element.bits}",
+        )
+
+
 def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Builder) -> SSAValue:
     """Emit the fill pattern of an element: its stored bits as an integer of 8, 16, 32 or 64 bits.
 
     Elements that share a byte are repeated to fill it. Raises OperationError if the pattern is
-    wider than `MAX_PATTERN`.
+    wider than `MAX_PATTERN`, or of a signed or unsigned integer type.
     """
     if stored_bits > MAX_PATTERN:
         raise OperationError(
@@ -136,6 +140,7 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
             f"has unsupported pattern type {value.type}: only patterns of at most "
             f"{MAX_PATTERN} bits can be repeated; a new builtin is required",
         )
+    _require_signless(value.type, operation, "repeats {} elements")
     element = element_named(value.type)
     if element.kind is ElementKind.COMPLEX:
         cast = ComplexBitcastOp.create(operands=[value], result_types=[IntegerType(stored_bits)])

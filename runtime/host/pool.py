@@ -325,11 +325,6 @@ class Pool:
         """Return the requested size of a block in bytes."""
         return _word_at(block + REQUESTED).value
 
-    @staticmethod
-    def references(block: int) -> int:
-        """Return the reference count of a block."""
-        return _word_at(block + REFERENCES).value
-
     def take(self, address: int, block: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return an array that takes over one reference to a block.
 

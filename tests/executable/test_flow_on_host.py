@@ -69,6 +69,26 @@ def test_fill_with_a_complex_number(backend: str) -> None:
     np.testing.assert_array_equal(found, np.full((2, 3), 1 - 2j, np.complex64))
 
 
+HIDDEN = """
+util.func public @main(%x: tensor<?x4xf32>, %n: index) -> (tensor<?x4xf32>, tensor<?xf32>) {
+  flow.tensor.trace "k" = [%x : tensor<?x4xf32>{%n}]
+  %y = util.optimization_barrier %x : tensor<?x4xf32>
+  %c = flow.tensor.dynamic_constant dense<[1.0, 2.0]> : tensor<2xf32> -> tensor<?xf32>
+  util.return %y, %c : tensor<?x4xf32>, tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("stage", STAGES, ids=["flow", "stream", "bytes"])
+def test_what_hides_values_keeps_them(stage: str, backend: str) -> None:
+    pipeline = f"iree-abi-wrap-entry-points,{stage}" if stage else ""
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    kept, constant = compile(HIDDEN, pipeline, backend=backend)["main"].run([x, np.int64(2)])
+    np.testing.assert_array_equal(kept, x)
+    np.testing.assert_array_equal(constant, [1, 2])
+
+
 FENCES = """
 util.func public @main(%view: !hal.buffer_view, %wait: !hal.fence, %signal: !hal.fence)
     -> !hal.buffer_view {

@@ -84,6 +84,27 @@ def test_commands_touch_what_is_there(backend: str, at: int) -> None:
         run(backend, at, 0)
 
 
+LONG_PATTERN = """
+module attributes {stream.affinity.default = #hal.device.affinity<@device>} {
+  util.global private @device = #hal.device.target<"local", [
+    #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64">]> : !hal.device
+  util.func public @main(%value: f64, %size: index) -> !hal.buffer_view {
+    %0 = flow.tensor.splat %value : tensor<?xf64>{%size}
+    %1 = hal.tensor.export %0 : tensor<?xf64>{%size} -> !hal.buffer_view
+    util.return %1 : !hal.buffer_view
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_patterns_of_64_bits_are_kernels(backend: str) -> None:
+    stages = "iree-stream-conversion,iree-stream-encode-host-tensors,convert-stream-to-hal"
+    program = compile(LONG_PATTERN, stages, backend=backend)
+    (found,) = program["main"].run([np.float64(2.5), np.int64(3)])
+    np.testing.assert_array_equal(found, np.full(3, 2.5))
+
+
 RECORDED_ONCE = """
 util.func public @main(%view: !hal.buffer_view, %slot: index) -> !hal.buffer_view {
   %c0 = arith.constant 0 : index

@@ -23,7 +23,7 @@ from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, located_builder, replace_by
 from ....ir.regions import walk
-from ....ir.symbols import names_in, root_symbol, symbols_in
+from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
 from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, transfer, zero_of
@@ -108,8 +108,9 @@ def _subspan(
 class StoredGlobals:
     """The tensor globals of a module after conversion.
 
-    A global that is read on several devices becomes one global per device. Raises OperationError if
-    a global's dynamic sizes would have to be known.
+    A global that is read on several devices becomes one global per device. A private one that is
+    never read, and holds one value, is dropped. Raises OperationError if a global's dynamic sizes
+    would have to be known.
     """
 
     def __init__(self, module: ModuleOp, placement: DevicePlacement, *, carries_dims: bool) -> None:
@@ -186,8 +187,10 @@ class StoredGlobals:
                 f"is a global of {tensor}, expected static sizes: the global has an initial "
                 "value, or the program queries sizes that operations do not list (tensor.dim)",
             )
-        if name not in self._copies and "is_mutable" in variable.properties:
-            self._add_copy(name, variable.attributes.get(AFFINITY))
+        unread = visibility(variable) == "private" and "is_mutable" not in variable.properties
+        if name not in self._copies and not unread:
+            placed = variable.attributes.get(AFFINITY)
+            self._add_copy(name, placed or self._placement.default_for(variable))
         builder = builder_before(variable)
         for affinity, copy in self._copies.get(name, {}).items():
             kind = self._resource_type(name)

@@ -163,12 +163,10 @@ def _store(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.trace")
 def _trace(host: Host, operation: Operation, site: Site) -> None:
     values = operands_of(operation, "values_")
-    staged = [
-        transfer(
-            host.stored(value, operation), host.affinity_of(value), None, site.builder, STAGING
-        )
-        for value in values
-    ]
+    staged: list[StoredTensor] = []
+    for value in values:
+        stored, affinity = host.stored(value, operation), host.affinity_of(value)
+        staged.append(transfer(stored, affinity, affinity, site.builder, STAGING))
     trace = stream.TensorTraceOp.build(
         operands=[
             [tensor.resource for tensor in staged],

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -22,6 +22,7 @@ from ....dialects.stream.commands import (
 )
 from ....dialects.stream.dispatch_syntax import ACCESS
 from ....dialects.stream.types import ResourceType
+from ....ir.diagnostics import OperationError
 from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
@@ -92,17 +93,25 @@ def _nothing(to: CommandLowering, op: Operation) -> Sequence[Operation]:
 def _splat(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     storage = to.storages[op.results[0]]
     value, size = op.operands
-    return (_fill(storage, storage.offset, size, value),)
+    return (_fill(op, storage, storage.offset, size, value),)
 
 
 @to_command("stream.async.fill")
 def _fill_range(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     target, _, start, _, length, value = op.operands
     storage = to.storages[target]
-    return (_fill(storage, to.offset(storage, start), length, value),)
+    return (_fill(op, storage, to.offset(storage, start), length, value),)
 
 
-def _fill(storage: Storage, offset: SSAValue, length: SSAValue, value: SSAValue) -> Operation:
+def _fill(
+    op: Operation, storage: Storage, offset: SSAValue, length: SSAValue, value: SSAValue
+) -> Operation:
+    if value.type == i64:
+        raise OperationError(
+            op,
+            "fills with a pattern of 64 bits, expected at most 32: run "
+            "iree-stream-materialize-builtins, which dispatches a kernel for it",
+        )
     return CmdFillOp.build(operands=[storage.resource, storage.size, offset, length, value])
 
 

@@ -22,3 +22,25 @@ util.func public @weights_of() -> tensor<4xf32> {
   %0 = util.global.load @weights : tensor<4xf32>
   util.return %0 : tensor<4xf32>
 }
+// -----
+// Other modules may read public globals; what is placed nowhere is on the default device.
+module attributes {stream.affinity.default = #hal.device.affinity<@dev>} {
+  util.global private @dev : !hal.device
+  util.global public @read_elsewhere = dense<1.0> : tensor<4xf32>
+  util.global private mutable @only_written = dense<[1.0, 2.0]> : tensor<2xf32>
+  util.func public @write(%view: !hal.buffer_view) {
+    %0 = hal.tensor.import %view : !hal.buffer_view -> tensor<2xf32>
+    util.global.store %0, @only_written : tensor<2xf32>
+    util.return
+  }
+}
+// -----
+// What is traced is staged by its own device.
+module attributes {stream.affinity.default = #hal.device.affinity<@dev>} {
+  util.global private @dev : !hal.device
+  util.func public @traced(%view: !hal.buffer_view, %size: index) {
+    %0 = hal.tensor.import %view : !hal.buffer_view -> tensor<?x8xf32>{%size}
+    flow.tensor.trace "values" = [%0 : tensor<?x8xf32>{%size}]
+    util.return
+  }
+}

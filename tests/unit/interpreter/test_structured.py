@@ -167,6 +167,24 @@ def test_fill_transpose_broadcast_map_reduce(execute: Any) -> None:
     np.testing.assert_allclose(total, x.sum(axis=0), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("low", "high", "seed"), [(0.0, 1.0, 7), (-2.0, 3.0, -9)])
+def test_random_numbers_are_those_of_mlir(execute: Any, low: float, high: float, seed: int) -> None:
+    text = """
+    func.func @f(%low: f64, %high: f64, %seed: i32) -> tensor<4x5xf32> {
+      %0 = tensor.empty() : tensor<4x5xf32>
+      %r = linalg.fill_rng_2d ins(%low, %high, %seed : f64, f64, i32)
+          outs(%0 : tensor<4x5xf32>) -> tensor<4x5xf32>
+      return %r : tensor<4x5xf32>
+    }"""
+    (found,) = execute(text, np.float64(low), np.float64(high), np.int32(seed))
+    # A step of a linear congruential generator for each dimension, in 32 bits that wrap.
+    state = np.full((4, 5), seed, np.int32)
+    for index in (np.arange(4, dtype=np.int32)[:, None], np.arange(5, dtype=np.int32)):
+        state = (state + index) * np.int32(1103515245) + np.int32(12345)
+    expected = (state + 2147483647.0) * ((high - low) * 2.3283064e-10) + low
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_argmax_has_two_results(execute: Any) -> None:
     x = _random((4, 7))
     text = """

@@ -52,6 +52,27 @@ def cost_of(text: str) -> Cost:
     return module_costs(parse_program(text))["main"]
 
 
+TOSA = """
+func.func @main(%a: tensor<1x8x4xf32>, %b: tensor<1x4x6xf32>, %x: tensor<1x8x8x3xf32>,
+    %w: tensor<5x3x3x3xf32>, %bias: tensor<5xf32>)
+    -> (tensor<1x6x6x5xf32>, tensor<1x1x6xf32>) {
+  %z = "tosa.const"() {values = dense<0.0> : tensor<1xf32>} : () -> tensor<1xf32>
+  %m = tosa.matmul %a, %b, %z, %z : (tensor<1x8x4xf32>, tensor<1x4x6xf32>, tensor<1xf32>,
+    tensor<1xf32>) -> tensor<1x8x6xf32>
+  %c = tosa.conv2d %x, %w, %bias, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>,
+    pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x8x8x3xf32>,
+    tensor<5x3x3x3xf32>, tensor<5xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x6x6x5xf32>
+  %r = tosa.reduce_sum %m {axis = 1 : i32} : (tensor<1x8x6xf32>) -> tensor<1x1x6xf32>
+  return %c, %r : tensor<1x6x6x5xf32>, tensor<1x1x6xf32>
+}
+"""
+
+
+def test_products_and_reductions_of_tosa() -> None:
+    product, convolution, reduction = 2 * 4 * (8 * 6), 2 * (3 * 3 * 3) * (6 * 6 * 5), 8 * 6
+    assert cost_of(TOSA).work == product + convolution + reduction
+
+
 def test_matmul_and_reduction() -> None:
     cost = cost_of(PROGRAM)
     assert cost.work == 2 * 4 * 6 * 8

@@ -50,3 +50,25 @@ func.func @signs(%x: tensor<8xi8>) -> tensor<8xui8> {
   %0 = builtin.unrealized_conversion_cast %x : tensor<8xi8> to tensor<8xui8>
   return %0 : tensor<8xui8>
 }
+
+// -----
+
+// A named computation is inlined between its shardings; groups and barriers are dropped.
+
+// CHECK-LABEL: func.func @named(%a: tensor<8x4xf32>)
+// CHECK-NEXT: [[IN:%[a-z0-9_]+]] = shard.sharding @m split_axes = {{\[\[0\]\]}}
+// CHECK-NEXT: [[A:%[a-z0-9_]+]] = shard.shard %a to [[IN]] annotate_for_users
+// CHECK-NEXT: %d = math.tanh [[A]]
+// CHECK-NEXT: [[OUT:%[a-z0-9_]+]] = shard.sharding @m split_axes = {{\[\[0\], \[1\]\]}}
+// CHECK-NEXT: [[D:%[a-z0-9_]+]] = shard.shard %d to [[OUT]] : tensor<8x4xf32>
+// CHECK-NEXT: return [[D]]
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @named(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  sdy.sharding_group %a group_id=0 : tensor<8x4xf32>
+  %b = sdy.propagation_barrier %a allowed_direction=NONE : tensor<8x4xf32>
+  %r = sdy.named_computation<"f">(%b) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {"y"}]>] (%c: tensor<8x4xf32>) {
+    %d = math.tanh %c : tensor<8x4xf32>
+    sdy.return %d : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}

@@ -184,3 +184,20 @@ module attributes {stream.affinity.default = #hal.device.affinity<@d1>} {
     util.return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+// Other modules may read a public global; a private one that nothing reads is dropped.
+
+// CHECK-NOT: @unread
+// CHECK: util.global public @seen : !stream.resource<constant>
+// CHECK: stream.tensor.constant on(#hal.device.affinity<@a>) : tensor<4xf32> in !stream.resource<constant>
+// CHECK: util.global.store %{{.*}}, @seen : !stream.resource<constant>
+module attributes {stream.affinity.default = #hal.device.affinity<@a>} {
+  util.global private @a : !hal.device
+  util.global private @unread = dense<1.0> : tensor<4xf32>
+  util.global public @seen = dense<1.0> : tensor<4xf32>
+  util.func public @f() {
+    util.return
+  }
+}

@@ -154,3 +154,11 @@ util.func public @other_storage(%r: !stream.resource<*>, %s: index, %n: index, %
   %0 = stream.tensor.slice %r[%c8 for %c8] : tensor<?xi1>{%d} in !stream.resource<*>{%s} -> tensor<8xi1, #bits> in !stream.resource<*>{%s}
   util.return
 }
+
+// -----
+
+util.func public @unsigned_pattern(%v: ui16, %s: index) -> !stream.resource<*> {
+  // expected-error @+1 {{repeats ui16 elements: only signless integers can be shifted, so use i16}}
+  %0 = stream.tensor.splat %v : ui16 -> tensor<4xui16> in !stream.resource<*>{%s}
+  util.return %0 : !stream.resource<*>
+}

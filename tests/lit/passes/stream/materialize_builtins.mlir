@@ -20,3 +20,18 @@ util.func public @patterns(%n: index, %v: i64, %w: i32, %x: !stream.resource<*>,
   %2 = stream.async.splat %w : i32 -> !stream.resource<*>{%n}
   util.return %0, %1, %2 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
 }
+
+// A constant that repeats a part of itself is no longer than that part.
+
+// CHECK-LABEL: util.func public @repeated
+// CHECK: %[[Z:.*]] = arith.constant 0 : i8
+// CHECK: stream.async.splat %[[Z]] : i8
+// CHECK: %[[L:.*]] = arith.constant -2 : i32
+// CHECK: stream.async.fill %[[L]], {{.*}} : i32
+util.func public @repeated(%n: index, %x: !stream.resource<*>) -> (!stream.resource<*>, !stream.resource<*>) {
+  %zero = arith.constant 0 : i64
+  %low = arith.constant -4294967298 : i64
+  %0 = stream.async.splat %zero : i64 -> !stream.resource<*>{%n}
+  %1 = stream.async.fill %low, %x[%n to %n for %n] : i64 -> %x as !stream.resource<*>{%n}
+  util.return %0, %1 : !stream.resource<*>, !stream.resource<*>
+}

@@ -141,3 +141,14 @@ util.func private @outside(%n: index, %o: i64, %k: !util.buffer) -> (!stream.res
   %3, %w = stream.async.parameter.write await(%u) %2[%c0 to %n for %n] -> %k[%o] : !stream.resource<transient>{%n} => !stream.timepoint
   util.return %0, %w : !stream.resource<constant>, !stream.timepoint
 }
+
+// -----
+
+util.func private @long_pattern(%n: index, %v: i64) -> !stream.resource<external> {
+  %0, %t = stream.async.execute with() -> !stream.resource<external>{%n} {
+    // expected-error @+1 {{fills with a pattern of 64 bits, expected at most 32: run iree-stream-materialize-builtins, which dispatches a kernel for it}}
+    %1 = stream.async.splat %v : i64 -> !stream.resource<external>{%n}
+    stream.yield %1 : !stream.resource<external>{%n}
+  } => !stream.timepoint
+  util.return %0 : !stream.resource<external>
+}

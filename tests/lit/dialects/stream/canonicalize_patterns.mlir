@@ -1,0 +1,41 @@
+// RUN: mesh-opt %s --canonicalize | filecheck %s
+
+// A constant pattern becomes the shortest one that repeats to it; any other stays.
+
+// CHECK-LABEL: util.func public @patterns
+// CHECK: %[[FIVE:.*]] = arith.constant 5 : i64
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i8
+// CHECK: stream.async.splat %[[ZERO]] : i8
+// CHECK: %[[PAIR:.*]] = arith.constant 1 : i32
+// CHECK: stream.async.splat %[[PAIR]] : i32
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i8
+// CHECK: stream.async.splat %[[ONE]] : i8
+// CHECK: stream.async.splat %[[FIVE]] : i64
+// CHECK: %[[ONES:.*]] = arith.constant -1 : i8
+// CHECK: stream.async.fill %[[ONES]], {{.*}} : i8
+// CHECK: stream.async.splat %v : i64
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i8
+// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i8
+// CHECK-DAG: %[[PAIR:.*]] = arith.constant 1 : i32
+// CHECK-DAG: %[[ONES:.*]] = arith.constant -1 : i8
+// CHECK-DAG: %[[FIVE:.*]] = arith.constant 5 : i64
+// CHECK: stream.async.splat %[[ZERO]] : i8
+// CHECK: stream.async.splat %[[PAIR]] : i32
+// CHECK: stream.async.splat %[[ONE]] : i8
+// CHECK: stream.async.splat %[[FIVE]] : i64
+// CHECK: stream.async.fill %[[ONES]], {{.*}} : i8
+// CHECK: stream.async.splat %v : i64
+util.func public @patterns(%n: index, %v: i64, %r: !stream.resource<*>) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
+  %zero = arith.constant 0 : i64
+  %pair = arith.constant 4294967297 : i64
+  %one = arith.constant 16843009 : i32
+  %five = arith.constant 5 : i64
+  %ones = arith.constant -1 : i16
+  %0 = stream.async.splat %zero : i64 -> !stream.resource<*>{%n}
+  %1 = stream.async.splat %pair : i64 -> !stream.resource<*>{%n}
+  %2 = stream.async.splat %one : i32 -> !stream.resource<*>{%n}
+  %3 = stream.async.splat %five : i64 -> !stream.resource<*>{%n}
+  %4 = stream.async.fill %ones, %r[%n to %n for %n] : i16 -> %r as !stream.resource<*>{%n}
+  %5 = stream.async.splat %v : i64 -> !stream.resource<*>{%n}
+  util.return %0, %1, %2, %3, %4, %5 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}
