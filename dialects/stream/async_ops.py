@@ -32,7 +32,7 @@ from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
 from .dispatch_syntax import DispatchOperands
-from .regions import ResourceRegion
+from .regions import ResourceRegion, verify_parent
 from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType
 
@@ -280,3 +280,7 @@ class AsyncConcurrentOp(PlacedOperation):
         ResourceRegion(),
         " attr-dict-with-keyword",
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify_parent(self, ("stream.async.execute", "stream.async.concurrent"))

@@ -28,7 +28,7 @@ from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .executables import ExecutableExportOp
-from .regions import Captures, CommandBody
+from .regions import Captures, CommandBody, verify_commands
 from .rows import CANONICALIZATION, INDEX, row
 from .types import BindingType, ResourceType, TimepointType
 
@@ -145,6 +145,10 @@ class CmdExecuteOp(PlacedOperation):
         Captures(),
         " => type($result_timepoint) attr-dict-with-keyword",
     )
+
+    def verify_(self) -> None:
+        super().verify_()
+        verify_commands(self)
 
 
 CmdSerialOp = row(

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from ...ir.attribute_access import constant_integer, is_splat
 from ...ir.canonicalization import Patterns
@@ -43,7 +44,7 @@ from .async_ops import (
     AsyncUpdateOp,
 )
 from .commands import CmdCopyOp, CmdDiscardOp, CmdFillOp, CmdFlushOp, CmdInvalidateOp
-from .regions import TimepointBarrierOp, TimepointImportOp
+from .regions import COMMAND_REGIONS, TimepointBarrierOp, TimepointImportOp
 from .resources import ResourceAllocaOp, ResourceSizeOp, ResourceSubviewOp
 from .rows import INDEX
 from .storage import ResourceLoadOp, ResourceStoreOp
@@ -90,7 +91,7 @@ def fold_subview(op: Operation, rewriter: PatternRewriter) -> None:
     inner = source.owner
     if isinstance(inner, ResourceSubviewOp):
         resource, resource_size, start, _ = inner.operands
-        total = BuilderIndices(rewriter).sum(start, offset)
+        total = _sum_outside_commands(op, start, offset, rewriter)
         op.operands = [resource, resource_size, total, size]
         rewriter.notify_op_modified(op)
     elif known(offset) == 0 and known(size) == known(source_size):
@@ -111,11 +112,28 @@ def fold_range_of_subview(op: Operation, rewriter: PatternRewriter) -> None:
         if len(accessed) != 3 or not isinstance(accessed[0].owner, ResourceSubviewOp):
             continue
         resource, size, start, _ = accessed[0].owner.operands
-        offset = BuilderIndices(rewriter).sum(start, accessed[2])
+        offset = _sum_outside_commands(op, start, accessed[2], rewriter)
         following = 0
         for old, new in zip(accessed, (resource, size, offset), strict=True):
             following = replace_operand(op, old, new, following)
         rewriter.notify_op_modified(op)
+
+
+def _sum_outside_commands(
+    op: Operation, left: SSAValue, right: SSAValue, rewriter: PatternRewriter
+) -> SSAValue:
+    """Emit the sum of two offsets for `op`, in front of the region of commands that it may be in.
+
+    Such a region computes no numbers, so that what its commands use is available in front of it.
+    """
+    outermost = op
+    while (parent := outermost.parent_op()) is not None and parent.name in COMMAND_REGIONS:
+        outermost = parent
+    before = rewriter.insertion_point
+    rewriter.insertion_point = InsertPoint.before(outermost)
+    total = BuilderIndices(rewriter).sum(left, right)
+    rewriter.insertion_point = before
+    return total
 
 
 READERS = (

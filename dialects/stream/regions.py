@@ -25,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.diagnostics import OperationError
 from ...ir.syntax.assembly_format import Parsed, Syntax, is_plain, values
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
@@ -112,6 +113,13 @@ class Captures:
                 "expects block arguments of types "
                 f"({', '.join(map(str, types))}), as its resource operands"
             )
+        for inner in only_block(operation).ops:
+            for value in inner.operands:
+                if isinstance(value.type, ResourceType) and not operation.is_ancestor(value.owner):
+                    raise OperationError(
+                        inner,
+                        "used resource not listed in explicit captures (or produced internally)",
+                    )
 
     def fits(self, operation: Operation) -> bool:
         return ends_with_yield(operation)
@@ -123,6 +131,27 @@ def only_block(operation: Operation) -> Block:
     if len(blocks) != 1:
         raise VerifyException(f"expects a region of one block, found {len(blocks)}")
     return blocks[0]
+
+
+COMMAND_REGIONS = ("stream.cmd.execute", "stream.cmd.serial", "stream.cmd.concurrent")
+"""Operations whose regions consist of commands."""
+
+COMMANDS = ("stream.async.", "stream.cmd.", "stream.resource.subview", "stream.yield")
+"""How the names of operations in these regions begin."""
+
+
+def verify_parent(operation: Operation, names: Sequence[str]) -> None:
+    """Raise VerifyException unless an op is in a region of an op of one of the names."""
+    parent = operation.parent_op()
+    if parent is None or parent.name not in names:
+        raise VerifyException(f"expects parent op to be one of '{', '.join(names)}'")
+
+
+def verify_commands(operation: Operation) -> None:
+    """Raise OperationError for an op in a region of commands that is no command."""
+    for inner in only_block(operation).ops:
+        if not inner.name.startswith(COMMANDS):
+            raise OperationError(inner, "explicit execution regions must only contain explicit ops")
 
 
 def ends_with_yield(operation: Operation) -> bool:
@@ -197,7 +226,8 @@ class CommandBody:
         printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
 
     def verify(self, operation: Operation) -> None:
-        only_block(operation)
+        verify_parent(operation, COMMAND_REGIONS)
+        verify_commands(operation)
 
     def fits(self, operation: Operation) -> bool:
         return ends_with_yield(operation)

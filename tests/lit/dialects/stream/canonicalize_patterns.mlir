@@ -14,17 +14,6 @@
 // CHECK: %[[ONES:.*]] = arith.constant -1 : i8
 // CHECK: stream.async.fill %[[ONES]], {{.*}} : i8
 // CHECK: stream.async.splat %v : i64
-// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i8
-// CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i8
-// CHECK-DAG: %[[PAIR:.*]] = arith.constant 1 : i32
-// CHECK-DAG: %[[ONES:.*]] = arith.constant -1 : i8
-// CHECK-DAG: %[[FIVE:.*]] = arith.constant 5 : i64
-// CHECK: stream.async.splat %[[ZERO]] : i8
-// CHECK: stream.async.splat %[[PAIR]] : i32
-// CHECK: stream.async.splat %[[ONE]] : i8
-// CHECK: stream.async.splat %[[FIVE]] : i64
-// CHECK: stream.async.fill %[[ONES]], {{.*}} : i8
-// CHECK: stream.async.splat %v : i64
 util.func public @patterns(%n: index, %v: i64, %r: !stream.resource<*>) -> (!stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>) {
   %zero = arith.constant 0 : i64
   %pair = arith.constant 4294967297 : i64
@@ -38,4 +27,21 @@ util.func public @patterns(%n: index, %v: i64, %r: !stream.resource<*>) -> (!str
   %4 = stream.async.fill %ones, %r[%n to %n for %n] : i16 -> %r as !stream.resource<*>{%n}
   %5 = stream.async.splat %v : i64 -> !stream.resource<*>{%n}
   util.return %0, %1, %2, %3, %4, %5 : !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>, !stream.resource<*>
+}
+
+// Offsets of commands are computed in front of their region.
+
+// CHECK-LABEL: util.func public @part
+// CHECK: %[[A:.*]] = arith.addi %m, %m : index
+// CHECK: stream.cmd.execute
+// CHECK-NEXT: stream.cmd.serial {
+// CHECK-NEXT: stream.cmd.discard %q[%[[A]] for %n]
+util.func public @part(%n: index, %m: index, %r: !stream.resource<transient>) -> !stream.timepoint {
+  %0 = stream.cmd.execute with(%r as %q: !stream.resource<transient>{%n}) {
+    %p = stream.resource.subview %q[%m] : !stream.resource<transient>{%n} -> !stream.resource<transient>{%m}
+    stream.cmd.serial {
+      stream.cmd.discard %p[%m for %n] : !stream.resource<transient>{%m}
+    }
+  } => !stream.timepoint
+  util.return %0 : !stream.timepoint
 }
