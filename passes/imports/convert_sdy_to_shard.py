@@ -42,13 +42,8 @@ from ...dialects.sdy.attributes import (
     ShardingPerValueAttr,
     TensorSharding,
 )
-from ...dialects.sdy.collectives import DataFlowEdgeOp, SdyCollective
-from ...dialects.sdy.dialect import (
-    ManualComputationOp,
-    NamedComputationOp,
-    PropagationBarrierOp,
-    ShardingGroupOp,
-)
+from ...dialects.sdy.collectives import SdyCollective
+from ...dialects.sdy.dialect import ManualComputationOp, NamedComputationOp
 from ...dialects.sdy.meshes import MeshOp
 from ...dialects.shard.annotations import ShardingOp, ShardOp
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
@@ -356,19 +351,17 @@ class _Conversion:
 
     def _data_flow_edge(self, operation: Operation) -> None:
         """Annotate the carried value; without a sharding, propagation finds the edge itself."""
-        assert isinstance(operation, DataFlowEdgeOp)
-        if operation.sharding is None:
-            Rewriter.replace_op(operation, [], [operation.input])
+        sharding = operation.properties.get("sharding")
+        if isinstance(sharding, ShardingAttr):
+            self._constrain(operation, sharding.data)
         else:
-            self._constrain(operation, operation.sharding.data)
+            Rewriter.replace_op(operation, [], operation.operands)
 
     def _drop_barrier(self, operation: Operation) -> None:
-        assert isinstance(operation, PropagationBarrierOp)
         remark("sharding", operation, "is dropped: propagation passes here in both directions")
-        Rewriter.replace_op(operation, [], [operation.input])
+        Rewriter.replace_op(operation, [], operation.operands)
 
     def _drop_group(self, operation: Operation) -> None:
-        assert isinstance(operation, ShardingGroupOp)
         remark("sharding", operation, "is dropped: values are not tied to each other")
         Rewriter.erase_op(operation)
 

@@ -4,7 +4,7 @@
 // constant are hidden as well.
 
 // CHECK: util.func public @f(%x: !stream.resource<*>, [[BYTES:%[0-9]+]]: index, %n: index)
-// CHECK-NEXT: [[STAGED:%[0-9]+]] = stream.async.transfer %x : !stream.resource<*>{[[BYTES]]} from(#hal.device.affinity<@device>) -> !stream.resource<staging>{[[BYTES]]}
+// CHECK-NEXT: [[STAGED:%[0-9]+]] = stream.async.transfer %x : !stream.resource<*>{[[BYTES]]} from(#hal.device.affinity<@device>) -> to(#hal.device.affinity<@device>) !stream.resource<staging>{[[BYTES]]}
 // CHECK-NEXT: stream.tensor.trace "k" = [
 // CHECK-NEXT: [[STAGED]] : tensor<?x4xf32>{%n} in !stream.resource<staging>{[[BYTES]]}
 // CHECK-NEXT: ]
