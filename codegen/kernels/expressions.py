@@ -393,12 +393,16 @@ RULES: dict[str, Rule] = {
 }
 """The rule of each operation; elementwise and structured operations need none."""
 
+CONCATENATIONS = frozenset(("tensor.concat", "tosa.concat"))
+"""Operations whose elements come from one of several tensors, depending on the index."""
+
 DATA_MOVEMENT = frozenset(
     (
         *RESHAPES,
-        *("tensor.cast", "tensor.concat", "tensor.empty", "tensor.extract_slice"),
+        *CONCATENATIONS,
+        *("tensor.cast", "tensor.empty", "tensor.extract_slice"),
         *("tensor.splat", "tensor.bitcast"),
-        *("tosa.concat", "tosa.reverse", "tosa.slice", "tosa.transpose"),
+        *("tosa.reverse", "tosa.slice", "tosa.transpose"),
     )
 )
 """Operations that only select where an element comes from, and cost nothing to repeat."""

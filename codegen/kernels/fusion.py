@@ -26,7 +26,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
-from .expressions import RESHAPES, Access
+from .expressions import CONCATENATIONS, RESHAPES, Access
 from .fourier import FOURIER
 from .index_ranges import unproven
 from .kernel_operations import (
@@ -249,12 +249,18 @@ class _Planner:
         if any(map(self._is_full, roots)):
             return None
         if is_data_movement(operation):
-            # A transform reads rows that lie in memory, too.
-            slides = any(
-                access is Access.MANY and (slides_over(root, operation) or root.name == FOURIER)
+            # A transform reads rows that lie in memory, too. To choose the part of a concatenation
+            # costs more than to read an element, and keeps products from using vectors.
+            stored = any(
+                access is Access.MANY
+                and (
+                    operation.name in CONCATENATIONS
+                    or slides_over(root, operation)
+                    or root.name == FOURIER
+                )
                 for root, access in roots.items()
             )
-            return None if slides else roots
+            return None if stored else roots
         if operation.name == "tensor.insert_slice":
             return None
         if len(roots) > 1 and not fails and self._join(roots):

@@ -6,7 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import IndexType, StringAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ComplexType,
+    IndexType,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -22,6 +30,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, PrintsProperty, Syntax
 from ...ir.syntax.directives import verify_type
@@ -61,12 +70,24 @@ class Keyword(PrintsProperty):
 BUFFER_OR_VIEW = OneOf((BufferType(), BufferViewType()))
 
 
+def _verify_element_type(operation: Operation) -> None:
+    found = operation.properties["type"]
+    if not isinstance(found, IntegerType | AnyFloat | ComplexType):
+        raise VerifyException("unsupported element type")
+
+
+def _verify_encoding_type(operation: Operation) -> None:
+    if "encoding_type" in operation.properties:
+        raise VerifyException("unsupported encoding type")
+
+
 ElementTypeOp = row(
     "element_type",
     "-> result:i32 | type:attr",
     "<type($type)> attr-dict : type($result)",
     traits=PURE,
     doc="Return the integer that encodes an element type at run time.",
+    verify=_verify_element_type,
 )
 
 
@@ -80,6 +101,7 @@ EncodingTypeOp = row(
     ),
     traits=PURE,
     doc="Return the integer that encodes an order of elements at run time.",
+    verify=_verify_encoding_type,
 )
 
 

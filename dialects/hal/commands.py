@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.parser import Parser
+from functools import partial
 
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+
+from ...ir.locations import made_by
+from ...ir.syntax.assembly_format import values
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE
@@ -39,6 +45,16 @@ QUEUE = (
     "<$device : type($device)> affinity($queue_affinity) wait($wait_fence) signal($signal_fence)"
 )
 ON_QUEUE = "device:device queue_affinity:i64 wait_fence:fence signal_fence:fence"
+
+
+def _verify_fences(operation: Operation) -> None:
+    """Raise VerifyException if a queue waits for the fence that it signals afterwards."""
+    wait, signal = (values(operation, f"{name}_fence")[0] for name in ("wait", "signal"))
+    if wait is signal and made_by(wait, "util.null") is None:
+        raise VerifyException("device queue operations cannot wait and signal on the same fence.")
+
+
+queue_row = partial(row, verify=_verify_fences)
 
 ROWS = (
     # Command buffers.
@@ -136,7 +152,7 @@ ROWS = (
         ),
     ),
     # Queues.
-    row(
+    queue_row(
         "device.queue.alloca",
         f"{ON_QUEUE} pool:i64 memory_types:i32 buffer_usage:i32 result_size -> result:buffer"
         " | flags:i64attr",
@@ -146,49 +162,49 @@ ROWS = (
             f" : type($result){{$result_size}}{END}",
         ),
     ),
-    row(
+    queue_row(
         "device.queue.dealloca",
         f"{ON_QUEUE} buffer:buffer | flags:i64attr",
         f"{QUEUE} buffer($buffer : type($buffer)) flags(dealloca-flags($flags)){END}",
     ),
-    row("device.queue.barrier", f"{ON_QUEUE} | flags:i64attr", QUEUE + FLAGS),
-    row(
+    queue_row("device.queue.barrier", f"{ON_QUEUE} | flags:i64attr", QUEUE + FLAGS),
+    queue_row(
         "device.queue.fill",
         f"{ON_QUEUE} target_buffer:buffer target_offset length pattern:i8/i16/i32 | flags:i64attr",
         f"{QUEUE}{TARGET} length($length) pattern($pattern : type($pattern)){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.update",
         f"{ON_QUEUE} source_buffer:host source_offset target_buffer:buffer target_offset length"
         " | flags:i64attr",
         f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.copy",
         f"{ON_QUEUE} source_buffer:buffer source_offset target_buffer:buffer target_offset length"
         " | flags:i64attr",
         f"{QUEUE}{SOURCE}{TARGET} length($length){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.read",
         f"{ON_QUEUE} source_file:file source_offset:i64 target_buffer:buffer target_offset length"
         " | flags:i64attr",
         f"{QUEUE} source($source_file : type($source_file))[$source_offset]{TARGET}"
         f" length($length){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.write",
         f"{ON_QUEUE} source_buffer:buffer source_offset target_file:file target_offset:i64 length"
         " | flags:i64attr",
         f"{QUEUE}{SOURCE} target($target_file : type($target_file))[$target_offset]"
         f" length($length){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.execute",
         f"{ON_QUEUE} command_buffer:commands | flags:i64attr",
         f"{QUEUE} commands($command_buffer){FLAGS}",
     ),
-    row(
+    queue_row(
         "device.queue.execute.indirect",
         f"{ON_QUEUE} command_buffer:commands binding_buffers:buffer* binding_offsets*"
         " binding_lengths* | flags:i64attr",

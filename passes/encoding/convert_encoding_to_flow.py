@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.flow.dialect import TensorEncodeOp
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
+from ...dialects.iree_encoding.interfaces import Tensor
+from ...ir.diagnostics import OperationError
 from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operations
 from ...ir.locations import replace_by
 from ...ir.regions import enclosing
@@ -38,6 +40,13 @@ def _is_dispatched(operation: Operation) -> bool:
 
 def _convert(operation: Operation, sizes: DimensionSizes) -> None:
     source, result = operation.operands[0], operation.results[0]
+    old, new = cast(Tensor, source.type), cast(Tensor, result.type)
+    if old.get_shape() != new.get_shape():
+        raise OperationError(
+            operation,
+            f"leaves other sizes open in its source than in its result, found {old} and {new}: "
+            "cast the tensor without an encoding (tensor.cast) to the shape of the other one",
+        )
     listed: Sequence[SSAValue] = ()
     if operation.name == UNSET:
         listed = tuple(cast(UnsetEncodingOp, operation).result_dims)

@@ -11,7 +11,8 @@ unless the program calls the function itself.
 Calls are synchronous: results are ready on return. With `coarse-fences` the caller passes two
 fences: one to wait for before the arguments are read, and one that is signaled once all results are
 ready. For a function without a body the wrapper is a private function that takes its name. The
-attribute `iree.abi.model` of a function overrides the option.
+attribute `iree.abi.model` of a function overrides the option, and `iree.abi.declaration` the text
+that describes its signature.
 
 Attributes of arguments and results give the name that callers use (`iree.abi.name`), the type that
 they see (`iree.abi.encoding`), or say that an argument is the buffer in which a result is stored
@@ -22,8 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -42,7 +42,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.hal.attributes import AbiConventionAttr
@@ -65,6 +64,7 @@ INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
 Model = Literal["sync", "coarse-fences"]
 CONVENTION = "hal.abi.convention"
+DECLARATION, MODEL = "iree.abi.declaration", "iree.abi.model"
 STUB = "iree.abi.stub"
 """Marks functions that have the interface of the HAL already."""
 INTERFACE = frozenset(f"iree.abi.{name}" for name in ("affinity", "encoding", "output"))
@@ -89,14 +89,23 @@ class WrapEntryPointsPass(ModulePass):
             if function.name not in FUNCTIONS or STUB in function.attributes:
                 continue
             if _is_entry_point(function, any_type=not self.inline):
+                has_fences = self._has_fences(function)
                 if not self.inline or root_symbol(function, "sym_name") in called:
-                    _wrap_in_call(op, function, self.invocation_model)
-                Wrapper(ctx, function, self.invocation_model).wrap()
+                    _wrap_in_call(op, function, has_fences=has_fences)
+                Wrapper(ctx, function, has_fences=has_fences).wrap()
             elif not self.inline and function.name == "util.func" and _is_import(function):
-                attribute = function.attributes.get("iree.abi.model")
-                own = attribute.data if isinstance(attribute, StringAttr) else None
-                model = own or self.invocation_model
-                wrap_import(ctx, op, function, has_fences=model == "coarse-fences")
+                wrap_import(ctx, op, function, has_fences=self._has_fences(function))
+
+    def _has_fences(self, function: Operation) -> bool:
+        """Take the model of a function from it. Raises OperationError if it is none."""
+        model = function.attributes.pop(MODEL, None)
+        name = self.invocation_model if model is None else getattr(model, "data", None)
+        if name not in get_args(Model):
+            raise OperationError(
+                function,
+                f"has {MODEL} = {model}, expected {' or '.join(map(repr, get_args(Model)))}",
+            )
+        return name == "coarse-fences"
 
 
 def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:
@@ -109,7 +118,7 @@ def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:
     return inside
 
 
-def _wrap_in_call(module: ModuleOp, function: Operation, model: Model) -> None:
+def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) -> None:
     """Leave a function to the program under another name, and only call it for others."""
     inside = _make_private_name(module, function)
     private = function.clone()
@@ -123,11 +132,12 @@ def _wrap_in_call(module: ModuleOp, function: Operation, model: Model) -> None:
             attributes = _without_interface(private.properties.pop(name))
             if attributes is not None:
                 private.properties[name] = attributes
-    reflection = function.attributes.get("iree.reflection")
+    seen = ("iree.reflection", DECLARATION)
+    attributes = {name: v for name, v in function.attributes.items() if name in seen}
     private.attributes.pop("iree.reflection", None)
-    private.attributes[CONVENTION] = AbiConventionAttr(_convention(model == "coarse-fences"))
+    private.attributes[CONVENTION] = AbiConventionAttr(_convention(has_fences))
     cast(Block, function.parent).insert_op_after(private, function)
-    function.attributes = {} if reflection is None else {"iree.reflection": reflection}
+    function.attributes = attributes
     type_ = cast(FunctionType, function.properties["function_type"])
     block = Block(arg_types=list(type_.inputs))
     for argument, old in zip(block.args, function.regions[0].blocks[0].args, strict=True):
@@ -202,7 +212,6 @@ def wrap_import(
     ]
     builder.insert(ReturnOp.build(operands=[returned]))
     function.properties["function_type"] = outer
-    function.attributes.pop("iree.abi.model", None)
     function.attributes[STUB] = UnitAttr()
 
 
@@ -267,14 +276,15 @@ def _is_entry_point(function: Operation, *, any_type: bool) -> bool:
 class Wrapper:
     """Wraps one function."""
 
-    def __init__(self, context: Context, function: Operation, model: Model) -> None:
+    def __init__(self, context: Context, function: Operation, *, has_fences: bool) -> None:
         self._context = context
         self._function = function
-        self._has_fences = model == "coarse-fences"
+        self._has_fences = has_fences
         self._fences: list[SSAValue] = []
         """One that arguments wait for, and one that results signal."""
         self._type = cast(FunctionType, function.properties["function_type"])
-        self._declaration = ("async" if self._has_fences else "sync") + declaration(function)
+        derived = StringAttr(("async" if has_fences else "sync") + declaration(function))
+        self._declaration = function.attributes.pop(DECLARATION, derived)
         self._outputs: dict[int, SSAValue] = {}
         """For result numbers, the buffers in which these results are stored."""
 
@@ -315,9 +325,9 @@ class Wrapper:
                 properties[name] = kept
         attribute = function.attributes.get("iree.reflection")
         reflection = dict(attribute.data) if isinstance(attribute, DictionaryAttr) else {}
-        reflection["iree.abi.declaration"] = StringAttr(self._declaration)
+        reflection[DECLARATION] = self._declaration
         if self._has_fences:
-            reflection["iree.abi.model"] = StringAttr("coarse-fences")
+            reflection[MODEL] = StringAttr("coarse-fences")
         attributes: dict[str, Attribute] = {
             **function.attributes,
             STUB: UnitAttr(),
@@ -467,8 +477,6 @@ def _declared(function: Operation, group: str, types: tuple[Attribute, ...], kin
         name = attributes.pop("iree.abi.name", None)
         text = f"%{name.data if isinstance(name, StringAttr) else f'{kind}{index}'}: {type_}"
         if attributes:
-            stream = StringIO()
-            Printer(stream=stream).print_attr_dict(attributes)
-            text += f" {stream.getvalue()}"
+            text += f" {{{', '.join(f'{name} = {v}' for name, v in attributes.items())}}}"
         texts.append(text)
     return ", ".join(texts)

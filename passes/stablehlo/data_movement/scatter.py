@@ -36,12 +36,9 @@ MAX_SINGLE_ELEMENT_POINTS = 1 << 16
 """`MAX_LOOP_POINTS` for windows of one element, which one kernel can update one after the other."""
 
 
-MAX_VECTORS_ALONE = 16
-"""The maximum number of index vectors that are applied in order on one device: each takes a step of
-its own, where a loop nest looks at all elements."""
-
 MAX_ELEMENTS_ALONE = 512
-"""The maximum number of elements that a loop nest looks at for each index vector on one device."""
+"""The maximum number of elements that a loop nest looks at for each index vector on one device.
+There nothing is partitioned, and a loop over index vectors is one kernel, too."""
 
 
 @tensor_rule("stablehlo.scatter")
@@ -225,8 +222,10 @@ class _ScatterLowering:
             if number not in self.shared
         ]
         most = MAX_SINGLE_ELEMENT_POINTS if self._has_single_elements() else MAX_LOOP_POINTS
-        if is_alone and prod(updates) <= MAX_VECTORS_ALONE:
-            most = MAX_ELEMENTS_ALONE * prod(updates)
+        if is_alone:
+            # One element is set without a loop.
+            is_element = self._has_single_elements() and prod(updates) == 1
+            most = 1 if is_element else min(most, MAX_ELEMENTS_ALONE * prod(updates))
         sizes = (*shape(self.inputs[0]), *updates)
         return min(sizes, default=1) < 0 or prod(sizes) > most
 

@@ -8,3 +8,16 @@ util.func public @choice(%input: tensor<8xf32>, %is_copied: i1) -> tensor<8xf32>
 ^end(%output: tensor<8xf32>):
   util.return %output : tensor<8xf32>
 }
+// -----
+// A function may choose its own model, and the text that describes it.
+util.func public @fenced(%x: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.model = "coarse-fences"} {
+  util.return %x : tensor<4xf32>
+}
+// -----
+util.func public @described(%x: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.declaration = "four numbers"} {
+  util.return %x : tensor<4xf32>
+}
+// -----
+util.func public @consumed(%x: tensor<4xf32> {iree.abi.consume}) -> tensor<4xf32> {
+  util.return %x : tensor<4xf32>
+}

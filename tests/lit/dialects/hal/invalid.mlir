@@ -45,3 +45,29 @@ func.func @binding_columns(%d: !hal.device, %i: i64, %f: !hal.fence, %c: !hal.co
   hal.device.queue.execute.indirect<%d : !hal.device> affinity(%i) wait(%f) signal(%f) commands(%c) bindings([(%b : !hal.buffer)[%n, %n, %n]]) flags("None")
   return
 }
+
+// -----
+
+func.func @one_fence(%d: !hal.device, %i: i64, %f: !hal.fence) {
+  %none = util.null : !hal.fence
+  hal.device.queue.barrier<%d : !hal.device> affinity(%i) wait(%none) signal(%none) flags("None")
+  // expected-error @+1 {{device queue operations cannot wait and signal on the same fence.}}
+  hal.device.queue.barrier<%d : !hal.device> affinity(%i) wait(%f) signal(%f) flags("None")
+  return
+}
+
+// -----
+
+func.func @element_type() {
+  // expected-error @+1 {{unsupported element type}}
+  %0 = hal.element_type<index> : i32
+  return
+}
+
+// -----
+
+func.func @encoding_type() {
+  // expected-error @+1 {{unsupported encoding type}}
+  %0 = hal.encoding_type<column_major> : i32
+  return
+}

@@ -4,3 +4,10 @@
 util.func public @output(%a: tensor<4xf32> {iree.abi.output = 0 : index}) -> tensor<4xf32> {
   util.return %a : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{has iree.abi.model = "fences", expected 'sync' or 'coarse-fences'}}
+util.func public @model(%x: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.model = "fences"} {
+  util.return %x : tensor<4xf32>
+}

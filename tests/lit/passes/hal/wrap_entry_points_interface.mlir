@@ -34,7 +34,7 @@ func.func @of_func(%a: tensor<4xf32>) -> tensor<4xf32> {
 // What arguments and results say of callers: their names and types, and where a result is stored.
 
 // CHECK: util.func public @told(%a: !hal.buffer_view {iree.abi.name = "aa"}, %b: !hal.buffer, %c: !hal.buffer_view {iree.abi.consume}) -> (!hal.buffer_view, !hal.buffer_view {iree.abi.name = "rr"})
-// CHECK-SAME: "sync func @told(%aa: tensor<?x8xf32>, %input1: !hal.buffer {iree.abi.output = 1 : index}, %input2: tensor<4x8xf32> {iree.abi.consume, iree.abi.encoding = tensor<4x2xf64>}) -> (%output0: tensor<4x8xf32> {iree.abi.encoding = tensor<8x4xf32>}, %rr: tensor<?x8xf32>)"
+// CHECK-SAME: "sync func @told(%aa: tensor<?x8xf32>, %input1: !hal.buffer {iree.abi.output = 1 : index}, %input2: tensor<4x8xf32> {iree.abi.consume = unit, iree.abi.encoding = tensor<4x2xf64>}) -> (%output0: tensor<4x8xf32> {iree.abi.encoding = tensor<8x4xf32>}, %rr: tensor<?x8xf32>)"
 // CHECK: hal.tensor.import %a "aa" : !hal.buffer_view -> tensor<?x8xf32>{%{{.*}}}
 // CHECK: hal.tensor.import consume %c "input2" : !hal.buffer_view -> tensor<4x2xf64> as tensor<4x8xf32>
 // CHECK: %[[S:.*]] = hal.tensor.alias %{{.*}} : tensor<?x8xf32>{%[[D:.*]]} to %b : !hal.buffer

@@ -153,13 +153,27 @@ func.func @unit_dimensions(%a: tensor<4xf32>) -> tensor<1x4x1xf32> {
 // On one device, one index vector updates one element, in place in a loop.
 // CHECK-LABEL: func.func @set_element
 // CHECK-NOT:     linalg.generic
-// CHECK:         %[[OLD:.*]] = tensor.extract %x[%[[AT:.*]]] : tensor<1000xf32>
+// CHECK:         %[[OLD:.*]] = tensor.extract %x[%[[AT:.*]]] : tensor<100xf32>
 // CHECK:         %[[NEW:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]] : f32
-// CHECK-NEXT:    tensor.insert %[[NEW]] into %x[%[[AT]]] : tensor<1000xf32>
-func.func @set_element(%x: tensor<1000xf32>, %at: tensor<1xi32>, %value: tensor<f32>) -> tensor<1000xf32> {
+// CHECK-NEXT:    tensor.insert %[[NEW]] into %x[%[[AT]]] : tensor<100xf32>
+func.func @set_element(%x: tensor<100xf32>, %at: tensor<1xi32>, %value: tensor<f32>) -> tensor<100xf32> {
   %0 = "stablehlo.scatter"(%x, %at, %value) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>}> ({
   ^bb0(%old: tensor<f32>, %new: tensor<f32>):
     stablehlo.return %new : tensor<f32>
-  }) : (tensor<1000xf32>, tensor<1xi32>, tensor<f32>) -> tensor<1000xf32>
-  return %0 : tensor<1000xf32>
+  }) : (tensor<100xf32>, tensor<1xi32>, tensor<f32>) -> tensor<100xf32>
+  return %0 : tensor<100xf32>
+}
+
+// On one device, many index vectors update their rows one after another.
+// CHECK-LABEL: func.func @largest_of_segments
+// CHECK:         scf.for
+// CHECK:         tensor.extract_slice %{{.*}} [1, 16] [1, 1] : tensor<64x16xf32> to tensor<1x16xf32>
+// CHECK:         tensor.insert_slice
+func.func @largest_of_segments(%x: tensor<64x16xf32>, %at: tensor<200x1xi32>, %rows: tensor<200x16xf32>) -> tensor<64x16xf32> {
+  %0 = "stablehlo.scatter"(%x, %at, %rows) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+    %1 = stablehlo.maximum %old, %new : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x16xf32>, tensor<200x1xi32>, tensor<200x16xf32>) -> tensor<64x16xf32>
+  return %0 : tensor<64x16xf32>
 }
