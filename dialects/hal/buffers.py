@@ -72,7 +72,7 @@ BUFFER_OR_VIEW = OneOf((BufferType(), BufferViewType()))
 
 def _verify_element_type(operation: Operation) -> None:
     found = operation.properties["type"]
-    if not isinstance(found, IntegerType | AnyFloat | ComplexType):
+    if not isinstance(found, IntegerType | IndexType | AnyFloat | ComplexType):
         raise VerifyException("unsupported element type")
 
 

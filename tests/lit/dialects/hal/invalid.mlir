@@ -60,7 +60,7 @@ func.func @one_fence(%d: !hal.device, %i: i64, %f: !hal.fence) {
 
 func.func @element_type() {
   // expected-error @+1 {{unsupported element type}}
-  %0 = hal.element_type<index> : i32
+  %0 = hal.element_type<vector<4xf32>> : i32
   return
 }
 
