@@ -379,7 +379,7 @@ class TensorStoreOp(TensorOperation):
 
 @irdl_op_definition
 class TensorTraceOp(TensorOperation):
-    """Print tensors that the host can access when the program runs."""
+    """Name tensors that the host can access for tracing; running the program prints nothing."""
 
     name = "stream.tensor.trace"
     key = prop_def(StringAttr)
