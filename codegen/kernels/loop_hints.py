@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 LoopHint = tuple[str] | tuple[str, int]
 """The name of a hint, and its number if it has one."""
 
+_NOT_UNROLLED: LoopHint = ("llvm.loop.unroll.disable",)
+
 _LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
 """Primitives that are long dependence chains: vectorised loops interleave several of them."""
 
@@ -26,17 +28,20 @@ def loop_hints(
 
     `assignments` counts all assignments of the function to each variable.
     """
+    loops = _loops(body)
+    if loops:
+        return [_NOT_UNROLLED] if any(map(_stays, loops)) else []
     hints: list[LoopHint] = []
     if chains := _long_chains(body):
         hints.append(("llvm.loop.interleave.count", max(1, _INTERLEAVED // chains)))
-    if _is_short_row(bounds, body, assignments) or _keeps_loop(body):
-        hints.append(("llvm.loop.unroll.disable",))
+    if _is_short_row(bounds, body, assignments):
+        hints.append(_NOT_UNROLLED)
     return hints
 
 
 def has_loop(body: Sequence[ast.stmt]) -> bool:
     """Return whether statements contain a loop."""
-    return any(isinstance(node, ast.For | ast.While) for each in body for node in ast.walk(each))
+    return bool(_loops(body))
 
 
 def stores(body: Sequence[ast.stmt]) -> Counter[str]:
@@ -51,8 +56,6 @@ def stores(body: Sequence[ast.stmt]) -> Counter[str]:
 
 def _long_chains(body: Sequence[ast.stmt]) -> int:
     """Return how often an innermost loop calls the same of the `_LONG` primitives, at most."""
-    if has_loop(body):
-        return 0
     called = Counter(
         node.func.id
         for each in body
@@ -74,27 +77,28 @@ def _is_short_row(
     return (
         turns is not None
         and turns in _SHORT
-        and not has_loop(body)
         and all(count == assignments[name] for name, count in stores(body).items())
     )
 
 
-def _keeps_loop(body: Sequence[ast.stmt]) -> bool:
-    """Whether a loop inside of this one stays a loop.
+def _loops(body: Sequence[ast.stmt]) -> list[ast.For | ast.While]:
+    return [
+        node for each in body for node in ast.walk(each) if isinstance(node, ast.For | ast.While)
+    ]
 
-    Then unrolling gains nothing: it copies the inner loop, which takes most of the time, and each
-    copy is compiled.
+
+def _stays(loop: ast.For | ast.While) -> bool:
+    """Whether LLVM does not unroll a loop fully.
+
+    Then unrolling the one around it gains nothing: it copies this one, which takes most of the
+    time, and each copy is compiled.
     """
-    nodes = (node for each in body for node in ast.walk(each))
-    return any(
-        isinstance(node, ast.While)
-        or (
-            isinstance(node, ast.For)
-            and isinstance(node.iter, ast.Call)
-            and ((turns := _turns(node.iter.args)) is None or turns >= _SHORT.start)
-        )
-        for node in nodes
-    )
+    if isinstance(loop, ast.While):
+        return True
+    if not isinstance(loop.iter, ast.Call):
+        return False
+    turns = _turns(loop.iter.args)
+    return turns is None or turns >= _SHORT.start
 
 
 def _turns(bounds: Sequence[ast.expr]) -> int | None:
