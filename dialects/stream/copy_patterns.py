@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from xdsl.builder import Builder
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -208,29 +209,31 @@ def drop_unused(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.erase(op)
 
 
-def narrowest_pattern(value: SSAValue) -> IntegerAttr | None:
-    """Return the shortest pattern that repeats to the constant `value`; `None` if it is `value`."""
+def narrow_fill(op: Operation, builder: Builder) -> bool:
+    """Fill with the shortest pattern that repeats to a constant one. Returns whether it is another.
+
+    `op` is a splat or fill, and the builder inserts in front of it.
+    """
+    (value,) = values(op, "value")
     number, type_ = constant_integer(value), value.type
     if number is None or not isinstance(type_, IntegerType):
-        return None
+        return False
     width = type_.bitwidth
     number %= 1 << width
     while width > 8 and number >> width // 2 == number % (1 << width // 2):
         width //= 2
         number %= 1 << width
     if width == type_.bitwidth:
-        return None
-    return IntegerAttr(number, IntegerType(width), truncate_bits=True)
+        return False
+    narrow = builder.insert(ConstantOp(IntegerAttr(number, IntegerType(width), truncate_bits=True)))
+    replace_operand(op, value, narrow.result, 0)
+    return True
 
 
 @rewrites(AsyncFillOp, AsyncSplatOp)
 def narrow_pattern(op: Operation, rewriter: PatternRewriter) -> None:
     """Fill with the shortest pattern that repeats to a constant one."""
-    (value,) = values(op, "value")
-    narrow = narrowest_pattern(value)
-    if narrow is not None:
-        constant = rewriter.insert(ConstantOp(narrow))
-        op.operands[tuple(op.operands).index(value)] = constant.result
+    if narrow_fill(op, rewriter):
         rewriter.notify_op_modified(op)
 
 

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import own_affinity
 from ...dialects.stream.async_ops import AsyncDispatchOp
-from ...dialects.stream.copy_patterns import narrowest_pattern
+from ...dialects.stream.copy_patterns import narrow_fill
 from ...ir.attribute_access import symbol_name
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
@@ -70,10 +70,7 @@ class MaterializeBuiltinsPass(ModulePass):
             (value,) = values(operation, "value")
             if value.type != i64:
                 continue
-            if (narrow := narrowest_pattern(value)) is not None:
-                constant = builder_before(operation).insert(ConstantOp(narrow))
-                operation.operands[tuple(operation.operands).index(value)] = constant.result
-            else:
+            if not narrow_fill(operation, builder_before(operation)):
                 used[_dispatch(operation)] = None
         _add_kernels(ctx, op, sorted(used))
 
