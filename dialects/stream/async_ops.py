@@ -28,10 +28,9 @@ from xdsl.irdl import (
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.directives import verify_same_type
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
-from .dispatch_syntax import DispatchOperands
+from .dispatch_syntax import FUNCTION_TYPE, DispatchOperands
 from .regions import ResourceRegion, verify_parent
 from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType
@@ -223,13 +222,7 @@ class AsyncDispatchOp(PlacedOperation):
         "([$workload])?",
         DispatchOperands(),
         " attr-dict : ",
-        TiedFunctionType(
-            ValueForm.RESOURCE,
-            "resource_operands",
-            "resource_operand_sizes",
-            "results_",
-            "result_sizes",
-        ),
+        FUNCTION_TYPE,
     )
 
 

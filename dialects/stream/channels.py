@@ -99,14 +99,15 @@ ROWS = (
         ),
         traits=PLACED,
     ),
-    row(
-        "cmd.collective",
-        "channel:channel element_count param:i32? resources:any_resource* resource_sizes*"
-        " resource_offsets* resource_lengths* | op:collective resource_accesses:array",
-        (
-            "bare($op)[$element_count] channel($channel)( param($param : type($param)))?",
-            DispatchResources(),
-            " attr-dict-with-keyword",
-        ),
+)
+
+CmdCollectiveOp = row(
+    "cmd.collective",
+    "channel:channel element_count param:i32? resources:any_resource* resource_sizes*"
+    " resource_offsets* resource_lengths* | op:collective resource_accesses:array",
+    (
+        "bare($op)[$element_count] channel($channel)( param($param : type($param)))? ",
+        DispatchResources(),
+        " attr-dict-with-keyword",
     ),
 )

@@ -101,7 +101,7 @@ class CmdDispatchOp(SyntaxOperation):
     SYNTAX: ClassVar[Syntax] = (
         " ",
         EntryPoints(),
-        "([$workload])?(($uniform_operands : type($uniform_operands)))?",
+        "([$workload])?(($uniform_operands : type($uniform_operands)))? ",
         DispatchResources(),
         " attr-dict-with-keyword",
     )

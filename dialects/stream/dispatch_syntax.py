@@ -12,12 +12,16 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.syntax.assembly_format import Parsed, values
-from ...ir.syntax.directives import verify_type
+from ...ir.syntax.assembly_format import Parsed, Pieces, values
+from ...ir.syntax.directives import Operand, Type, verify_type
+from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.lines import print_lines
+from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import (
     RESOURCE,
     UNTIED,
+    TiedFunctionType,
+    ValueForm,
     dynamic_dimensions,
     operand_key,
     parse_dimensions,
@@ -146,66 +150,34 @@ def verify_accesses(accesses: Sequence[int], resources: int) -> None:
             raise VerifyException(f"unknown resource access {access}")
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchResources:
-    """` {ro %r[%offset for %length] : T{%size}, ...}`: the resources bound to a kernel."""
+@dataclass(eq=False)
+class DispatchResources(Repeated):
+    """`{ro %r[%offset for %length] : T{%size}, ...}`: the resources bound to a kernel."""
 
-    printed_attributes: ClassVar[tuple[str, ...]] = ("resource_accesses",)
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        accesses: list[Attribute] = []
-        resources: list[UnresolvedOperand] = []
-        offsets: list[UnresolvedOperand] = []
-        lengths: list[UnresolvedOperand] = []
-        types: list[Attribute] = []
-        sizes: list[UnresolvedOperand] = []
-
-        def parse_one() -> None:
-            word = parser.parse_keyword_in(tuple(ACCESS))
-            accesses.append(IntegerAttr(ACCESS[word], i32))
-            resources.append(parser.parse_unresolved_operand())
-            parser.parse_punctuation("[")
-            offsets.append(parser.parse_unresolved_operand())
-            parser.parse_keyword("for")
-            lengths.append(parser.parse_unresolved_operand())
-            parser.parse_punctuation("]")
-            parser.parse_punctuation(":")
-            types.append(parser.parse_type())
-            with parser.in_braces():
-                sizes.append(parser.parse_unresolved_operand())
-
-        parser.parse_comma_separated_list(parser.Delimiter.BRACES, parse_one)
-        parsed.operands["resources"] = resources
-        parsed.types["resources"] = types
-        parsed.operands["resource_sizes"] = sizes
-        parsed.operands["resource_offsets"] = offsets
-        parsed.operands["resource_lengths"] = lengths
-        parsed.attributes["resource_accesses"] = ArrayAttr(accesses)
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
-        names = ("resources", "resource_sizes", "resource_offsets", "resource_lengths")
-        columns = (values(operation, name) for name in names)
-
-        def print_one(item: tuple[IntegerAttr, SSAValue, SSAValue, SSAValue, SSAValue]) -> None:
-            access, resource, size, offset, length = item
-            printer.print_string(f"{ACCESS_NAMES[access.value.data]} ")
-            printer.print_ssa_value(resource)
-            printer.print_string("[")
-            printer.print_ssa_value(offset)
-            printer.print_string(" for ")
-            printer.print_ssa_value(length)
-            printer.print_string("] : ")
-            printer.print_attribute(resource.type)
-            print_dimensions(printer, [size])
-
-        printer.print_string(" ")
-        print_lines(printer, zip(accesses, *columns, strict=True), print_one)
+    entry: Pieces = (
+        KeywordIndex("resource_accesses", tuple(ACCESS), first=1),
+        " ",
+        Operand("resources"),
+        "[",
+        Operand("resource_offsets"),
+        " for ",
+        Operand("resource_lengths"),
+        "] : ",
+        Type("resources"),
+        "{",
+        Operand("resource_sizes"),
+        "}",
+    )
+    columns: tuple[str, ...] = (
+        "resources",
+        "resource_sizes",
+        "resource_offsets",
+        "resource_lengths",
+    )
+    arrays: tuple[str, ...] = ("resource_accesses",)
 
     def verify(self, operation: Operation) -> None:
-        verify_columns(
-            operation, "resources", "resource_sizes", "resource_offsets", "resource_lengths"
-        )
+        verify_columns(operation, *self.columns)
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         resources = len(values(operation, "resources"))
         verify_accesses([access.value.data for access in accesses], resources)
@@ -214,6 +186,11 @@ class DispatchResources:
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         return all(access.type == i32 for access in accesses)
 
+
+FUNCTION_TYPE = TiedFunctionType(
+    ValueForm.RESOURCE, "resource_operands", "resource_operand_sizes", "results_", "result_sizes"
+)
+"""The types of a dispatch's or call's operands and results, with sizes and ties."""
 
 UNUSED = UnusedType()
 

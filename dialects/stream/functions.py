@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ...ir.syntax.assembly_format import values
-from ...ir.syntax.resource_directives import RESOURCE, TiedFunctionType, ValueForm, operand_key
+from ...ir.syntax.resource_directives import RESOURCE, operand_key
 from ..util.functions import (
     EMPTY,
     Function,
@@ -19,7 +19,7 @@ from ..util.functions import (
     print_attributes,
     verify_callee,
 )
-from .dispatch_syntax import DispatchOperands
+from .dispatch_syntax import FUNCTION_TYPE, DispatchOperands
 from .rows import INDEX, PLACED, row
 
 
@@ -100,9 +100,6 @@ CALL = (
     " {ends}resource_operand_lengths* result_sizes* -> results_:any*"
     " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?"
 )
-CALL_TYPE = TiedFunctionType(
-    ValueForm.RESOURCE, "resource_operands", "resource_operand_sizes", "results_", "result_sizes"
-)
 
 
 def _verify_call(call: Operation) -> None:
@@ -114,23 +111,17 @@ def _verify_command(call: Operation) -> None:
     callee_of(call, CmdFuncOp)
 
 
-ROWS = (
-    row(
-        "async.call",
-        CALL.format(ends="resource_operand_ends* ") + " affinity:attr?",
-        ("( on($affinity))? @$callee", DispatchOperands(), " attr-dict : ", CALL_TYPE),
-        verify=_verify_call,
-        traits=PLACED,
-    ),
-    row(
-        "cmd.call",
-        CALL.format(ends="") + " resource_operand_accesses:array",
-        (
-            " @$callee",
-            DispatchOperands("resource_operand_accesses"),
-            " attr-dict : ",
-            CALL_TYPE,
-        ),
-        verify=_verify_command,
-    ),
+AsyncCallOp = row(
+    "async.call",
+    CALL.format(ends="resource_operand_ends* ") + " affinity:attr?",
+    ("( on($affinity))? @$callee", DispatchOperands(), " attr-dict : ", FUNCTION_TYPE),
+    verify=_verify_call,
+    traits=PLACED,
+)
+
+CmdCallOp = row(
+    "cmd.call",
+    CALL.format(ends="") + " resource_operand_accesses:array",
+    (" @$callee", DispatchOperands("resource_operand_accesses"), " attr-dict : ", FUNCTION_TYPE),
+    verify=_verify_command,
 )

@@ -168,3 +168,6 @@ ROWS = (
         traits=PLACED,
     ),
 )
+
+PARAMETER_OPS = {each.name: each for each in ROWS}
+"""The classes of these ops by name."""

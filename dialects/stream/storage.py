@@ -8,8 +8,8 @@ from xdsl.parser import Parser
 
 from ...ir.syntax.directives import AttributeValue, Operand, Type, verify_same_type
 from ...ir.syntax.repeated import Repeated
-from ...ir.syntax.resource_directives import TiedFunctionType, ValueForm
 from ...ir.syntax.rows import PURE
+from .dispatch_syntax import FUNCTION_TYPE
 from .rows import PLACED, row
 
 CONSTANTS = Repeated(
@@ -36,12 +36,19 @@ ResourceLoadOp = row(
     " attr-dict-with-keyword",
 )
 
-
 ResourceStoreOp = row(
     "resource.store",
     "target:staging target_size target_offset value:number",
     " $value, $target[$target_offset] : type($value) -> type($target){$target_size}"
     " attr-dict-with-keyword",
+)
+
+ResourceConstantsOp = row(
+    "resource.constants",
+    "result_sizes* -> results_:constant* result_timepoint:timepoint | values:array affinity:attr?",
+    ("( on($affinity))? attr-dict : ", CONSTANTS, " => type($result_timepoint)"),
+    traits=PLACED,
+    verify=partial(verify_same_type, names=("results_",)),
 )
 
 ROWS = (
@@ -50,14 +57,6 @@ ROWS = (
         "-> results_:any* | affinity:attr?",
         "( on($affinity))? attr-dict : type($results_)",
         traits=(*PLACED, *PURE),
-    ),
-    row(
-        "resource.constants",
-        "result_sizes* -> results_:constant* result_timepoint:timepoint"
-        " | values:array affinity:attr?",
-        ("( on($affinity))? attr-dict : ", CONSTANTS, " => type($result_timepoint)"),
-        traits=PLACED,
-        verify=partial(verify_same_type, names=("results_",)),
     ),
     row("resource.retain", OPERAND, OF_RESOURCE),
     row("resource.release", f"{OPERAND} -> was_terminal:i1", OF_RESOURCE),
@@ -80,13 +79,7 @@ ROWS = (
         (
             "( await_limit(int($await_limit)))?( await($await_operands) =>)?"
             " with($resource_operands) attr-dict : ",
-            TiedFunctionType(
-                ValueForm.RESOURCE,
-                "resource_operands",
-                "resource_operand_sizes",
-                "results_",
-                "result_sizes",
-            ),
+            FUNCTION_TYPE,
             " => type($result_timepoint)",
         ),
     ),

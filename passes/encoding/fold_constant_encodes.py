@@ -33,6 +33,7 @@ from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
 from ..stream.analysis.encoded_globals import COPIES
+from ..stream.conversion.stored_tensors import Site
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,16 +82,13 @@ def _constant(value: SSAValue) -> TensorConstantOp | None:
 
 
 def _replace(encode: TensorEncodeOp, value: Dense) -> None:
-    constant = TensorConstantOp.build(
-        operands=[()],
-        result_types=[encode.result.type],
-        properties={
-            "value": value,
-            "result_encoding": cast(Attribute, value.type),
-            "affinity": encode.properties.get("affinity"),
-        },
+    result = Site(builder_before(encode), encode.affinity).make(
+        TensorConstantOp,
+        [()],
+        encode.result.type,
+        value=value,
+        result_encoding=cast(Attribute, value.type),
     )
-    result = builder_before(encode).insert(constant).result
     read = list(encode.operands)
     Rewriter.replace_op(encode, [], [result])
     # The unpacked constant may have no reader left.

@@ -9,12 +9,11 @@ read into it like a file. Parameters are loaded, or gathered into a resource tha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import prod
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
@@ -34,10 +33,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.scf import IfOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.stream.parameters import PARAMETER_OPS
 from ...dialects.stream.regions import joined
 from ...dialects.stream.resources import (
     FileConstantOp,
@@ -56,6 +55,7 @@ from ...ir.locations import builder_before, located_builder
 from ...ir.slice_packing import aligned
 from ...ir.tensor_types import element_named
 from .analysis.resource_limits import resource_limits
+from .conversion.stored_tensors import Site
 
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
@@ -68,7 +68,7 @@ class PackConstantsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.resource.constants":
-                ConstantPacker(ctx, operation).replace()
+                ConstantPacker(operation).replace()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,11 @@ class Constant:
 class ConstantPacker:
     """Builds the buffers, resources and parameter loads for the constants of one operation."""
 
-    def __init__(self, context: Context, operation: Operation) -> None:
-        self._context = context
+    def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self._builder = builder_before(operation)
+        self._site = Site(self._builder, operation.properties.get("affinity"))
         self._limits = resource_limits(operation)
-        self._properties = {"affinity": operation.properties.get("affinity")}
 
     def replace(self) -> None:
         """Replace the operation.
@@ -151,12 +150,11 @@ class ConstantPacker:
             )
         ).result
         start = joined((), self._builder)
-        if any(_is_written(constant) for constant in constants):
-            resource, ready = self._read(
-                buffer, total, constants[0].result.type, start, self._builder
-            )
+        type_ = constants[0].result.type
+        if any(map(_is_written, constants)):
+            resource, ready = _read(buffer, total, type_, start, self._site)
         else:
-            resource, ready = self._map(buffer, total, constants[0].result.type, start)
+            resource, ready = self._map(buffer, total, type_, start)
         self._part(resource, total, constants, self._offsets(constants))
         return ready
 
@@ -179,84 +177,34 @@ class ConstantPacker:
         self, buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue
     ) -> tuple[SSAValue, SSAValue]:
         """Emit the mapped buffer, or a resource it is read into; return it with its timepoint."""
-        mapped = self._builder.insert(
-            ResourceTryMapOp.build(
-                operands=[buffer, constant_index(0, self._builder), total],
-                result_types=[i1, type_],
-                properties=self._properties,
-            )
-        )
-        then, otherwise = Block([YieldOp(start, mapped.results[1])]), Block()
+        operands = [buffer, constant_index(0, self._builder), total]
+        did_map, mapped = self._site.add(ResourceTryMapOp, operands, [i1, type_]).results
+        then, otherwise = Block([YieldOp(start, mapped)]), Block()
         inner = located_builder(InsertPoint.at_end(otherwise), self._operation)
-        resource, timepoint = self._read(buffer, total, type_, start, inner)
+        resource, timepoint = _read(buffer, total, type_, start, replace(self._site, builder=inner))
         inner.insert(YieldOp(timepoint, resource))
-        choice = IfOp(mapped.results[0], [TIMEPOINT, type_], [then], [otherwise])
+        choice = IfOp(did_map, [TIMEPOINT, type_], [then], [otherwise])
         ready, resource = self._builder.insert(choice).results
         return resource, ready
-
-    def _read(
-        self,
-        buffer: SSAValue,
-        total: SSAValue,
-        type_: Attribute,
-        start: SSAValue,
-        builder: Builder,
-    ) -> tuple[SSAValue, SSAValue]:
-        """Allocate a resource and read a buffer into it; return it with its timepoint."""
-        resource = self._allocate(total, type_, builder)
-        zero = constant_index(0, builder)
-        file = FileConstantOp.build(
-            operands=[buffer, total, zero, total],
-            result_types=[FileType()],
-            properties=self._properties,
-        )
-        first = builder.insert(ConstantOp(IntegerAttr(0, i64))).result
-        read = FileReadOp.build(
-            operands=[
-                builder.insert(file).results[0],
-                first,
-                resource,
-                total,
-                zero,
-                total,
-                [start],
-            ],
-            result_types=[TIMEPOINT],
-            properties=self._properties,
-        )
-        return resource, builder.insert(read).results[0]
-
-    def _allocate(self, size: SSAValue, type_: Attribute, builder: Builder) -> SSAValue:
-        alloc = ResourceAllocOp.build(
-            operands=[size],
-            result_types=[type_],
-            properties={**self._properties, "uninitialized": UnitAttr()},
-        )
-        return builder.insert(alloc).results[0]
 
     def _load(self, constants: Sequence[Constant]) -> SSAValue:
         """Load parameters of one scope; return the timepoint when they are available."""
         sizes = [constant.size for constant in constants]
-        load = self._parameters(
-            "load",
-            constants,
-            [sizes, []],
-            [[constant.result.type for constant in constants], TIMEPOINT],
-        )
-        for constant, loaded in zip(constants, load.results, strict=False):
-            constant.result.replace_all_uses_with(loaded)
-        return load.results[-1]
+        types = [[constant.result.type for constant in constants], TIMEPOINT]
+        *loaded, ready = self._parameters("load", constants, [sizes, []], types)
+        for constant, resource in zip(constants, loaded, strict=True):
+            constant.result.replace_all_uses_with(resource)
+        return ready
 
     def _gather(self, constants: Sequence[Constant]) -> SSAValue:
         """Gather parameters of one scope into a writable resource; return the timepoint."""
         total = constant_index(self._total(constants), self._builder)
-        resource = self._allocate(total, constants[0].result.type, self._builder)
+        resource = _allocate(total, constants[0].result.type, self._site)
         offsets, sizes = self._offsets(constants), [constant.size for constant in constants]
-        gather = self._parameters(
-            "gather", constants, [resource, total, offsets, sizes, []], [TIMEPOINT]
-        )
+        operands = [resource, total, offsets, sizes, []]
+        (ready,) = self._parameters("gather", constants, operands, [TIMEPOINT])
         self._part(resource, total, constants, offsets)
-        return gather.results[-1]
+        return ready
 
     def _parameters(
         self,
@@ -264,26 +212,36 @@ class ConstantPacker:
         constants: Sequence[Constant],
         operands: Sequence[SSAValue | Sequence[SSAValue]],
         results: Sequence[Attribute | Sequence[Attribute]],
-    ) -> Operation:
-        """Emit an operation on parameters of one scope."""
+    ) -> Sequence[SSAValue]:
+        """Emit an operation on parameters of one scope; return its results."""
         parameters = [cast(NamedParameter, constant.value) for constant in constants]
         scope = parameters[0].scope
         scopes = [self._host(scope)] if isinstance(scope, StringAttr) else []
         keys = [self._host(parameter.key) for parameter in parameters]
         offsets = [self._builder.insert(ConstantOp(_offset(p))).result for p in parameters]
-        op_class = self._context.get_op(f"stream.cmd.parameter.{kind}")
-        return self._builder.insert(
-            cast("type[IRDLOperation]", op_class).build(
-                operands=[scopes, keys, offsets, *operands],
-                result_types=results,
-                properties=self._properties,
-            )
-        )
+        op_class = PARAMETER_OPS[f"stream.cmd.parameter.{kind}"]
+        return self._site.add(op_class, [scopes, keys, offsets, *operands], results).results
 
     def _host(self, text: StringAttr) -> SSAValue:
         """Emit a text in host memory."""
         buffer = BufferConstantOp.build(result_types=[BufferType()], properties={"value": text})
         return self._builder.insert(buffer).result
+
+
+def _read(
+    buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue, site: Site
+) -> tuple[SSAValue, SSAValue]:
+    """Allocate a resource and read a buffer into it; return it with its timepoint."""
+    resource = _allocate(total, type_, site)
+    zero = constant_index(0, site.builder)
+    first = site.builder.insert(ConstantOp(IntegerAttr(0, i64))).result
+    file = site.make(FileConstantOp, [buffer, total, zero, total], FileType())
+    operands = [file, first, resource, total, zero, total, [start]]
+    return resource, site.make(FileReadOp, operands, TIMEPOINT)
+
+
+def _allocate(size: SSAValue, type_: Attribute, site: Site) -> SSAValue:
+    return site.make(ResourceAllocOp, [size], type_, uninitialized=UnitAttr())
 
 
 def _is_written(constant: Constant) -> bool:

@@ -24,16 +24,17 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
     UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.irdl import IRDLOperation, VarOperandDef
+from xdsl.irdl import VarOperandDef
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.commands import CmdConcurrentOp, CmdExecuteOp
+from ...dialects.stream.functions import CmdFuncOp
+from ...dialects.stream.parameters import PARAMETER_OPS
 from ...dialects.stream.regions import YieldOp, awaited, joined
 from ...dialects.stream.resources import (
     ResourceAllocaOp,
@@ -41,6 +42,7 @@ from ...dialects.stream.resources import (
     ResourceDeallocaOp,
     ResourcePackOp,
 )
+from ...dialects.stream.storage import ResourceConstantsOp, ResourceLoadOp, ResourceStoreOp
 from ...dialects.stream.types import ResourceType, TimepointType
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
@@ -50,13 +52,13 @@ from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from .analysis.storage import stored_in
+from .conversion.stored_tensors import TRANSIENT, Site
 from .scheduling.commands import CommandLowering, Storage, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
 CONSTANT = "stream.async.constant"
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 LONG_LIVED = ("constant", "variable")
-TRANSIENT = ResourceType(StringAttr("transient"))
 
 
 class ScheduleAllocationPass(ModulePass):
@@ -66,29 +68,28 @@ class ScheduleAllocationPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for operation in host_operations_of(op, AsyncExecuteOp):
-            Allocation(ctx, operation).replace()
+            Allocation(operation).replace()
         for operation in tuple(host_operations(op)):
             if operation.name == "stream.async.func":
-                _declare(ctx, operation)
+                _declare(operation)
             elif operation.name.startswith("stream.async."):
-                rule = on_host.get(operation.name, _refuse)
-                rule(CommandLowering(ctx, {}, builder_before(operation)), operation)
+                site = Site(builder_before(operation), operation.properties.get("affinity"))
+                on_host.get(operation.name, _refuse)(site, operation)
 
 
 class Allocation:
     """Converts one region of asynchronous operations."""
 
-    def __init__(self, context: Context, execute: AsyncExecuteOp) -> None:
-        self._context = context
+    def __init__(self, execute: AsyncExecuteOp) -> None:
         self._execute = execute
-        self._builder = builder_before(execute)
-        self._zero = constant_index(0, self._builder)
-        self._properties = {"affinity": execute.properties.get("affinity")}
+        self._outside = Site(builder_before(execute), execute.affinity)
+        self._zero = constant_index(0, self._outside.builder)
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
         self._arguments: dict[SSAValue, SSAValue] = {}
         self._storages: dict[SSAValue, Storage] = {}
-        self._outside: dict[SSAValue, SSAValue] = {}
+        self._resources: dict[SSAValue, SSAValue] = {}
+        """For each captured value, the resource outside of the region that holds it."""
         self._waits = list(values(execute, "await_timepoint"))
 
     def replace(self) -> None:
@@ -118,13 +119,13 @@ class Allocation:
         if slab is not None:
             done = self._deallocate(*slab, done)
         for result, value in zip(execute.results_, yielded, strict=True):
-            result.replace_all_uses_with(self._outside[value])
+            result.replace_all_uses_with(self._resources[value])
         execute.result_timepoint.replace_all_uses_with(done)
         Rewriter.erase_op(execute)
 
     def _capture(self, value: SSAValue, resource: SSAValue, size: SSAValue) -> None:
         """Record the resource that holds a value of the region, and capture it for the commands."""
-        self._outside[value] = resource
+        self._resources[value] = resource
         self._storages[value] = Storage(self._argument(resource, size), size, self._zero)
 
     def _argument(self, resource: SSAValue, size: SSAValue) -> SSAValue:
@@ -138,37 +139,25 @@ class Allocation:
     def _make_constants(self, roots: Sequence[Root]) -> None:
         if not roots:
             return
-        kind = cast("type[IRDLOperation]", self._context.get_op("stream.resource.constants"))
-        contents = [root.producer.properties["value"] for root in roots]
-        constants = self._builder.insert(
-            kind.build(
-                operands=[[root.size for root in roots]],
-                result_types=[[root.value.type for root in roots], TIMEPOINT],
-                properties={"values": ArrayAttr(contents), **self._properties},
-            )
-        )
-        self._waits.append(constants.results[-1])
-        for root, resource in zip(roots, constants.results[:-1], strict=True):
+        *resources, available = self._outside.add(
+            ResourceConstantsOp,
+            [[root.size for root in roots]],
+            [[root.value.type for root in roots], TIMEPOINT],
+            values=ArrayAttr([root.producer.properties["value"] for root in roots]),
+        ).results
+        self._waits.append(available)
+        for root, resource in zip(roots, resources, strict=True):
             self._capture(root.value, resource, root.size)
 
     def _new(self, type_: Attribute, size: SSAValue) -> SSAValue:
-        properties = dict(self._properties)
         if cast(ResourceType, type_).lifetime.data in LONG_LIVED:
-            alloc = ResourceAllocOp.build(
-                operands=[size],
-                result_types=[type_],
-                properties={**properties, "uninitialized": UnitAttr()},
-            )
-            return self._builder.insert(alloc).results[0]
-        alloca = self._builder.insert(
-            ResourceAllocaOp.build(
-                operands=[size, values(self._execute, "await_timepoint")],
-                result_types=[type_, TIMEPOINT],
-                properties=properties,
-            )
-        )
-        self._waits.append(alloca.result_timepoint)
-        return alloca.result
+            return self._outside.make(ResourceAllocOp, [size], type_, uninitialized=UnitAttr())
+        operands = [size, values(self._execute, "await_timepoint")]
+        resource, available = self._outside.add(
+            ResourceAllocaOp, operands, [type_, TIMEPOINT]
+        ).results
+        self._waits.append(available)
+        return resource
 
     def _pack(self, roots: Sequence[Root]) -> tuple[SSAValue, SSAValue] | None:
         """Allocate slices for values that stay in the region; return their resource and size."""
@@ -177,19 +166,12 @@ class Allocation:
         size, offsets = roots[0].size, [self._zero]
         if len(roots) > 1:
             ends = [end for root in roots for end in (root.first, root.last)]
-            pack = self._builder.insert(
-                ResourcePackOp.build(
-                    operands=[[], [root.size for root in roots]],
-                    result_types=[INDEX, [INDEX] * len(roots)],
-                    properties={
-                        "lifetime_intervals": ArrayAttr(
-                            [IntegerAttr.from_index_int_value(end) for end in ends]
-                        ),
-                        **self._properties,
-                    },
-                )
-            )
-            size, offsets = pack.total_length, list(pack.packed_offsets)
+            size, *offsets = self._outside.add(
+                ResourcePackOp,
+                [[], [root.size for root in roots]],
+                [INDEX, [INDEX] * len(roots)],
+                lifetime_intervals=ArrayAttr(map(IntegerAttr.from_index_int_value, ends)),
+            ).results
         slab = self._new(TRANSIENT, size)
         argument = self._argument(slab, size)
         for root, offset in zip(roots, offsets, strict=True):
@@ -198,8 +180,7 @@ class Allocation:
 
     def _commands(self, block: Block) -> list[Operation]:
         """Return the commands for the operations of a block."""
-        affinity = self._properties["affinity"]
-        lowering = CommandLowering(self._context, self._storages, self._builder, affinity)
+        lowering = CommandLowering(self._storages, self._outside)
         commands: list[Operation] = []
         for operation in block.ops:
             if operation.name == CONCURRENT:
@@ -221,91 +202,82 @@ class Allocation:
 
     def _run(self, commands: Sequence[Operation]) -> SSAValue:
         """Emit the execution of commands, which waits for their resources; return its timepoint."""
+        builder = self._outside.builder
         if not commands:
-            return joined(self._waits, self._builder)
-        ready = [joined(self._waits, self._builder)] if self._waits else []
+            return joined(self._waits, builder)
+        ready = [joined(self._waits, builder)] if self._waits else []
         self._body.add_ops([*commands, YieldOp.create()])
         execute = CmdExecuteOp.build(
             operands=[list(self._captured), list(self._captured.values()), ready],
             result_types=[TIMEPOINT],
-            properties=self._properties,
+            properties={"affinity": self._outside.affinity},
             regions=[Region(self._body)],
         )
-        return self._builder.insert(execute).result_timepoint
+        return builder.insert(execute).result_timepoint
 
     def _deallocate(self, slab: SSAValue, size: SSAValue, done: SSAValue) -> SSAValue:
-        dealloca = self._builder.insert(
-            ResourceDeallocaOp.build(
-                operands=[slab, size, [done]], result_types=[TIMEPOINT], properties=self._properties
-            )
-        )
-        return joined([dealloca.results[0], done], self._builder)
+        freed = self._outside.make(ResourceDeallocaOp, [slab, size, [done]], TIMEPOINT)
+        return joined([freed, done], self._outside.builder)
 
 
-def _refuse(to: CommandLowering, operation: Operation) -> None:
+def _refuse(site: Site, operation: Operation) -> None:
     raise OperationError(
         operation,
         "is not in a stream.async.execute: run iree-stream-schedule-execution first",
     )
 
 
-HostRule = Callable[[CommandLowering, Operation], None]
+HostRule = Callable[[Site, Operation], None]
 
 on_host = Rules[HostRule]()
 """Rules that replace an asynchronous operation which the host executes, by name."""
 
 
 @on_host("stream.async.load")
-def _load(to: CommandLowering, operation: Operation) -> None:
-    load = to.make("stream.resource.load", operation.operands, operation.result_types)
+def _load(site: Site, operation: Operation) -> None:
+    load = ResourceLoadOp.create(operands=operation.operands, result_types=operation.result_types)
     replace_by(operation, load)
 
 
 @on_host("stream.async.store")
-def _store(to: CommandLowering, operation: Operation) -> None:
-    to.outside.insert(to.make("stream.resource.store", operation.operands))
+def _store(site: Site, operation: Operation) -> None:
+    site.builder.insert(ResourceStoreOp.create(operands=operation.operands))
     Rewriter.replace_op(operation, [], [operation.operands[0]])
 
 
 @on_host("stream.async.alloca")
-def _alloca(to: CommandLowering, operation: Operation) -> None:
+def _alloca(site: Site, operation: Operation) -> None:
     (size,), (result,) = operation.operands, operation.results
-    alloca = ResourceAllocaOp.build(
-        operands=[size, []],
-        result_types=[result.type, TIMEPOINT],
-        properties={"affinity": operation.properties.get("affinity")},
-    )
-    resource, timepoint = to.outside.insert(alloca).results
-    Rewriter.replace_op(operation, [], [awaited(resource, size, timepoint, to.outside)])
+    types = [result.type, TIMEPOINT]
+    resource, timepoint = site.add(ResourceAllocaOp, [size, []], types).results
+    Rewriter.replace_op(operation, [], [awaited(resource, size, timepoint, site.builder)])
 
 
 @on_host("stream.async.barrier")
-def _barrier(to: CommandLowering, operation: Operation) -> None:
+def _barrier(site: Site, operation: Operation) -> None:
     Rewriter.replace_op(operation, [], [operation.operands[0]])
 
 
 @on_host(
     *(f"stream.async.parameter.{kind}" for kind in ("gather", "load", "read", "scatter", "write"))
 )
-def _parameters(to: CommandLowering, operation: Operation) -> None:
+def _parameters(site: Site, operation: Operation) -> None:
     """Replace reads, writes and loads of parameters; a load allocates its result."""
-    name = operation.name.replace("async", "cmd")
-    definition = cast("type[IRDLOperation]", to.context.get_op(name)).get_irdl_definition()
+    op_class = PARAMETER_OPS[operation.name.replace("async", "cmd")]
     operands: list[SSAValue | Sequence[SSAValue]] = []
-    for operand, kind in definition.operands:
+    for operand, kind in op_class.get_irdl_definition().operands:
         # The command may take lists where the asynchronous operation takes one parameter.
         listed = values(operation, operand) or values(operation, operand.removesuffix("s"))
         operands.append(listed if isinstance(kind, VarOperandDef) else listed[0])
-    is_load = name.endswith("load")
+    is_load = operation.name.endswith("load")
     types = [[operation.results[0].type], TIMEPOINT] if is_load else [TIMEPOINT]
-    command = to.make(name, operands, types, affinity=operation.properties.get("affinity"))
-    to.outside.insert(command)
+    command = site.add(op_class, operands, types)
     resource = command.results[0] if is_load else stored_in(operation, 0)
     assert resource is not None
     Rewriter.replace_op(operation, [], [resource, command.results[-1]])
 
 
-def _declare(context: Context, function: Operation) -> None:
+def _declare(function: Operation) -> None:
     """Declare an external function as a command: resources get ranges, results become operands."""
     type_ = cast(FunctionType, function.properties["function_type"])
     ties = ties_of(function, len(type_.outputs))
@@ -318,7 +290,7 @@ def _declare(context: Context, function: Operation) -> None:
         for name in ("sym_name", "sym_visibility")
         if name in function.properties
     }
-    declared = context.get_op("stream.cmd.func").create(
+    declared = CmdFuncOp.create(
         properties={**kept, "function_type": FunctionType.from_lists(inputs, [])},
         attributes=function.attributes,
         regions=[function.detach_region(region) for region in tuple(function.regions)],

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ....dialects.stream.async_ops import AsyncDispatchOp
+from ....dialects.stream.channels import CmdCollectiveOp
 from ....dialects.stream.commands import (
     CmdCopyOp,
     CmdDispatchOp,
@@ -21,12 +20,14 @@ from ....dialects.stream.commands import (
     CmdInvalidateOp,
 )
 from ....dialects.stream.dispatch_syntax import ACCESS
+from ....dialects.stream.functions import CmdCallOp
 from ....dialects.stream.types import ResourceType
 from ....ir.diagnostics import OperationError
 from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
 from ..analysis.storage import is_resource, stored_in
+from ..conversion.stored_tensors import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +43,13 @@ class Storage:
 class CommandLowering:
     """What the rules need: the storage of each value, and where to emit arithmetic."""
 
-    context: Context
     storages: Mapping[SSAValue, Storage]
-    outside: Builder
-    """A builder in front of the commands."""
-    affinity: Attribute | None = None
-    """Where the commands are executed."""
+    outside: Site
+    """In front of the commands, on their device."""
 
     def offset(self, storage: Storage, offset: SSAValue | int) -> SSAValue:
         """Return an offset into a value as an offset into its storage."""
-        indices = BuilderIndices(self.outside)
-        return indices.sum(storage.offset, offset)
-
-    def make(
-        self,
-        name: str,
-        operands: Sequence[SSAValue | Sequence[SSAValue]],
-        results: Sequence[Attribute | Sequence[Attribute]] = (),
-        **properties: Attribute | None,
-    ) -> Operation:
-        """Build an operation by its name."""
-        kind = cast("type[IRDLOperation]", self.context.get_op(name))
-        return kind.build(operands=operands, result_types=results, properties=properties)
+        return BuilderIndices(self.outside.builder).sum(storage.offset, offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +120,8 @@ def _made_visible(
 ) -> Sequence[Operation]:
     """Return a flush or invalidation of one end of a transfer that is not this device's own."""
     affinity = op.properties.get(f"{name}_affinity")
-    if cast(ResourceType, end.type).lifetime.data != "staging" and affinity in (None, to.affinity):
+    is_staged = cast(ResourceType, end.type).lifetime.data == "staging"
+    if not is_staged and affinity in (None, to.outside.affinity):
         return ()
     storage = to.storages[end]
     return (
@@ -186,11 +173,9 @@ def _collective(to: CommandLowering, op: Operation) -> Sequence[Operation]:
     (channel,), (count,) = values(op, "channel"), values(op, "element_count")
     columns, accesses = _columns(to, ranges)
     return (
-        to.make(
-            "stream.cmd.collective",
-            [channel, count, values(op, "param"), *columns],
-            op=op.properties["op"],
-            resource_accesses=accesses,
+        CmdCollectiveOp.build(
+            operands=[channel, count, values(op, "param"), *columns],
+            properties={"op": op.properties["op"], "resource_accesses": accesses},
         ),
     )
 
@@ -221,12 +206,13 @@ def _call(to: CommandLowering, op: Operation) -> Sequence[Operation]:
         for value in values(op, "resource_operands")
     ]
     return (
-        to.make(
-            "stream.cmd.call",
-            [[*operands, *resources], *columns[1:], ()],
-            [[]],
-            callee=op.properties["callee"],
-            resource_operand_accesses=accesses,
+        CmdCallOp.build(
+            operands=[[*operands, *resources], *columns[1:], ()],
+            result_types=[[]],
+            properties={
+                "callee": op.properties["callee"],
+                "resource_operand_accesses": accesses,
+            },
         ),
     )
 
