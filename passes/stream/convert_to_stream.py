@@ -32,7 +32,7 @@ from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
 from .conversion.host import CONVERTED, Host, conversion, operands_of
 from .conversion.outside import convert_declarations
-from .conversion.stored_tensors import STAGING, Site, StoredTensor, transfer
+from .conversion.stored_tensors import STAGING, Site, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that, unlike those of `flow`, do not list the dynamic sizes of their operands."""
@@ -107,14 +107,14 @@ def _encode(host: Host, operation: Operation, site: Site) -> None:
     source, result = operation.operands[0], operation.results[0]
     stored = host.transferred(source, operation, site)
     source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
-    size = site.size_of(require_ranked(operation, result.type), dims)
-    encoded = site.make(
+    encoded = site.tensor(
         stream.TensorEncodeOp,
-        [stored.resource, source_dims, stored.size, dims, size],
+        [stored.resource, source_dims, stored.size],
+        require_ranked(operation, result.type),
+        dims,
         source_encoding=source.type,
-        result_encoding=result.type,
     )
-    host.store(result, StoredTensor(encoded, size, dims))
+    host.store(result, encoded)
 
 
 @conversion("arith.constant", "flow.tensor.constant")
@@ -127,10 +127,8 @@ def _constant(host: Host, operation: Operation, site: Site) -> None:
 @conversion("flow.tensor.empty", "tensor.empty")
 def _empty(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    dims = tuple(operation.operands)
-    size = site.size_of(tensor, dims)
-    resource = site.make(stream.TensorEmptyOp, [dims, size], result_encoding=tensor)
-    host.store(operation.results[0], StoredTensor(resource, size, dims))
+    empty = site.tensor(stream.TensorEmptyOp, (), tensor, operation.operands)
+    host.store(operation.results[0], empty)
 
 
 @conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
@@ -140,9 +138,7 @@ def _splat(host: Host, operation: Operation, site: Site) -> None:
     value, *rest = operation.operands
     is_fill = operation.name == "linalg.fill"
     dims = host.stored(rest[0], operation).dims if is_fill else tuple(rest)
-    size = site.size_of(tensor, dims)
-    resource = site.make(stream.TensorSplatOp, [value, dims, size], result_encoding=tensor)
-    host.store(operation.results[0], StoredTensor(resource, size, dims))
+    host.store(operation.results[0], site.tensor(stream.TensorSplatOp, [value], tensor, dims))
 
 
 @conversion("tensor.extract")

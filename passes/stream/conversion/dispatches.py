@@ -1,12 +1,13 @@
-"""Convert `flow.dispatch` to `stream.tensor.dispatch`."""
+"""Convert `flow.dispatch` to `stream.tensor.dispatch`, and calls of external functions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.stream.functions import AsyncCallOp
 from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
 from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
@@ -19,7 +20,7 @@ UNUSED = UnusedType()
 
 @dataclass(frozen=True, slots=True)
 class DispatchValue:
-    """An operand or result of a dispatch."""
+    """An operand or result of a dispatch or call."""
 
     value: SSAValue
     """The converted value; of a result, the original one."""
@@ -32,6 +33,8 @@ class DispatchValue:
 
 @conversion("flow.dispatch")
 def _dispatch(host: Host, operation: Operation, site: Site) -> None:
+    for type_ in operation.result_types:
+        require_ranked(operation, type_)
     operands = _operands(host, operation, site)
     results = _results(operation, operands, site)
     ties = ties_of(operation, len(operation.results))
@@ -61,6 +64,34 @@ def _dispatch(host: Host, operation: Operation, site: Site) -> None:
             host.store(result.value, StoredTensor(new, target.size, result.dims))
 
 
+@conversion("flow.call")
+def _call(host: Host, operation: Operation, site: Site) -> None:
+    start = site.index(0)
+    operands = _operands(host, operation, site)
+    results = _results(operation, operands, site)
+    sizes = [operand.size for operand in operands if operand.size is not None]
+    call = site.add(
+        AsyncCallOp,
+        [
+            [operand.value for operand in operands],
+            *(sizes, [start] * len(sizes), sizes, sizes),
+            [result.size for result in results if result.size is not None],
+        ],
+        [list(map(resource_type, operation.result_types))],
+        **{k: v for k, v in operation.properties.items() if k != "operandSegmentSizes"},
+    )
+    for new, result in zip(call.results, results, strict=True):
+        if result.size is None:
+            result.value.replace_all_uses_with(new)
+        else:
+            host.store(result.value, StoredTensor(new, result.size, result.dims))
+
+
+def resource_type(type_: Attribute) -> Attribute:
+    """Return the type of a converted value outside of functions that this module defines."""
+    return UNKNOWN if isinstance(type_, TensorType) else type_
+
+
 def _operands(host: Host, operation: Operation, site: Site) -> list[DispatchValue]:
     rest = list(operands_of(operation, "argument_dims"))
     operands: list[DispatchValue] = []
@@ -82,7 +113,9 @@ def _results(
     results: list[DispatchValue] = []
     ties = ties_of(operation, len(operation.results))
     for result, tie in zip(operation.results, ties, strict=True):
-        tensor = require_ranked(operation, result.type)
+        if (tensor := ranked(result)) is None:
+            results.append(DispatchValue(result, UNUSED))
+            continue
         count = dynamic_dimensions(tensor)
         dims = tuple(rest[:count])
         del rest[:count]

@@ -9,7 +9,6 @@ from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.util.dialect import OptimizationBarrierOp
@@ -70,27 +69,15 @@ def _slice(host: Host, operation: Operation, site: Site) -> None:
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
     stored = host.transferred(source, operation, site)
-    whole = source.type, operands_of(operation, "source_dims")
-    host.store(result, _part(stored, whole, (starts, lengths), (tensor, dims), site))
-
-
-def _part(
-    stored: StoredTensor,
-    source: tuple[Attribute, tuple[SSAValue, ...]],
-    bounds: tuple[tuple[SSAValue, ...], tuple[SSAValue, ...]],
-    result: tuple[Tensor, tuple[SSAValue, ...]],
-    site: Site,
-) -> StoredTensor:
-    """Emit a copy of a slice; `bounds` are its starts and lengths, `result` its type and sizes."""
-    (whole, source_dims), (tensor, dims) = source, result
-    size = site.size_of(tensor, dims)
-    part = site.make(
+    source_dims = operands_of(operation, "source_dims")
+    part = site.tensor(
         stream.TensorSliceOp,
-        [stored.resource, source_dims, stored.size, *bounds, dims, size],
-        source_encoding=whole,
-        result_encoding=tensor,
+        [stored.resource, source_dims, stored.size, starts, lengths],
+        tensor,
+        dims,
+        source_encoding=source.type,
     )
-    return StoredTensor(part, size, dims)
+    host.store(result, part)
 
 
 @conversion("flow.tensor.update")
@@ -115,17 +102,20 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
     stored, site = host.stored(source, operation), site.on(host.affinity_of(source))
-    whole = source.type, operands_of(operation, "source_dims")
-    read: tuple[Attribute, tuple[SSAValue, ...]] = whole
+    dims = operands_of(operation, "source_dims")
     if indices and element_of(tensor).storage_bits % 8 == 0:
         one, zero = (site.index(number) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
-        bounds = indices, (one,) * len(indices)
-        read = tensor, ()
-        stored = _part(stored, whole, bounds, (tensor, ()), site)
-        indices = (zero,) * len(indices)
+        stored = site.tensor(
+            stream.TensorSliceOp,
+            [stored.resource, dims, stored.size, indices, (one,) * len(indices)],
+            tensor,
+            (),
+            source_encoding=source.type,
+        )
+        dims, indices = (), (zero,) * len(indices)
     reachable = transfer(stored, site.affinity, site.affinity, site.builder, STAGING)
-    load_element(operation, read, reachable, indices, site)
+    load_element(operation, (tensor, dims), reachable, indices, site)
 
 
 def load_element(

@@ -1,35 +1,27 @@
-"""Convert channels, collectives, external functions and parameters."""
+"""Convert channels, collectives, declarations of external functions, and parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects.arith import AndIOp, ConstantOp, IndexCastOp, MuliOp, OrIOp, ShLIOp
-from xdsl.dialects.builtin import (
-    FunctionType,
-    IntegerAttr,
-    ModuleOp,
-    NoneAttr,
-    StringAttr,
-    TensorType,
-    i32,
-)
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, NoneAttr, StringAttr, i32
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.flow.collectives import COLLECTIVES
 from ....dialects.stream.functions import AsyncFuncOp
+from ....dialects.stream.parameters import PARAMETER_OPS
 from ....dialects.stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS, CollectiveAttr
 from ....ir.attribute_access import integer
 from ....ir.index import constant_index
 from ....ir.locations import replace_by
 from ....ir.syntax.assembly_format import values
-from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
-from ....ir.tensor_types import ranked, require_ranked
+from ....ir.tensor_types import require_ranked
+from .dispatches import resource_type
 from .host import CHANNEL, Host, conversion, operands_of
-from .stored_tensors import UNKNOWN, Site, StoredTensor
+from .stored_tensors import Site, StoredTensor
 
 LOW_HALF, HALF = 0xFFFF, 16
 """Mask and shift that pack two 16-bit numbers into one of 32 bits."""
@@ -37,12 +29,9 @@ LOW_HALF, HALF = 0xFFFF, 16
 
 @conversion("flow.channel.default")
 def _channel(host: Host, operation: Operation, site: Site) -> None:
-    create = host.op_class("stream.channel.create").build(
-        operands=[(), (), ()],
-        result_types=[CHANNEL],
-        properties={"group": operation.properties.get("group"), "affinity": site.affinity},
-    )
-    operation.results[0].replace_all_uses_with(site.builder.insert(create).results[0])
+    create, group = host.op_class("stream.channel.create"), operation.properties.get("group")
+    channel = site.make(create, [(), (), ()], CHANNEL, group=group)
+    operation.results[0].replace_all_uses_with(channel)
 
 
 @conversion("flow.channel.count", "flow.channel.rank", "flow.channel.split")
@@ -121,61 +110,18 @@ def convert_declarations(module: ModuleOp) -> None:
             )
             type_ = converted.function_type
             converted.properties["function_type"] = FunctionType.from_lists(
-                list(map(_convert_type, type_.inputs)), list(map(_convert_type, type_.outputs))
+                list(map(resource_type, type_.inputs)), list(map(resource_type, type_.outputs))
             )
             replace_by(function, converted)
-
-
-def _convert_type(type_: Attribute) -> Attribute:
-    return UNKNOWN if isinstance(type_, TensorType) else type_
-
-
-@conversion("flow.call")
-def _call(host: Host, operation: Operation, site: Site) -> None:
-    start = site.index(0)
-    arguments: list[SSAValue] = []
-    argument_sizes: list[SSAValue | None] = []
-    for value in operands_of(operation, "arguments"):
-        stored = host.transferred(value, operation, site) if ranked(value) else None
-        arguments.append(value if stored is None else stored.resource)
-        argument_sizes.append(None if stored is None else stored.size)
-    sizes = [size for size in argument_sizes if size is not None]
-    dims = list(operands_of(operation, "result_dims"))
-    results: list[StoredTensor | None] = []
-    ties = ties_of(operation, len(operation.results))
-    for result, tie in zip(operation.results, ties, strict=True):
-        if (tensor := ranked(result)) is None:
-            results.append(None)
-            continue
-        own = tuple(dims.pop(0) for _ in range(dynamic_dimensions(tensor)))
-        size = None if tie == UNTIED else argument_sizes[tie]
-        size = site.size_of(tensor, own) if size is None else size
-        results.append(StoredTensor(result, size, own))
-    result_sizes = [one.size for one in results if one is not None]
-    call = site.add(
-        host.op_class("stream.async.call"),
-        [arguments, sizes, [start] * len(sizes), sizes, sizes, result_sizes],
-        [[_convert_type(type_) for type_ in operation.result_types]],
-        **{k: v for k, v in operation.properties.items() if k != "operandSegmentSizes"},
-    )
-    for old, new, stored in zip(operation.results, call.results, results, strict=True):
-        if stored is None:
-            old.replace_all_uses_with(new)
-        else:
-            host.store(old, replace(stored, resource=new))
 
 
 @conversion("flow.parameter.load")
 def _load_parameter(host: Host, operation: Operation, site: Site) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
+    op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
     dims = operands_of(operation, "result_dims")
-    size = site.size_of(tensor, dims)
-    result = site.make(
-        host.op_class("stream.tensor.parameter.load"),
-        [*_parameter(operation, "source"), dims, size],
-        result_encoding=tensor,
-    )
-    host.store(operation.results[0], StoredTensor(result, size, dims))
+    loaded = site.tensor(op_class, _parameter(operation, "source"), tensor, dims)
+    host.store(operation.results[0], loaded)
 
 
 @conversion("flow.parameter.write")
@@ -184,7 +130,7 @@ def _write_parameter(host: Host, operation: Operation, site: Site) -> None:
     stored = host.transferred(source, operation, site)
     dims = operands_of(operation, "source_dims")
     result = site.make(
-        host.op_class("stream.tensor.parameter.write"),
+        PARAMETER_OPS["stream.tensor.parameter.write"],
         [stored.resource, dims, stored.size, *_parameter(operation, "target")],
         source_encoding=source.type,
     )

@@ -123,6 +123,21 @@ class Site:
             lambda: self.make(TensorSizeOfOp, [dims], INDEX, encoding=tensor),
         )
 
+    def tensor(
+        self,
+        op_class: type[IRDLOperation],
+        operands: Sequence[SSAValue | Sequence[SSAValue]],
+        tensor: Tensor,
+        dims: Sequence[SSAValue],
+        type_: ResourceType = UNKNOWN,
+        **properties: Attribute | None,
+    ) -> StoredTensor:
+        """Insert an operation that makes a tensor, whose sizes are its last operands."""
+        size = self.size_of(tensor, dims)
+        operands = [*operands, dims, size]
+        made = self.make(op_class, operands, type_, **properties, result_encoding=tensor)
+        return StoredTensor(made, size, tuple(dims))
+
     def constant(
         self,
         value: Attribute,
