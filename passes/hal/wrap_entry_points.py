@@ -192,7 +192,7 @@ def wrap_import(
         fences = [wait, signal]
     sizes = DimensionSizes()
     arguments = [
-        value if ranked(value) is None else _export(value, sizes.dynamic_sizes(value), builder)
+        value if ranked(value) is None else _exported(value, sizes.dynamic_sizes(value), builder)
         for value in arguments
     ]
     fence_types = [fence.type for fence in fences]
@@ -207,7 +207,9 @@ def wrap_import(
     )
     builder.insert(call)
     returned = [
-        _import(value, output, fences[1:], builder)
+        _imported(value, cast(Tensor, output), fences[1:], builder)
+        if isinstance(output, TensorType)
+        else value
         for value, output in zip(call.results, type_.outputs, strict=True)
     ]
     builder.insert(ReturnOp.build(operands=[returned]))
@@ -215,17 +217,18 @@ def wrap_import(
     function.attributes[STUB] = UnitAttr()
 
 
-def _import(
-    value: SSAValue, type_: Attribute, fence: Sequence[SSAValue], builder: Builder
+def _imported(
+    view: SSAValue,
+    tensor: Tensor,
+    fence: Sequence[SSAValue],
+    builder: Builder,
+    **properties: Attribute | None,
 ) -> SSAValue:
-    """Import a buffer view as a tensor once the fence, if any, is reached; keep other values."""
-    if not isinstance(type_, TensorType):
-        return value
-    tensor = cast(Tensor, type_)
+    """Import a buffer view as a tensor once the fence, if any, is reached."""
     operation = TensorImportOp.build(
-        operands=[value, _view_sizes(value, tensor, builder), fence, ()],
+        operands=[view, _view_sizes(view, tensor, builder), fence, ()],
         result_types=[tensor],
-        properties={"target_encoding": tensor},
+        properties={"target_encoding": tensor, **properties},
     )
     return builder.insert(operation).target
 
@@ -241,11 +244,13 @@ def _signal_when_ready(values: list[SSAValue], fence: SSAValue, hal: HalBuilder)
     return [value if ranked(value) is None else next(ready) for value in values]
 
 
-def _export(value: SSAValue, dims: Sequence[SSAValue], builder: Builder) -> SSAValue:
+def _exported(
+    value: SSAValue, dims: Sequence[SSAValue], builder: Builder, **properties: Attribute | None
+) -> SSAValue:
     operation = TensorExportOp.build(
         operands=[value, dims],
         result_types=[BUFFER_VIEW],
-        properties={"source_encoding": value.type},
+        properties={"source_encoding": value.type, **properties},
     )
     return builder.insert(operation).target
 
@@ -337,14 +342,11 @@ class Wrapper:
         new = FuncOp.create(properties=properties, attributes=attributes, regions=[body])
         replace_by(function, new)
 
-    def _abi_attribute(self, group: str, index: int, name: str, default: Attribute) -> Attribute:
-        """Return an `iree.abi` attribute of an argument or result."""
-        return boundary_attributes(self._function, group, index).get(f"iree.abi.{name}", default)
-
     def _find_outputs(self, block: Block) -> None:
         """Find the arguments in which results are stored."""
         for index, argument in enumerate(block.args):
-            output = self._abi_attribute("arg_attrs", index, "output", UnitAttr())
+            attributes = boundary_attributes(self._function, "arg_attrs", index)
+            output = attributes.get("iree.abi.output")
             if isinstance(output, IntegerAttr):
                 if not isinstance(argument.type, BufferType | BufferViewType):
                     raise OperationError(
@@ -373,19 +375,16 @@ class Wrapper:
 
     def _import(self, view: SSAValue, tensor: Tensor, index: int, builder: Builder) -> SSAValue:
         attributes = boundary_attributes(self._function, "arg_attrs", index)
-        operation = TensorImportOp.build(
-            operands=[view, _view_sizes(view, tensor, builder), self._fences[:1], ()],
-            result_types=[tensor],
-            properties={
-                "target_encoding": self._abi_attribute("arg_attrs", index, "encoding", tensor),
-                "name": self._abi_attribute(
-                    "arg_attrs", index, "name", StringAttr(f"input{index}")
-                ),
-                "consume": UnitAttr() if "iree.abi.consume" in attributes else None,
-                "affinity": boundary_affinity(self._function, "arg_attrs", index),
-            },
+        return _imported(
+            view,
+            tensor,
+            self._fences[:1],
+            builder,
+            target_encoding=attributes.get("iree.abi.encoding", tensor),
+            name=attributes.get("iree.abi.name", StringAttr(f"input{index}")),
+            consume=UnitAttr() if "iree.abi.consume" in attributes else None,
+            affinity=boundary_affinity(self._function, "arg_attrs", index),
         )
-        return builder.insert(operation).target
 
     def _export_results(self, end: Operation) -> None:
         builder = builder_before(end)
@@ -401,7 +400,7 @@ class Wrapper:
         returned = [
             value
             if ranked(value) is None
-            else self._exported(value, index, sizes.dynamic_sizes(end.operands[index]), builder)
+            else self._export(value, index, sizes.dynamic_sizes(end.operands[index]), builder)
             for index, value in enumerate(ready)
         ]
         replace_by(end, ReturnOp.build(operands=[returned]))
@@ -428,21 +427,18 @@ class Wrapper:
         )
         return builder.insert(alias).results[0]
 
-    def _exported(
+    def _export(
         self, value: SSAValue, index: int, dims: Sequence[SSAValue], builder: Builder
     ) -> SSAValue:
-        operation = TensorExportOp.build(
-            operands=[value, dims],
-            result_types=[BUFFER_VIEW],
-            properties={
-                "source_encoding": self._abi_attribute("res_attrs", index, "encoding", value.type),
-                "name": self._abi_attribute(
-                    "res_attrs", index, "name", StringAttr(f"output{index}")
-                ),
-                "affinity": boundary_affinity(self._function, "res_attrs", index),
-            },
+        attributes = boundary_attributes(self._function, "res_attrs", index)
+        return _exported(
+            value,
+            dims,
+            builder,
+            source_encoding=attributes.get("iree.abi.encoding", value.type),
+            name=attributes.get("iree.abi.name", StringAttr(f"output{index}")),
+            affinity=boundary_affinity(self._function, "res_attrs", index),
         )
-        return builder.insert(operation).target
 
 
 def _abi_type(type_: Attribute) -> Attribute:
