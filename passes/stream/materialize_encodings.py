@@ -41,14 +41,7 @@ from ...ir.tensor_types import require_ranked, shape_of
 from .analysis.affinity_targets import AffinityTargets
 from .conversion.stored_tensors import UNKNOWN
 from .encode_host_tensors import encode_operations, lowering
-from .kernels.bindings import (
-    INDEX,
-    KERNEL_OPERATIONS,
-    STREAM,
-    KernelOperations,
-    element_label,
-    whole_tensor,
-)
+from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, element_label
 
 CompiledFor = tuple[TargetSolver, ...] | Attribute
 Key = tuple[Attribute, Attribute, CompiledFor]
@@ -179,16 +172,9 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
             (block.args[-1], result, "writeonly"),
         )
     ]
-    loaded = operations.load.build(
-        operands=[bound[0], sizes, (), sizes, ()],
-        result_types=[source],
-        properties=whole_tensor(source),
-    )
-    value = _relaid(builder.insert(loaded).result, source, result, sizes, builder)
-    stored = operations.store.build(
-        operands=[value, bound[1], sizes, (), sizes, ()], properties=whole_tensor(result)
-    )
-    builder.insert(stored)
+    loaded = operations.load_whole(bound[0], source, sizes, builder)
+    value = _relaid(loaded, source, result, sizes, builder)
+    operations.store_whole(value, bound[1], sizes, builder)
     builder.insert(ReturnOp())
     return block
 

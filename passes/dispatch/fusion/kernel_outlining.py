@@ -46,7 +46,6 @@ from ...stream.kernels.bindings import (
     KERNEL_OPERATIONS,
     KernelOperations,
     kernel_label,
-    whole_tensor,
 )
 from .groups import ENCODING_OPS, FusionGroup, is_rematerialized
 from .iteration_space import is_elementwise
@@ -356,54 +355,39 @@ class KernelBody:
             operation = self._operations.ordinal_of(self._values[value], ordinal)
             self._values[value] = self._builder.insert(operation).results[0]
         inputs = {
-            value: self._tied(argument, interface.dims[value])
+            value: self._tied(argument, value)
             for value, argument in zip(interface.tensors, arguments, strict=False)
         }
         own = iter(arguments[tensors + scalars :])
         outputs = {
-            value: self._tied(next(own), interface.dims[value])
-            if tie == UNTIED
-            else inputs[interface.tensors[tie]]
+            value: self._tied(next(own), value) if tie == UNTIED else inputs[interface.tensors[tie]]
             for value, tie in zip(interface.results, interface.ties, strict=True)
         }
         for value, bound in inputs.items():
-            self._values[value] = self._load(value, bound)
+            self._values[value] = self._operations.load_whole(
+                bound, cast(Tensor, value.type), self._sizes(value), self._builder
+            )
         for operation in interface.sequence:
             copy = self._builder.insert(operation.clone(self._values))
             # The dispatch says on which device the kernel runs.
             copy.attributes.pop(AFFINITY, None)
         for value, bound in outputs.items():
-            self._store(value, bound)
+            self._operations.store_whole(
+                self._values[value], bound, self._sizes(value), self._builder
+            )
         self._builder.insert(ReturnOp())
 
     def _sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """Return the sizes of a tensor's dynamic dimensions as values inside of the kernel."""
         return tuple(self._values[size] for size in self._interface.dims[value])
 
-    def _tied(self, bound: SSAValue, dims: tuple[SSAValue, ...]) -> SSAValue:
-        """Tie a dispatch tensor to the sizes of its dynamic dimensions."""
-        if not dims:
+    def _tied(self, bound: SSAValue, value: SSAValue) -> SSAValue:
+        """Tie the dispatch tensor of a value to the sizes of its dynamic dimensions."""
+        sizes = self._sizes(value)
+        if not sizes:
             return bound
-        sizes = [self._values[size] for size in dims]
         tie = flow.DispatchTieShapeOp.build(operands=[bound, sizes], result_types=[bound.type])
         return self._builder.insert(tie).results[0]
-
-    def _load(self, value: SSAValue, bound: SSAValue) -> SSAValue:
-        sizes = self._sizes(value)
-        load = self._operations.load.build(
-            operands=[bound, sizes, (), sizes, ()],
-            result_types=[value.type],
-            properties=whole_tensor(cast(Tensor, value.type)),
-        )
-        return self._builder.insert(load).results[0]
-
-    def _store(self, value: SSAValue, bound: SSAValue) -> None:
-        sizes = self._sizes(value)
-        store = self._operations.store.build(
-            operands=[self._values[value], bound, sizes, (), sizes, ()],
-            properties=whole_tensor(cast(Tensor, value.type)),
-        )
-        self._builder.insert(store)
 
 
 def forget_names(operation: Operation) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -69,6 +71,25 @@ class KernelOperations:
             result_types=[INDEX],
             properties={"ordinal": IntegerAttr(ordinal, INDEX)},
         )
+
+    def load_whole(
+        self, bound: SSAValue, tensor: Tensor, sizes: Sequence[SSAValue], builder: Builder
+    ) -> SSAValue:
+        """Emit the load of all of a bound tensor, given its dynamic sizes."""
+        load = self.load.build(
+            operands=[bound, sizes, (), sizes, ()],
+            result_types=[tensor],
+            properties=whole_tensor(tensor),
+        )
+        return builder.insert(load).result
+
+    def store_whole(
+        self, value: SSAValue, bound: SSAValue, sizes: Sequence[SSAValue], builder: Builder
+    ) -> None:
+        """Emit the store of all of a tensor, given its dynamic sizes."""
+        operands = [value, bound, sizes, (), sizes, ()]
+        whole = whole_tensor(cast(Tensor, value.type))
+        builder.insert(self.store.build(operands=operands, properties=whole))
 
     def count_from_slice(self, dialect: ExecutableOperations, workload: int) -> Region:
         """Return a workgroup count region that is derived from the kernel's use of `workload`
