@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -23,12 +24,13 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Syntax
+from ...ir.syntax.directives import RegionBody
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .async_ops import TIMEPOINT, PlacedOperation
 from .dispatch_syntax import DispatchResources
 from .executables import ExecutableExportOp
-from .regions import Captures, CommandBody, verify_commands
+from .regions import COMMAND_REGIONS, Captures, YieldOp, verify_commands, verify_parent
 from .rows import CANONICALIZATION, INDEX, row
 from .types import BindingType, ResourceType, TimepointType
 
@@ -151,23 +153,26 @@ class CmdExecuteOp(PlacedOperation):
         verify_commands(self)
 
 
+NESTED = (" ", RegionBody("body", terminator=False, end=YieldOp), " attr-dict-with-keyword")
+
+
+def _verify_nested(operation: Operation) -> None:
+    verify_parent(operation, COMMAND_REGIONS)
+    verify_commands(operation)
+
+
 CmdSerialOp = row(
     "cmd.serial",
     "|  | body",
-    (
-        CommandBody(),
-        " attr-dict-with-keyword",
-    ),
+    NESTED,
+    verify=_verify_nested,
     doc="Execute commands one after another.",
 )
-
 
 CmdConcurrentOp = row(
     "cmd.concurrent",
     "|  | body",
-    (
-        CommandBody(),
-        " attr-dict-with-keyword",
-    ),
+    NESTED,
+    verify=_verify_nested,
     doc="Execute commands that may run concurrently.",
 )

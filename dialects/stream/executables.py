@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Operation
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -32,29 +32,10 @@ from .rows import row
 from .types import BindingType
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutableBody(RegionBody):
-    """` {...}` with an implied terminator."""
-
-    end: type[Operation] = Operation
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        region = parser.parse_region()
-        if not region.blocks:
-            region.add_block(Block())
-        if not isinstance(region.block.last_op, self.end):
-            region.block.add_op(self.end.create())
-        parsed.regions[self.name] = region
-
-    def fits(self, operation: Operation) -> bool:
-        blocks = cast(Region, getattr(operation, self.name)).blocks
-        return len(blocks) == 1 and isinstance(blocks[0].last_op, self.end)
-
-
 def executable_syntax(end: type[Operation], *header: str) -> Syntax:
     """Return the syntax of an executable: visibility, header, and a body that ends in `end`."""
     header = header or (" @$sym_name attr-dict-with-keyword ",)
-    return (Visibility(), *header, ExecutableBody("body", terminator=False, end=end))
+    return (Visibility(), *header, RegionBody("body", terminator=False, end=end))
 
 
 class Executable(SyntaxOperation):

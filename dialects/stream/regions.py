@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     SameVariadicOperandSize,
@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.diagnostics import OperationError
 from ...ir.syntax.assembly_format import Parsed, Syntax, is_plain, values
+from ...ir.syntax.directives import end_with
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.resource_directives import (
     TiedResultTypes,
@@ -70,7 +71,7 @@ class Captures:
         self, parser: Parser, parsed: Parsed, arguments: list[Parser.Argument]
     ) -> None:
         region = parser.parse_region(arguments)
-        end_with_yield(region)
+        end_with(YieldOp, region)
         parsed.regions["body"] = region
 
     def print(self, printer: Printer, operation: Operation) -> None:
@@ -122,7 +123,7 @@ class Captures:
                     )
 
     def fits(self, operation: Operation) -> bool:
-        return ends_with_yield(operation)
+        return isinstance(only_block(operation).last_op, YieldOp)
 
 
 def only_block(operation: Operation) -> Block:
@@ -152,21 +153,6 @@ def verify_commands(operation: Operation) -> None:
     for inner in only_block(operation).ops:
         if not inner.name.startswith(COMMANDS):
             raise OperationError(inner, "explicit execution regions must only contain explicit ops")
-
-
-def ends_with_yield(operation: Operation) -> bool:
-    """Return whether the region ends in the terminator that the parser expects or adds."""
-    last = only_block(operation).last_op
-    return last is not None and last.name == "stream.yield"
-
-
-def end_with_yield(region: Region) -> None:
-    """Add the `stream.yield` that the text omits if it has no operands."""
-    if not region.blocks:
-        region.add_block(Block())
-    block = region.block
-    if not isinstance(block.last_op, YieldOp):
-        block.add_op(YieldOp.create())
 
 
 RESULTS = TiedResultTypes(
@@ -209,28 +195,6 @@ class ResourceRegion(Captures):
 
     def fits(self, operation: Operation) -> bool:
         return Captures.fits(self, operation) and RESULTS.fits(operation)
-
-
-@dataclass(frozen=True, slots=True)
-class CommandBody:
-    """` {...}`: a region of commands, without captures and results."""
-
-    def parse(self, parser: Parser, parsed: Parsed) -> None:
-        region = parser.parse_region()
-        end_with_yield(region)
-        parsed.regions["body"] = region
-
-    def print(self, printer: Printer, operation: Operation) -> None:
-        region = operation.regions[0]
-        printer.print_string(" ")
-        printer.print_region(region, print_block_terminators=not is_plain(region.block.last_op))
-
-    def verify(self, operation: Operation) -> None:
-        verify_parent(operation, COMMAND_REGIONS)
-        verify_commands(operation)
-
-    def fits(self, operation: Operation) -> bool:
-        return ends_with_yield(operation)
 
 
 @irdl_op_definition

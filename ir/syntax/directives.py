@@ -12,6 +12,7 @@ from typing import cast
 from xdsl.dialects.builtin import FunctionType, IndexType, StringAttr, UnitAttr
 from xdsl.ir import (
     Attribute,
+    Block,
     Data,
     Operation,
     ParametrizedAttribute,
@@ -428,12 +429,28 @@ class RegionBody:
 
     name: str
     terminator: bool = True
+    end: type[Operation] | None = None
+    """The terminator that is added if the text has none."""
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        parsed.regions[self.name] = parser.parse_region()
+        parsed.regions[self.name] = region = parser.parse_region()
+        if self.end is not None:
+            end_with(self.end, region)
 
     def print(self, printer: Printer, operation: Operation) -> None:
         region = cast(Region, getattr(operation, self.name))
         last = region.blocks[0].last_op if region.blocks else None
         hidden = not self.terminator and is_plain(last)
         printer.print_region(region, print_block_terminators=not hidden)
+
+    def fits(self, operation: Operation) -> bool:
+        blocks = cast(Region, getattr(operation, self.name)).blocks
+        return self.end is None or (len(blocks) == 1 and isinstance(blocks[0].last_op, self.end))
+
+
+def end_with(end: type[Operation], region: Region) -> None:
+    """Add a terminator to a region of at most one block that does not end in one of its class."""
+    if not region.blocks:
+        region.add_block(Block())
+    if not isinstance(region.block.last_op, end):
+        region.block.add_op(end.create())
