@@ -149,15 +149,7 @@ class HalAffinityAnalysis(AffinityAnalysisDialectInterface):
     """Resolves affinities with the device globals of a module."""
 
     def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
-        devices = DeviceTargets(module)
-        cache: dict[Attribute, tuple[TargetSolver, ...]] = {}
-
-        def resolve(affinity: Attribute, operation: Operation) -> tuple[TargetSolver, ...]:
-            if affinity not in cache:
-                cache[affinity] = devices.of_affinity(affinity, operation)
-            return cache[affinity]
-
-        return resolve
+        return DeviceTargets(module).of_affinity
 
     def only_affinity(self, module: ModuleOp) -> Attribute | None:
         names = DeviceTargets(module).names()

@@ -68,7 +68,7 @@ class AffinityAnalysisDialectInterface(DialectInterface, ABC):
 
     @abstractmethod
     def make_target_resolver(self, module: ModuleOp) -> TargetResolver:
-        """Return a resolver for the affinities of a module; repeated queries are cheap."""
+        """Return a resolver for the affinities of a module, which asks once for each affinity."""
 
     def only_affinity(self, module: ModuleOp) -> Attribute | None:
         """Return the affinity of the module's only device; `None` if there is not exactly one."""

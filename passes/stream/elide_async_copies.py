@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -133,22 +132,16 @@ def _path_to(last: Operation, block: Block | None) -> dict[Block | None, Operati
     return path
 
 
-@dataclass
 class _Ownership:
     """Determines which resources the program owns and no longer needs after an operation."""
 
-    module: ModuleOp
-    _order: dict[Operation, int] = field(init=False)
-    _functions: dict[str | None, Operation] = field(init=False)
-    _forwarded: dict[SSAValue, list[tuple[Operation, int]]] = field(init=False)
-    _assumed: set[SSAValue] = field(init=False, default_factory=set[SSAValue])
-    """Values under examination, assumed to be owned: they are if everything they come from is."""
-
-    def __post_init__(self) -> None:
-        self._order = {op: number for number, op in enumerate(host_operations(self.module))}
+    def __init__(self, module: ModuleOp) -> None:
+        self._assumed = set[SSAValue]()
+        """Values under examination, assumed to be owned: they are if all that they come from is."""
+        self._order = {op: number for number, op in enumerate(host_operations(module))}
         functions = (op for op in self._order if op.name in FUNCTIONS)
         self._functions = {root_symbol(op, "sym_name"): op for op in functions}
-        self._forwarded = defaultdict(list)
+        self._forwarded = defaultdict[SSAValue, list[tuple[Operation, int]]](list)
         for operation in self._order:
             for first, inputs in forwards(operation):
                 for index, value in enumerate(inputs, first):

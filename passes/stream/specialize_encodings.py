@@ -239,20 +239,15 @@ class VariantKey:
     """The resolved tensor types of the kernel's encoded subspans, in the kernel's order."""
 
 
-@dataclass(slots=True)
-class Variant:
-    """One variant of a kernel and the dispatches that use it."""
-
-    key: VariantKey
-    sites: list[tuple[Operation, int]] = field(default_factory=list[tuple[Operation, int]])
-    """Dispatches, each with the index of the entry point."""
+Uses = list[tuple[Operation, int]]
+"""The dispatches of a variant, each with the index of the entry point."""
 
 
 class VariantPlan:
     """All variants of all kernels, which are made together."""
 
     def __init__(self, numbers: AttributeNumbers) -> None:
-        self._variants: dict[Kernel, dict[VariantKey, Variant]] = {}
+        self._variants: dict[Kernel, dict[VariantKey, Uses]] = {}
         self._numbers = numbers
         self._groups: dict[Kernel, list[dict[str, set[Attribute]]]] = {}
         """For kernels without encodings: the targets by format that may share an executable."""
@@ -272,8 +267,7 @@ class VariantPlan:
             key = VariantKey(compiled_for, tuple(map(number, bindings)), bindings)
         else:
             key = VariantKey((self._group(kernel, targets),), (), ())
-        variants = self._variants.setdefault(kernel, {})
-        variants.setdefault(key, Variant(key)).sites.append((dispatch, entry))
+        self._variants.setdefault(kernel, {}).setdefault(key, []).append((dispatch, entry))
 
     def _group(self, kernel: Kernel, targets: Sequence[TargetSolver]) -> int:
         """Return the number of an executable without other targets of the targets' formats.
@@ -297,19 +291,15 @@ class VariantPlan:
         in_place: dict[Operation, VariantKey] = {}
         last: dict[Operation, Operation] = {}
         for kernel, variants in self._variants.items():
-            others = [
-                variant
-                for variant in variants.values()
-                if in_place.setdefault(kernel.function, variant.key) != variant.key
-            ]
+            others = [key for key in variants if in_place.setdefault(kernel.function, key) != key]
             # Clone before anything changes, so that all clones are of the original executable.
             clones = [clone_kernel(kernel, names) for _ in others]
-            for variant, clone in zip(others, clones, strict=True):
+            for key, clone in zip(others, clones, strict=True):
                 previous = last.get(kernel.executable, kernel.executable)
                 Rewriter.insert_op(clone.executable, InsertPoint.after(previous))
                 last[kernel.executable] = clone.executable
-                _resolve_bindings(clone, variant.key)
-                for dispatch, entry in variant.sites:
+                _resolve_bindings(clone, key)
+                for dispatch, entry in variants[key]:
                     _point_to(dispatch, entry, clone)
         for kernel, variants in self._variants.items():
             first = in_place[kernel.function]
