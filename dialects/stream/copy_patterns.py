@@ -6,6 +6,7 @@ storage must not apply to resources that are written in place, or that leave for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -19,13 +20,15 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from ...ir.attribute_access import constant_integer, is_splat
 from ...ir.canonicalization import Patterns
 from ...ir.index import BuilderIndices, known
-from ...ir.syntax.assembly_format import values
+from ...ir.locations import rebuilt
+from ...ir.syntax.assembly_format import operand_index, values
 from ...ir.syntax.resource_directives import UNTIED, ties_of
 from ...ir.syntax.rows import SIGNLESS_SCALAR
 from ..arith.dialect import BitcastOp
@@ -64,13 +67,6 @@ rewrites = Patterns()
 
 SIZES_OF_RESULTS = ("result_size", "target_size", "storage_size", "resource_size", "size")
 """Names of the operands that are the size of an op's resource; the first that it has counts."""
-
-
-def replace_operand(op: Operation, old: SSAValue, new: SSAValue, start: int) -> int:
-    """Replace the next operand that is `old`, from an index on; return the index after it."""
-    index = next(i for i in range(start, len(op.operands)) if op.operands[i] is old)
-    op.operands[index] = new
-    return index + 1
 
 
 @rewrites(ResourceSizeOp)
@@ -114,9 +110,8 @@ def fold_range_of_subview(op: Operation, rewriter: PatternRewriter) -> None:
             continue
         resource, size, start, _ = accessed[0].owner.operands
         offset = _sum_outside_commands(op, start, accessed[2], rewriter)
-        following = 0
-        for old, new in zip(accessed, (resource, size, offset), strict=True):
-            following = replace_operand(op, old, new, following)
+        for part, new in (("", resource), ("_size", size), ("_offset", offset)):
+            op.operands[operand_index(op, name + part)] = new
         rewriter.notify_op_modified(op)
 
 
@@ -168,15 +163,20 @@ def _affinity(op: Operation) -> Attribute | None:
     return op.properties.get("affinity")
 
 
-def _placed(op: Operation) -> dict[str, Attribute]:
-    affinity = _affinity(op)
-    return {} if affinity is None else {"affinity": affinity}
-
-
-def _replace(op: Operation, new: Operation, rewriter: PatternRewriter) -> None:
-    """Replace an op by another on the same device, at its location and with its attributes."""
-    new.properties.update(_placed(op))
-    new.attributes.update(op.attributes)
+def _replace(
+    op: Operation,
+    op_class: type[IRDLOperation],
+    operands: Sequence[SSAValue | Sequence[SSAValue]],
+    rewriter: PatternRewriter,
+    **properties: Attribute | None,
+) -> None:
+    """Replace an op by one of another class on the same device, with its types and attributes."""
+    new = op_class.build(
+        operands=operands,
+        result_types=op.result_types,
+        properties={"affinity": _affinity(op), **properties},
+        attributes=op.attributes,
+    )
     new.location = op.location
     rewriter.replace(op, new)
 
@@ -226,7 +226,7 @@ def narrow_fill(op: Operation, builder: Builder) -> bool:
     if width == type_.bitwidth:
         return False
     narrow = builder.insert(ConstantOp(IntegerAttr(number, IntegerType(width), truncate_bits=True)))
-    replace_operand(op, value, narrow.result, 0)
+    op.operands[operand_index(op, "value")] = narrow.result
     return True
 
 
@@ -246,8 +246,7 @@ def fold_constant_of_one_number(op: Operation, rewriter: PatternRewriter) -> Non
     if dense is None or width not in (8, 16, 32, 64):
         return
     pattern = _constant(dense, IntegerType(width), rewriter)
-    new = AsyncSplatOp.build(operands=[pattern, *op.operands], result_types=[op.results[0].type])
-    _replace(op, new, rewriter)
+    _replace(op, AsyncSplatOp, [pattern, *op.operands], rewriter)
 
 
 @rewrites(TensorConstantOp)
@@ -265,15 +264,11 @@ def fold_tensor_constant_of_one_number(op: TensorConstantOp, rewriter: PatternRe
         TensorSizeOfOp.build(
             operands=[op.result_encoding_dims],
             result_types=[INDEX],
-            properties={"encoding": encoding, **_placed(op)},
+            properties={"encoding": encoding, "affinity": op.affinity},
         )
     )
-    new = TensorSplatOp.build(
-        operands=[number, op.result_encoding_dims, size.storage_size],
-        result_types=[op.result.type],
-        properties={"result_encoding": encoding},
-    )
-    _replace(op, new, rewriter)
+    operands = [number, op.result_encoding_dims, size.storage_size]
+    _replace(op, TensorSplatOp, operands, rewriter, result_encoding=encoding)
 
 
 def _repeated(value: Attribute) -> DenseIntOrFPElementsAttr[Any] | None:
@@ -305,9 +300,7 @@ def fold_part_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
     start = constant_integer(op.operands[2]) if isinstance(op, AsyncSliceOp) else 0
     if width > 1 and (start is None or start % width):
         return
-    (size,) = values(op, "result_size")
-    new = AsyncSplatOp.build(operands=[pattern, size], result_types=[op.results[0].type])
-    _replace(op, new, rewriter)
+    _replace(op, AsyncSplatOp, [pattern, *values(op, "result_size")], rewriter)
 
 
 @rewrites(AsyncSliceOp)
@@ -328,8 +321,7 @@ def fold_fill_of_allocation(op: Operation, rewriter: PatternRewriter) -> None:
     target, size, start, _, length, pattern = op.operands
     is_whole = known(start) == 0 and known(length) == known(size)
     if isinstance(target.owner, AsyncAllocaOp) and target.has_one_use() and is_whole:
-        new = AsyncSplatOp.build(operands=[pattern, size], result_types=[target.type])
-        _replace(op, new, rewriter)
+        _replace(op, AsyncSplatOp, [pattern, size], rewriter)
 
 
 @rewrites(AsyncUpdateOp)
@@ -338,7 +330,7 @@ def fold_update_of_splat(op: Operation, rewriter: PatternRewriter) -> None:
     target, target_size, start, end, update, size = op.operands
     if isinstance(update.owner, AsyncSplatOp):
         operands = [target, target_size, start, end, size, update.owner.operands[0]]
-        _replace(op, AsyncFillOp.build(operands=operands, result_types=[target.type]), rewriter)
+        _replace(op, AsyncFillOp, operands, rewriter)
 
 
 @rewrites(AsyncUpdateOp)
@@ -353,7 +345,7 @@ def fold_update_of_slice(op: Operation, rewriter: PatternRewriter) -> None:
         return
     operands = [target, target_size, start, end, source, source_size]
     operands += [source_start, source_end, size]
-    _replace(op, AsyncCopyOp.build(operands=operands, result_types=[target.type]), rewriter)
+    _replace(op, AsyncCopyOp, operands, rewriter)
 
 
 @rewrites(AsyncCopyOp)
@@ -362,7 +354,7 @@ def fold_copy_of_whole(op: Operation, rewriter: PatternRewriter) -> None:
     target, target_size, start, end, source, source_size, source_start, _, length = op.operands
     if known(source_start) == 0 and known(length) == known(source_size):
         operands = [target, target_size, start, end, source, source_size]
-        _replace(op, AsyncUpdateOp.build(operands=operands, result_types=[target.type]), rewriter)
+        _replace(op, AsyncUpdateOp, operands, rewriter)
 
 
 @rewrites(AsyncTransferOp)
@@ -381,10 +373,7 @@ def fold_transfer(op: AsyncTransferOp, rewriter: PatternRewriter) -> None:
             op.properties["source_affinity"] = first.source_affinity
         rewriter.notify_op_modified(op)
     elif op.source_affinity == op.target_affinity and not _is_staged(op):
-        new = AsyncCloneOp.build(operands=[*op.operands], result_types=[op.result.type])
-        _replace(op, new, rewriter)
-        if op.target_affinity is not None:
-            new.properties["affinity"] = op.target_affinity
+        _replace(op, AsyncCloneOp, op.operands, rewriter, affinity=op.target_affinity)
 
 
 def _is_staged(op: AsyncTransferOp) -> bool:
@@ -398,8 +387,9 @@ def fold_bitcast_of_load(op: Operation, rewriter: PatternRewriter) -> None:
     """Load a number as the type to which its only user casts its bits."""
     cast_ = op.results[0].get_user_of_unique_use()
     if isinstance(cast_, BitcastOp):
-        new = AsyncLoadOp.build(operands=[*op.operands], result_types=[cast_.result.type])
-        _replace(op, new, rewriter)
+        new = rebuilt(op, op.operands, [cast_.result.type])
+        new.location = op.location
+        rewriter.replace(op, new)
         rewriter.replace(cast_, (), new.results)
 
 
@@ -408,7 +398,7 @@ def fold_store_of_bitcast(op: Operation, rewriter: PatternRewriter) -> None:
     """Store a number whose bits are cast as it was before."""
     (number,) = values(op, "value")
     if isinstance(number.owner, BitcastOp):
-        replace_operand(op, number, number.owner.input, 0)
+        op.operands[operand_index(op, "value")] = number.owner.input
         rewriter.notify_op_modified(op)
 
 

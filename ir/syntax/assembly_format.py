@@ -31,7 +31,7 @@ from typing import ClassVar, Protocol, cast
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import OpDef
+from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
@@ -302,6 +302,19 @@ def values(operation: Operation, name: str) -> tuple[SSAValue, ...]:
     if isinstance(found, SSAValue):
         return (cast(SSAValue, found),)
     return tuple(cast(Sequence[SSAValue], found))
+
+
+def operand_index(operation: Operation, name: str) -> int:
+    """Return the index, among all operands, of the first one that the definition calls `name`.
+
+    Raises ValueError if the definition has no such operand.
+    """
+    index = 0
+    for each, _ in cast(IRDLOperation, operation).get_irdl_definition().operands:
+        if each == name:
+            return index
+        index += len(values(operation, each))
+    raise ValueError(f"{operation.name} has no operand {name}")
 
 
 # Parts of a format besides names and words

@@ -31,8 +31,8 @@ from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
 from ...ir.index import BuilderIndices
 from ...ir.locations import block_with, builder_before
 from ...ir.symbols import root_symbol, visibility
+from ...ir.syntax.assembly_format import operand_index
 from ...ir.value_flow import BRANCHES, forwards, returns_of
-from .analysis.encoded_globals import operand_index
 from .analysis.storage import FRESH, STREAMABLE, is_read, is_resource, storage_operand
 
 CLONE, SLICE = "stream.async.clone", "stream.async.slice"

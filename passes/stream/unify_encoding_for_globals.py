@@ -34,16 +34,10 @@ from ...ir.diagnostics import remark
 from ...ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import builder_before, located_builder, made_by
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.syntax.assembly_format import values
+from ...ir.syntax.assembly_format import operand_index, values
 from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_of
 from .analysis.affinity_targets import AffinityTargets
-from .analysis.encoded_globals import (
-    DISPATCH,
-    EncodedGlobals,
-    EncodedVersion,
-    Readers,
-    operand_index,
-)
+from .analysis.encoded_globals import DISPATCH, EncodedGlobals, EncodedVersion, Readers
 from .analysis.encoding_resolution import CATEGORY
 from .conversion.stored_tensors import Site
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points

@@ -17,7 +17,6 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue, Use
-from xdsl.irdl import IRDLOperation
 
 from ....dialects.iree_encoding.interfaces import Tensor, TensorEncoding, plain, tensor_encoding
 from ....dialects.stream.affinity import TensorPhase
@@ -25,7 +24,7 @@ from ....dialects.stream.tensor_ops import TensorDispatchOp, TensorEncodeOp, Ten
 from ....dialects.stream.types import NamedParameterAttr
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.symbols import root_symbol, symbols_in
-from ....ir.syntax.assembly_format import values
+from ....ir.syntax.assembly_format import operand_index
 
 ENCODE, DISPATCH = "stream.tensor.encode", "stream.tensor.dispatch"
 COPIES = frozenset({"stream.async.cast", "stream.async.clone", "stream.async.transfer"})
@@ -182,16 +181,3 @@ def _tensor_operand(operation: Operation, index: int) -> str | None:
         if f"{name}_encoding" in operation.properties and operand_index(operation, name) == index:
             return name
     return None
-
-
-def operand_index(operation: Operation, name: str) -> int:
-    """Return the index, among all operands, of the first one that the definition calls `name`.
-
-    Raises ValueError if the definition has no such operand.
-    """
-    index = 0
-    for each, _ in cast(IRDLOperation, operation).get_irdl_definition().operands:
-        if each == name:
-            return index
-        index += len(values(operation, each))
-    raise ValueError(f"{operation.name} has no operand {name}")

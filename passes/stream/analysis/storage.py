@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Operation, SSAValue, Use
 
-from ....ir.syntax.assembly_format import values
+from ....ir.syntax.assembly_format import operand_index, values
 from ....ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
-from .encoded_globals import operand_index
 
 IN_PLACE = frozenset({f"stream.async.{name}" for name in ("collective", "copy", "fill", "update")})
 """Operations of devices that write to a range of a resource and return that resource."""
