@@ -88,6 +88,13 @@ CHANNEL = "<$channel : type($channel)>"
 FENCE = "<$fence : type($fence)>"
 INSTRUMENT = "[$buffer : type($buffer) for $workgroup_key]"
 
+ReturnOp = row(
+    "return",
+    "operands_:any*",
+    "( $operands_ : type($operands_))? attr-dict",
+    traits=(IsTerminator(),),
+)
+
 FenceSignalOp = row(
     "fence.signal",
     "fence:fence",
@@ -103,12 +110,6 @@ def _verify_query(query: Operation) -> None:
 
 
 ROWS = (
-    row(
-        "return",
-        "operands_:any*",
-        "( $operands_ : type($operands_))? attr-dict",
-        traits=(IsTerminator(),),
-    ),
     # Allocators.
     row(
         "allocator.allocate",

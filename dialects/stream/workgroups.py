@@ -46,10 +46,11 @@ def _numbers(prefix: str, *, bounded: bool = False) -> dict[str, type[RowOperati
 
 
 OF_STREAM = _numbers("stream.dispatch.workgroup")
-"""The ops of `stream` by name."""
+OF_HAL = _numbers("hal.interface.workgroup", bounded=True)
+"""The ops of `stream` and `hal` by name."""
 
 ROWS = (
     *_numbers("flow.dispatch.workgroup").values(),
     *OF_STREAM.values(),
-    *_numbers("hal.interface.workgroup", bounded=True).values(),
+    *OF_HAL.values(),
 )

@@ -33,7 +33,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region
-from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -52,6 +51,7 @@ from ...dialects.hal.interface import (
     PipelineBindingAttr,
     PipelineLayoutAttr,
 )
+from ...dialects.hal.objects import ReturnOp
 from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.commands import CmdDispatchOp
@@ -60,6 +60,7 @@ from ...dialects.stream.executables import BindingSubspanOp
 from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
 from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp
 from ...dialects.stream.types import BindingType
+from ...dialects.stream.workgroups import OF_HAL
 from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations_of
@@ -133,9 +134,7 @@ class MaterializeInterfacesPass(ModulePass):
         for operation in tuple(op.body.block.ops):
             if isinstance(operation, StreamExecutableOp | ExecutableSourceOp):
                 if operation in dispatched:
-                    builder_before(operation).insert(
-                        _executable(ctx, operation, dispatched[operation])
-                    )
+                    builder_before(operation).insert(_executable(operation, dispatched[operation]))
                 Rewriter.erase_op(operation)
 
 
@@ -197,9 +196,7 @@ def _binding_count(kernel: Kernel) -> int:
 
 
 def _executable(
-    context: Context,
-    origin: StreamExecutableOp | ExecutableSourceOp,
-    dispatched: DispatchedExecutable,
+    origin: StreamExecutableOp | ExecutableSourceOp, dispatched: DispatchedExecutable
 ) -> Operation:
     """Build the `hal` executable for one of `stream`, or for a source without targets."""
     if isinstance(origin, ExecutableSourceOp) and origin.objects is not None:
@@ -211,8 +208,7 @@ def _executable(
             kernel = Kernel.of_export(export, export)
             dispatched.uses[export] = KernelUses(kernel, [True] * _binding_count(kernel))
     variants = [
-        _variant(context, origin, dispatched, target, name)
-        for target, name in dispatched.variants.items()
+        _variant(origin, dispatched, target, name) for target, name in dispatched.variants.items()
     ]
     names = ("sym_name", "sym_visibility")
     return ExecutableOp.create(
@@ -223,15 +219,12 @@ def _executable(
 
 
 def _variant(
-    context: Context,
     origin: StreamExecutableOp | ExecutableSourceOp,
     dispatched: DispatchedExecutable,
     target: ExecutableTargetAttr,
     name: str,
 ) -> Operation:
-    exports = [
-        _export(context, uses, ordinal) for ordinal, uses in enumerate(dispatched.uses.values())
-    ]
+    exports = [_export(uses, ordinal) for ordinal, uses in enumerate(dispatched.uses.values())]
     inner: list[Operation] = []
     if isinstance(origin, ExecutableSourceOp):
         ends = ExecutableSourceEndOp
@@ -240,7 +233,7 @@ def _variant(
         cloned = module.clone()
         for uses in dispatched.uses.values():
             function = _function_in(cloned, uses.kernel.function)
-            _use_interface(context, function, uses)
+            _use_interface(function, uses)
         inner.append(cloned)
     variant = ExecutableVariantOp.create(
         properties={
@@ -261,15 +254,14 @@ def _function_in(module: Operation, function: Operation) -> Operation:
     return next(each for each in operations if each.properties.get("sym_name") == name)
 
 
-def _export(context: Context, uses: KernelUses, ordinal: int) -> Operation:
+def _export(uses: KernelUses, ordinal: int) -> Operation:
     export = uses.kernel.export
     region = export.workgroup_count.clone()
-    hal_return = cast("type[IRDLOperation]", context.get_op("hal.return"))
     for block in region.blocks:
         if block.prev_block is None:
             block.insert_arg(DEVICE, 0)
         if block.last_op is not None and block.last_op.name == "stream.return":
-            Rewriter.replace_op(block.last_op, hal_return.build(operands=[block.last_op.operands]))
+            Rewriter.replace_op(block.last_op, ReturnOp.build(operands=[block.last_op.operands]))
     variant = ExecutableExportOp.create(
         properties={
             "sym_name": export.sym_name,
@@ -284,7 +276,7 @@ def _export(context: Context, uses: KernelUses, ordinal: int) -> Operation:
     return variant
 
 
-def _use_interface(context: Context, function: Operation, uses: KernelUses) -> None:
+def _use_interface(function: Operation, uses: KernelUses) -> None:
     """Replace the arguments of a kernel by loads of constants and by binding subspans.
 
     The argument attributes `stream.alignment` and `stream.values` move to these operations.
@@ -320,7 +312,7 @@ def _use_interface(context: Context, function: Operation, uses: KernelUses) -> N
         if not operation.name.startswith(WORKGROUP):
             continue
         kind = operation.name.rpartition(".")[2]
-        query = context.get_op(f"hal.interface.workgroup.{kind}").create(
+        query = OF_HAL[f"hal.interface.workgroup.{kind}"].create(
             result_types=operation.result_types, properties=dict(operation.properties)
         )
         replace_by(operation, query)
