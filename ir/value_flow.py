@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from .host_programs import CALLS, FUNCTIONS
 from .symbols import root_symbol
@@ -85,8 +85,16 @@ def forwarded_to(operation: Operation, index: int) -> list[SSAValue]:
     ]
 
 
-def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAValue]]:
-    """Yield pairs (value, value that it is forwarded to), through calls and selects as well.
+class Passed(NamedTuple):
+    """An operand of an operation that the value `target` is, or may be."""
+
+    operation: Operation
+    position: int
+    target: SSAValue
+
+
+def passed_operands(operations: Iterable[Operation]) -> Iterator[Passed]:
+    """Yield the operands that are forwarded, selected, passed to functions, or returned by these.
 
     Calls are followed only to functions with bodies among `operations`.
     """
@@ -96,17 +104,37 @@ def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAV
     }
     for operation in operations:
         for first, inputs in forwards(operation):
-            yield from zip(operation.operands[first:], inputs, strict=False)
+            yield from _passed(operation, first, inputs)
         if operation.name == "arith.select":
-            yield from ((operand, operation.results[0]) for operand in operation.operands[1:])
+            yield from _passed(operation, 1, (*operation.results, *operation.results))
         elif operation.name == "util.optimization_barrier":
-            yield from zip(operation.operands, operation.results, strict=True)
+            yield from _passed(operation, 0, operation.results)
         elif operation.name in CALLS:
             function = functions.get(root_symbol(operation, "callee"))
             if function is not None and (entry := function.regions[0].blocks.first) is not None:
-                yield from zip(operation.operands, entry.args, strict=False)
-                for returned in returned_values(function):
-                    yield from zip(returned, operation.results, strict=False)
+                yield from _passed(operation, 0, entry.args)
+                for end in returns_of(function):
+                    yield from _passed(end, 0, operation.results)
+
+
+def _passed(operation: Operation, first: int, targets: Sequence[SSAValue]) -> Iterator[Passed]:
+    for index, target in zip(range(first, len(operation.operands)), targets, strict=False):
+        yield Passed(operation, index, target)
+
+
+def value_flow(operations: Iterable[Operation]) -> Iterator[tuple[SSAValue, SSAValue]]:
+    """Yield pairs (value, value that it is passed on as), as `passed_operands` finds them."""
+    for operation, index, target in passed_operands(operations):
+        yield operation.operands[index], target
+
+
+def function_with_argument(value: SSAValue) -> Operation | None:
+    """Return the function that a value is an argument of, if it is one."""
+    block = value.owner
+    parent = block.parent_op() if isinstance(block, Block) else None
+    if parent is None or parent.name not in FUNCTIONS:
+        return None
+    return parent if block is parent.regions[0].first_block else None
 
 
 def returned_values(function: Operation) -> Iterator[Sequence[SSAValue]]:

@@ -16,27 +16,29 @@ Uses of a resource are followed through loops, branches and calls of functions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.types import ResourceType
-from ...ir.host_programs import CALLS, FUNCTIONS, RETURNS, host_operations
+from ...ir.host_programs import RETURNS, host_operations
 from ...ir.index import BuilderIndices
 from ...ir.locations import block_with, builder_before
-from ...ir.symbols import root_symbol, visibility
+from ...ir.symbols import visibility
 from ...ir.syntax.assembly_format import operand_index
-from ...ir.value_flow import BRANCHES, forwards, returns_of
+from ...ir.value_flow import BRANCHES, Passed, forwards, function_with_argument, passed_operands
 from .analysis.storage import FRESH, STREAMABLE, is_read, is_resource, storage_operand
 
 CLONE, SLICE = "stream.async.clone", "stream.async.slice"
 DISPATCH = "stream.async.dispatch"
+
+NOT_FOLLOWED = frozenset({"arith.select", "util.optimization_barrier"})
+"""Operations whose results are not taken for resources that the program owns."""
 
 CHOICES = frozenset({"scf.if", "scf.index_switch"})
 """Operations that run at most one of their regions, once."""
@@ -139,13 +141,10 @@ class _Ownership:
         self._assumed = set[SSAValue]()
         """Values under examination, assumed to be owned: they are if all that they come from is."""
         self._order = {op: number for number, op in enumerate(host_operations(module))}
-        functions = (op for op in self._order if op.name in FUNCTIONS)
-        self._functions = {root_symbol(op, "sym_name"): op for op in functions}
-        self._forwarded = defaultdict[SSAValue, list[tuple[Operation, int]]](list)
-        for operation in self._order:
-            for first, inputs in forwards(operation):
-                for index, value in enumerate(inputs, first):
-                    self._forwarded[value].append((operation, index))
+        self._passed = defaultdict[SSAValue, list[Passed]](list)
+        for passed in passed_operands(self._order):
+            if passed.operation.name not in NOT_FOLLOWED:
+                self._passed[passed.target].append(passed)
 
     def ends_with(self, value: SSAValue, last: Operation, affinity: Attribute | None) -> bool:
         """Return whether the program owns a resource of a device and has no use after `last`."""
@@ -186,40 +185,13 @@ class _Ownership:
             if written is None:
                 return owner.name in FRESH
             return self.ends_with(owner.operands[written], owner, affinity)
-        sources = list(self._passed_values(value))
-        return bool(sources) and all(
-            self.ends_with(source, last, affinity) for source, last in sources
+        function = function_with_argument(value)
+        if function is not None and visibility(function) != "private":
+            return False
+        passed = self._passed.get(value, ())
+        return bool(passed) and all(
+            self.ends_with(last.operands[index], last, affinity) for last, index, _ in passed
         )
-
-    def _passed_values(self, value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
-        """Yield the values that a value may be, each with the operation that passes it."""
-        if isinstance(value, OpResult) and value.op.name in CALLS:
-            function = self._functions.get(root_symbol(value.op, "callee"))
-            for end in () if function is None else returns_of(function):
-                yield end.operands[value.index], end
-            return
-        function = _function_of(value)
-        if isinstance(value, BlockArgument) and function is not None:
-            if visibility(function) == "private":
-                yield from self._calls(function, value.index)
-            return
-        for operation, index in self._forwarded.get(value, ()):
-            yield operation.operands[index], operation
-
-    def _calls(self, function: Operation, index: int) -> Iterator[tuple[SSAValue, Operation]]:
-        name = root_symbol(function, "sym_name")
-        for operation in self._order:
-            if operation.name in CALLS and root_symbol(operation, "callee") == name:
-                yield operation.operands[index], operation
-
-
-def _function_of(value: SSAValue) -> Operation | None:
-    """Return the function that a value is an argument of, if it is one."""
-    block = value.owner
-    parent = block.parent_op() if isinstance(block, Block) else None
-    if parent is None or parent.name not in FUNCTIONS or block is not parent.regions[0].blocks[0]:
-        return None
-    return parent
 
 
 def _is_passed_once(value: SSAValue, last: Operation) -> bool:

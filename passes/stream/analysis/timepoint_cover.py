@@ -14,14 +14,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.stream.regions import TimepointImmediateOp, TimepointJoinOp
 from ....dialects.stream.types import TimepointType
-from ....ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ....ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ....ir.locations import made_by
 from ....ir.symbols import root_symbol, symbols_in, visibility
 from ....ir.syntax.assembly_format import values
-from ....ir.value_flow import value_flow
+from ....ir.value_flow import function_with_argument, value_flow
 
 TIMEPOINT = TimepointType()
 Timepoints = frozenset[SSAValue]
@@ -136,17 +137,10 @@ def _enters_function(value: SSAValue) -> bool:
 
     What other functions cover has no name in this one.
     """
-    owner = value.owner
-    if isinstance(owner, Block):
-        parent = owner.parent_op()
-        return parent is not None and parent.name in FUNCTIONS and owner.prev_block is None
-    return owner.name in CALLS
+    return function_with_argument(value) is not None or made_by(value, *CALLS) is not None
 
 
 def _is_given_by_others(value: SSAValue) -> bool:
     """Return whether a value is an argument of a function that other programs may call."""
-    owner = value.owner
-    if not isinstance(owner, Block) or not _enters_function(value):
-        return False
-    function = owner.parent_op()
+    function = function_with_argument(value)
     return function is not None and visibility(function) != "private"
