@@ -103,9 +103,10 @@ def constant_of(value: SSAValue) -> IntegerAttr | None:
 
 
 def _exactly(constant: IntegerAttr) -> IntegerFacts:
-    bits = integer_width(constant.type)
-    number = constant.value.data % 2**bits
-    return IntegerFacts(number, number, number)
+    bits, signed = integer_width(constant.type), constant.value.data
+    number = signed % 2**bits
+    # 3 divides 2^64 - 1, but not -1, which the number may be in a sum.
+    return IntegerFacts(number, number, number if bits < 64 else gcd(number, signed))
 
 
 def _assumed(operation: AssumeIntOp, index: int, depth: int) -> IntegerFacts:
@@ -204,7 +205,8 @@ def _aligned(operands: Sequence[IntegerFacts]) -> IntegerFacts:
 def _sign_extended(facts: IntegerFacts, bits: int) -> IntegerFacts:
     """Return facts after a signed conversion: a negative number is another one as unsigned."""
     fits = facts.most is not None and facts.most < 2 ** (bits - 1)
-    return facts if fits else IntegerFacts(divisor=facts.divisor)
+    divisor = facts.divisor if bits == 64 else gcd(facts.divisor, 2**bits)
+    return facts if fits else IntegerFacts(divisor=divisor)
 
 
 def _chosen(operands: Sequence[IntegerFacts]) -> IntegerFacts:
