@@ -161,13 +161,6 @@ ROWS = (
         verify=_verify_same_type,
     ),
     row(
-        "call",
-        "arguments:any* argument_dims* result_dims* -> results_:any*"
-        " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?",
-        (" @$callee($arguments) attr-dict : ", DISPATCH_TYPE),
-        verify=_verify_call,
-    ),
-    row(
         "parameter.load",
         "source_scope:host? source_key:host source_offset:i64 result_dims* -> result:tensor",
         f" {SOURCE} : shaped($result_dims, $result){END}",
@@ -192,8 +185,13 @@ ROWS = (
     ),
 )
 
-FLOW_CALL = next(each for each in ROWS if each.name == "flow.call")
-"""The class of `flow.call`."""
+CallOp = row(
+    "call",
+    "arguments:any* argument_dims* result_dims* -> results_:any*"
+    " | callee:symbol tied_operands:array? arg_attrs:array? res_attrs:array?",
+    (" @$callee($arguments) attr-dict : ", DISPATCH_TYPE),
+    verify=_verify_call,
+)
 
 COLLECTIVES = tuple(each.name for each in ROWS if each.name.startswith("flow.collective."))
 """The names of the collectives."""

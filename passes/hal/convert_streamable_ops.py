@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, SymbolRefAt
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.flow.collectives import FLOW_CALL, FuncOp
+from ...dialects.flow import collectives as flow
 from ...dialects.util.functions import CallOp
 from ...ir.attribute_access import boundary_attributes, number_list
 from ...ir.diagnostics import OperationError
@@ -97,7 +97,7 @@ def _convert_call(
     builder = builder_before(call)
     arguments = tuple(call.arguments)
     dims = [size for argument in arguments for size in sizes.dynamic_sizes(argument)]
-    made = FLOW_CALL.build(
+    made = flow.CallOp.build(
         operands=[arguments, dims, _result_sizes(call, function, functions, sizes, builder)],
         result_types=[list(call.results_.types)],
         properties={name: call.properties[name] for name in call.properties},
@@ -140,7 +140,7 @@ def _result_sizes(
 
 def _convert_function(function: Operation) -> None:
     kept = ("function_type", "sym_name", "sym_visibility", "tied_operands")
-    made = FuncOp.build(
+    made = flow.FuncOp.build(
         regions=[function.detach_region(function.regions[0])],
         properties={name: function.properties.get(name) for name in kept},
         attributes={

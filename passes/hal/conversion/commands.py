@@ -56,8 +56,7 @@ def _execute(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
         argument.replace_all_uses_with(operand)
     commands = _commands_of(block)
     if len(commands) == 1 and commands[0].name in TRANSFERS:
-        name, operands_of = TRANSFERS[commands[0].name]
-        operands = operands_of(commands[0])
+        name, operands = _transferred(commands[0])
         return (hal.enqueue(f"hal.device.queue.{name}", operands, flags=NOT_FLAGS),)
     device, queue = hal.device_and_queues(affinity_in(op))
     runs_code = any(command.name in RUNNING for command in op.walk())
@@ -107,27 +106,23 @@ def _record(
             )
 
 
-def _fill_ends(op: Operation) -> Sequence[SSAValue]:
-    target, _, offset, length, pattern = op.operands
-    return target, offset, length, pattern
-
-
-def _copy_ends(op: Operation) -> Sequence[SSAValue]:
-    source, _, source_offset, target, _, target_offset, length = op.operands
-    return source, source_offset, target, target_offset, length
-
-
 TRANSFERS = {
-    "stream.cmd.fill": ("fill", _fill_ends),
-    "stream.cmd.copy": ("copy", _copy_ends),
+    "stream.cmd.fill": ("target", "target_offset", "target_length", "value"),
+    "stream.cmd.copy": ("source", "source_offset", "target", "target_offset", "length"),
 }
-"""Commands that also exist as queue operations: the name there, and the operands that it takes."""
+"""Commands that also exist as queue operations, and the operands that these take."""
+
+
+def _transferred(op: Operation) -> tuple[str, list[SSAValue]]:
+    """Return the kind of a transfer and the operands of the operation that it becomes."""
+    operands = [values(op, name)[0] for name in TRANSFERS[op.name]]
+    return op.name.removeprefix("stream.cmd."), operands
 
 
 @command_rule(*TRANSFERS)
 def _transfer(hal: HalBuilder, recorded: SSAValue, op: Operation) -> None:
-    name, operands_of = TRANSFERS[op.name]
-    hal.emit(f"hal.command_buffer.{name}_buffer", [recorded, *operands_of(op)], flags=NOT_FLAGS)
+    name, operands = _transferred(op)
+    hal.emit(f"hal.command_buffer.{name}_buffer", [recorded, *operands], flags=NOT_FLAGS)
 
 
 @command_rule("stream.cmd.discard", "stream.cmd.flush", "stream.cmd.invalidate")
