@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    IndexType,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -40,8 +32,8 @@ from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import plain, tensor_encoding
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
-from .rows import CANONICALIZATION, INDEX
-from .types import DEVICE_RESOURCE, STAGING, ResourceType
+from .rows import CANONICALIZATION, INDEX, PLACED, row
+from .types import DEVICE_RESOURCE, STAGING
 
 SOURCE = "shaped($source_encoding_dims, $source_encoding) in type($source){$source_size}"
 UPDATE = "shaped($update_encoding_dims, $update_encoding) in type($update){$update_size}"
@@ -66,38 +58,24 @@ class PlacedTensorOperation(TensorOperation):
     traits = traits_def(AffinityOpInterface())
 
 
-@irdl_op_definition
-class TensorImportOp(PlacedTensorOperation):
-    """Import an external value, such as a buffer view, as a resource."""
+TensorImportOp = row(
+    "tensor.import",
+    "source:any result_encoding_dims* result_size -> result:any_resource"
+    " | affinity:attr? result_encoding:attr consume:unit?",
+    "( on($affinity))?( consume$consume)? $source"
+    f" : type($source) -> {RESULT} attr-dict-with-keyword",
+    traits=(TensorPhase(), *PLACED),
+    doc="Import an external value, such as a buffer view, as a resource.",
+)
 
-    name = "stream.tensor.import"
-    source = operand_def()
-    result_encoding = prop_def(Attribute)
-    result_encoding_dims = var_operand_def(INDEX)
-    result_size = operand_def(INDEX)
-    consume = opt_prop_def(UnitAttr)
-    result = result_def(ResourceType)
-
-    SYNTAX: ClassVar[Syntax] = (
-        "( on($affinity))?( consume$consume)? $source"
-        f" : type($source) -> {RESULT} attr-dict-with-keyword"
-    )
-
-
-@irdl_op_definition
-class TensorExportOp(PlacedTensorOperation):
-    """Export a resource as an external value, such as a buffer view."""
-
-    name = "stream.tensor.export"
-    source = operand_def(ResourceType)
-    source_encoding = prop_def(Attribute)
-    source_encoding_dims = var_operand_def(INDEX)
-    source_size = operand_def(INDEX)
-    result = result_def()
-
-    SYNTAX: ClassVar[Syntax] = (
-        f"( on($affinity))? $source : {SOURCE} -> type($result) attr-dict-with-keyword"
-    )
+TensorExportOp = row(
+    "tensor.export",
+    "source:any_resource source_encoding_dims* source_size -> result:any"
+    " | affinity:attr? source_encoding:attr",
+    f"( on($affinity))? $source : {SOURCE} -> type($result) attr-dict-with-keyword",
+    traits=(TensorPhase(), *PLACED),
+    doc="Export a resource as an external value, such as a buffer view.",
+)
 
 
 @irdl_op_definition
@@ -377,16 +355,10 @@ class TensorStoreOp(TensorOperation):
         verify_rank(self.target_encoding, self.indices, "indices rank mismatch")
 
 
-@irdl_op_definition
-class TensorTraceOp(TensorOperation):
-    """Name tensors that the host can access for tracing; running the program prints nothing."""
-
-    name = "stream.tensor.trace"
-    key = prop_def(StringAttr)
-    resources = var_operand_def(STAGING)
-    resource_sizes = var_operand_def(INDEX)
-    resource_encodings = prop_def(ArrayAttr[Attribute])
-    resource_encoding_dims = var_operand_def(INDEX)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    SYNTAX: ClassVar[Syntax] = (" $key = ", TracedTensors(), " attr-dict-with-keyword")
+TensorTraceOp = row(
+    "tensor.trace",
+    "resources:staging* resource_sizes* resource_encoding_dims* | key:str resource_encodings:array",
+    (" $key = ", TracedTensors(), " attr-dict-with-keyword"),
+    traits=(TensorPhase(),),
+    doc="Name tensors that the host can access for tracing; running the program prints nothing.",
+)
