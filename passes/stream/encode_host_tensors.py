@@ -228,16 +228,15 @@ def position_of(
 
 
 def run_of_bytes(
-    operation: Operation,
+    operation: TensorFillOp | TensorSliceOp | TensorUpdateOp,
     tensor: Tensor,
     dims: Sequence[SSAValue],
-    starts: Sequence[SSAValue],
     lengths: Sequence[IndexOrInt],
     builder: HostBuilder,
     *,
     is_written: bool,
 ) -> tuple[IndexOrInt, IndexOrInt]:
-    """Return the offset and the length in bytes of a slice of a row-major tensor.
+    """Return the offset and the length in bytes of the slice that an operation accesses.
 
     Raises OperationError unless the slice is contiguous and begins with a whole byte. If it is
     written, it must also end with a whole byte; if it is read, its last byte may contain further
@@ -246,7 +245,7 @@ def run_of_bytes(
     sizes = sizes_of(tensor, dims, builder)
     if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
         raise OperationError(operation, f"accesses a slice of {tensor} that may not be contiguous")
-    first = [builder.known(start) for start in starts]
+    first = [builder.known(start) for start in operation.start_indices]
     element = element_of(tensor)
     bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
     in_byte = max(8 // bits, 1)
@@ -392,7 +391,6 @@ def _slice(op: TensorSliceOp, builder: HostBuilder) -> Results:
         op,
         tensor,
         tuple(op.source_encoding_dims),
-        tuple(op.start_indices),
         [builder.known(length) for length in op.lengths],
         builder,
         is_written=False,
@@ -413,7 +411,6 @@ def _fill(op: TensorFillOp, builder: HostBuilder) -> Results:
             op,
             plain_tensor(op, tensor),
             tuple(op.target_encoding_dims),
-            tuple(op.start_indices),
             [builder.known(length) for length in op.lengths],
             builder,
             is_written=True,
@@ -441,7 +438,6 @@ def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
         op,
         tensor,
         tuple(op.target_encoding_dims),
-        tuple(op.start_indices),
         sizes_of(update, tuple(op.update_encoding_dims), builder),
         builder,
         is_written=True,
