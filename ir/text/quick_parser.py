@@ -123,6 +123,8 @@ class QuickParser(Parser):
                     MLIRTokenKind.INTEGER_LIT, "expected a number of results"
                 )
                 size = number.kind.get_int_value(number.span)
+                if size == 0:
+                    self.raise_error("expected at least one result", number.span)
             results.append((token, size))
             if self._parse_optional_token(MLIRTokenKind.COMMA) is None:
                 self.parse_punctuation("=", " after the results of an operation")

@@ -161,6 +161,7 @@ class TestErrors:
 
     def test_number_of_results(self) -> None:
         assert "has 1 results, but 2 are named" in refuse('%a, %b = "a.b"() : () -> i32')[2]
+        assert refuse('%a:0 = "a.b"() : () -> ()')[2] == "expected at least one result"
 
     @pytest.mark.parametrize(
         "text",
