@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     UnitAttr,
+    UnrankedTensorType,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -89,11 +90,13 @@ class WrapEntryPointsPass(ModulePass):
             if function.name not in FUNCTIONS or STUB in function.attributes:
                 continue
             if _is_entry_point(function, any_type=not self.inline):
+                _refuse_unranked(function)
                 has_fences = self._has_fences(function)
                 if not self.inline or root_symbol(function, "sym_name") in called:
                     _wrap_in_call(op, function, has_fences=has_fences)
                 Wrapper(ctx, function, has_fences=has_fences).wrap()
             elif not self.inline and function.name == "util.func" and _is_import(function):
+                _refuse_unranked(function)
                 wrap_import(ctx, op, function, has_fences=self._has_fences(function))
 
     def _has_fences(self, function: Operation) -> bool:
@@ -106,6 +109,15 @@ class WrapEntryPointsPass(ModulePass):
                 f"has {MODEL} = {model}, expected {' or '.join(map(repr, get_args(Model)))}",
             )
         return name == "coarse-fences"
+
+
+def _refuse_unranked(function: Operation) -> None:
+    type_ = cast(FunctionType, function.properties["function_type"])
+    for each in (*type_.inputs, *type_.outputs):
+        if isinstance(each, UnrankedTensorType):
+            raise OperationError(
+                function, f"takes or returns {each}, but only ranked tensors can be buffer views"
+            )
 
 
 def _make_private_name(module: ModuleOp, function: Operation) -> SymbolRefAttr:

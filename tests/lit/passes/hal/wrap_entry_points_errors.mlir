@@ -11,3 +11,10 @@ util.func public @output(%a: tensor<4xf32> {iree.abi.output = 0 : index}) -> ten
 util.func public @model(%x: tensor<4xf32>) -> tensor<4xf32> attributes {iree.abi.model = "fences"} {
   util.return %x : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{takes or returns tensor<*xf32>, but only ranked tensors can be buffer views}}
+util.func public @unranked(%x: tensor<*xf32>) {
+  util.return
+}
