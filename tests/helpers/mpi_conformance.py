@@ -5,6 +5,7 @@ With K devices in each rank, a thread for each.
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -70,17 +71,18 @@ if __name__ == "__main__":
     threads = communicator.threads(devices)
     count = communicator.world.size * devices
 
-    def check_all() -> None:
+    def check_all(*, in_a_row: bool = False) -> None:
+        check_it = partial(check, in_a_row=in_a_row)
         if threads is None:
-            check(communicator)
+            check_it(communicator)
         else:
-            threads.run(check)
+            threads.run(check_it)
 
     check_all()
     if count < (7 if NIGHTLY else 5 if devices > 1 else 4):
         # Small pieces go the way of large ones, too, in more messages than one.
         collective_steps.SMALL_BYTES, step_writer.MESSAGE_BYTES = 0, 24
-        check_all()
+        check_all(in_a_row=not NIGHTLY)
     if devices == 1:
         check_mismatch(communicator)
         communicator.recover()
