@@ -57,7 +57,7 @@ def test_stages_mean_the_same(case: Path) -> None:
     check_stages(case, data_tiling=True)
 
 
-@pytest.mark.parametrize("case", sampled(PROGRAMS, 4), ids=lambda case: case.stem)
+@pytest.mark.parametrize("case", sampled(PROGRAMS, 8), ids=lambda case: case.stem)
 def test_stages_without_tiles_mean_the_same(case: Path) -> None:
     check_stages(case, data_tiling=False)
 

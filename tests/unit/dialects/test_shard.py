@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import pytest
+from breadth import breadth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.dialects.mesh import Mesh
@@ -269,7 +270,7 @@ def shardings(draw: st.DrawFn) -> tuple[ShardingOp, tuple[int, ...]]:
     return sharding, shape
 
 
-@settings(max_examples=300)
+@settings(max_examples=breadth(60, 1000))
 @given(shardings())
 def test_verified_shardings_have_a_meaning(drawn: tuple[ShardingOp, tuple[int, ...]]) -> None:
     """Whatever the verifier lets pass, propagation can read as a value of the algebra."""

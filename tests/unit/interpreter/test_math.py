@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from breadth import breadth
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -108,7 +109,7 @@ func.func @f(%x: i12) -> (i12, i12, i12, i12) {
 }"""
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=breadth(15, 200), suppress_health_check=list(HealthCheck))
 @given(value=st.integers(-2048, 2047))
 def test_bits(execute: Any, value: int) -> None:
     bits = f"{value & 0xFFF:012b}"
@@ -119,7 +120,7 @@ def test_bits(execute: Any, value: int) -> None:
     assert absolute == (abs(value) if value != -2048 else -2048)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=breadth(15, 200), suppress_health_check=list(HealthCheck))
 @given(base=st.integers(-20, 20), exponent=st.integers(-3, 12))
 def test_integer_powers(execute: Any, base: int, exponent: int) -> None:
     text = """

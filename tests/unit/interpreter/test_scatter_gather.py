@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from breadth import breadth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter.scatter_gather import gather, scatter
@@ -42,7 +43,7 @@ def _shardings(draw: st.DrawFn) -> tuple[tuple[int, int], Sharding]:
     return shape, Sharding(grid, axes, partials, halos, tuple(offsets))
 
 
-@settings(max_examples=150)
+@settings(max_examples=breadth(50, 500))
 @given(_shardings())
 def test_gathering_undoes_scattering(sharding: tuple[tuple[int, int], Sharding]) -> None:
     shape, sharding = sharding

@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from breadth import breadth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mesh_opt.interpreter import loops, structured
@@ -407,7 +408,7 @@ def _nests(draw: st.DrawFn) -> tuple[str, list[tuple[int, ...]]]:
     return text, shapes
 
 
-@settings(max_examples=150)
+@settings(max_examples=breadth(40, 500))
 @given(_nests(), st.integers(0, 1000))
 def test_random_loop_nests(nest: tuple[str, list[tuple[int, ...]]], seed: int) -> None:
     text, shapes = nest

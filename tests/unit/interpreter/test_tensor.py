@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from breadth import breadth
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mesh_opt.runtime.abi.arrays import count_undefined
@@ -26,7 +27,7 @@ func.func @f(%x: tensor<?x?xf32>, %o0: index, %o1: index, %s0: index, %s1: index
 }"""
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=breadth(30, 300), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_slices(execute: Any, data: st.DataObject) -> None:
     extents = [data.draw(st.integers(1, 7)) for _ in range(2)]

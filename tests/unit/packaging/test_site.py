@@ -10,11 +10,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from breadth import NIGHTLY
 
 ROOT = Path(__file__).parents[3]
 # Each process that collects tests would import them, and only the process below needs them.
 MISSING = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} is not installed")
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=f"{MISSING} is not installed"),
+    # `test_docs.py` follows the links of the sources in every run.
+    pytest.mark.skipif(not NIGHTLY, reason="the whole site takes seconds"),
+]
 
 
 class Page(HTMLParser):

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from breadth import covering
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.dialect_extension import variant
 from mesh_opt.ir.nesting_limits import deep_recursion
@@ -62,9 +63,9 @@ def transformed(text: str, pass_name: str, classes: str) -> str:
     return print_operation(module, generic=True)
 
 
-@pytest.mark.parametrize("pass_name", PASSES)
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("classes", ["stock", "bare"])
+@pytest.mark.parametrize(
+    ("program", "pass_name", "classes"), covering(PROGRAMS, PASSES, ("stock", "bare"))
+)
 def test_other_classes_change_nothing(program: str, pass_name: str, classes: str) -> None:
     text = (CASES / program).read_text()
     assert transformed(text, pass_name, classes) == transformed(text, pass_name, "ours")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from breadth import cases
 from mesh_opt.ir.text.lexer import SourceLexer
 from mesh_opt.ir.text.source import Source
 from xdsl.utils.exceptions import ParseError
@@ -100,7 +101,7 @@ def _both(text: str) -> tuple[object, object]:
     return _tokens(SourceLexer(Source(text, "x"))), _tokens(MLIRLexer(Input(text, "x")))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", cases(5, 100))
 def test_same_tokens_as_xdsl(seed: int) -> None:
     chooser = random.Random(seed)
     for _ in range(200):

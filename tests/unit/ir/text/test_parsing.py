@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import product
 
 import pytest
+from breadth import sampled
 from mesh_opt.ir.nesting_limits import MAXIMUM_AFFINE_DEPTH, MAXIMUM_NESTING
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.printer import print_operation
@@ -246,10 +248,11 @@ def test_deep_nesting_is_refused(nested, depth: int) -> None:
     assert sys.getrecursionlimit() == limit
 
 
-@pytest.mark.parametrize(
-    "term", ["d0 + ", "d0 floordiv 3 + ", "d0 * 2 - "], ids=["sum", "quotients", "difference"]
-)
-@pytest.mark.parametrize("space", ["affine_map<(d0) -> (%s)>", "affine_set<(d0) : (%s >= 0)>"])
+TERMS = ("d0 + ", "d0 floordiv 3 + ", "d0 * 2 - ")
+SPACES = ("affine_map<(d0) -> (%s)>", "affine_set<(d0) : (%s >= 0)>")
+
+
+@pytest.mark.parametrize(("term", "space"), sampled([*product(TERMS, SPACES)], 3))
 def test_affine_expressions_are_as_deep_as_what_reads_them_can_follow(
     term: str, space: str
 ) -> None:
