@@ -17,8 +17,8 @@ from mesh_opt.tools.driver import new_context
 from parsing import parse_program
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "jax_programs.py"
-COUNT = breadth(120, 300)
-EXECUTED = breadth(30, 60)
+COUNT = breadth(60, 300)
+EXECUTED = breadth(15, 60)
 """How many of them are run as well."""
 
 
