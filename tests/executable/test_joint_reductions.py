@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from breadth import sampled
 from mesh_opt import api
 
 JAX = """
@@ -78,8 +81,10 @@ def check(text: str) -> str:
     return str(partitioned.module)
 
 
-@pytest.mark.parametrize("axes", ["[[], [0]]", "[[], [1, 0]]", "[[0], [1]]"])
-@pytest.mark.parametrize("body", [JAX, FIRST])
+SPLITS = ("[[], [0]]", "[[], [1, 0]]", "[[0], [1]]")
+
+
+@pytest.mark.parametrize(("body", "axes"), sampled([*product((JAX, FIRST), SPLITS)], 2))
 def test_partial_results_are_gathered(body: str, axes: str) -> None:
     text = check(program(body, axes))
     assert "linalg.reduce" in text
