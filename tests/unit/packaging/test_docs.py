@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from breadth import NIGHTLY
 from mesh_opt import extend
 from mesh_opt.dialects.registry import OWN_DIALECTS
 from mesh_opt.passes.registry import ALIASES, OWN_PASSES
@@ -208,6 +209,8 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.chdir(ROOT)
     program, *words = shlex.split(command, comments=True)
     if "--ranks" in command:
+        if not NIGHTLY:
+            pytest.skip("each rank takes seconds, and `test_start_ranks.py` starts some")
         need_ranks()
     arguments = [WRITES.sub(rf"\g<0>{tmp_path}/", word) for word in words]
     code, output, errors = result_of(TOOLS[program], arguments)

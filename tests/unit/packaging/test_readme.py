@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from breadth import NIGHTLY
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
@@ -34,6 +35,8 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     program, *arguments = shlex.split(command)
     if "--ranks" in command:
+        if not NIGHTLY:
+            pytest.skip("each rank takes seconds, and `test_start_ranks.py` starts some")
         need_ranks()
     code, output, errors = result_of(TOOLS[Path(program).name], arguments)
     assert code == 0, errors
