@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.tensor.dialect import UPDATES
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.values import holds_numbers, index_message, static_shape
@@ -150,6 +151,9 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
 
 # Slices ---------------------------------------------------------------------------------------
 
+VIEWS = RESHAPES | {"tensor.cast", "tensor.extract_slice"}
+"""Operations whose results may share the memory of their first operand."""
+
 Geometry = tuple[Shape, Shape, Shape]
 
 
@@ -227,6 +231,25 @@ def _start(lowering: FunctionLowering, tensor: HostTensor, offsets: Shape) -> Re
     return builder.hold(builder.add(tensor.address, distance))
 
 
+def _outlives_source(op: Operation, part: SSAValue) -> bool:
+    """Return whether a slice of a tensor, or a view of it, is read after the tensor's update."""
+    source, block = op.operands[0], op.parent
+    updates = [
+        use.operation
+        for use in source.uses
+        if use.operation.name in UPDATES and use.index == 1 and use.operation.parent is block
+    ]
+    if block is None or not updates:
+        return False
+    for reader in [use.operation for use in part.uses]:
+        outer = block.find_ancestor_op_in_block(reader)
+        if outer is not None and any(each.is_before_in_block(outer) for each in updates):
+            return True
+        if reader.name in VIEWS and _outlives_source(op, reader.results[0]):
+            return True
+    return False
+
+
 @lowers("tensor.extract_slice")
 def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     source, result = lowering.tensor(op.operands[0]), op.results[0]
@@ -234,7 +257,12 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     shape = lowering.shapes.result_shape(op, result)
     if _is_contiguous(source.shape, sizes, strides):
         start = _start(lowering, source, offsets)
-        lowering.bind_alias(op, HostTensor(start, source.block, shape, source.dtype))
+        part = HostTensor(start, source.block, shape, source.dtype)
+        if _outlives_source(op, result):
+            # The update would copy the whole tensor.
+            lowering.bind(result, lowering.copy(part))
+        else:
+            lowering.bind_alias(op, part)
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))

@@ -247,6 +247,34 @@ def test_small_tensors_in_a_dispatch(new_a: str, new_b: str, read: str) -> None:
     in_one_dispatch(text, list(inputs()[2][:2]))
 
 
+def test_slice_that_is_read_after_the_update() -> None:
+    """The slice is copied, so that the update does not copy the whole tensor in each turn."""
+    text = function(
+        [TABLE, "f32"],
+        f"{TABLE}, tensor<f32>",
+        f"""  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %seven = arith.constant 7 : index
+  %empty = tensor.empty() : {TABLE}
+  %twice = linalg.add ins(%a0, %a0 : {TABLE}, {TABLE}) outs(%empty : {TABLE}) -> {TABLE}
+  %start = tensor.from_elements %a1 : tensor<f32>
+  %r, %s = scf.for %i = %zero to %seven step %one iter_args(%t = %twice, %u = %start)
+      -> ({TABLE}, tensor<f32>) {{
+    %row = tensor.extract_slice %t[%i, 0] [1, 5] [1, 1] : {TABLE} to tensor<1x5xf32>
+    %line = tensor.collapse_shape %row [[0, 1]] : tensor<1x5xf32> into tensor<5xf32>
+    %x = math.exp %row : tensor<1x5xf32>
+    %v = tensor.insert_slice %x into %t[%i, 0] [1, 5] [1, 1] : tensor<1x5xf32> into {TABLE}
+    %w = linalg.reduce {{ arith.addf }} ins(%line : tensor<5xf32>) outs(%u : tensor<f32>)
+        dimensions = [0]
+    scf.yield %v, %w : {TABLE}, tensor<f32>
+  }}
+  return %r, %s : {TABLE}, tensor<f32>""",
+    )
+    check(text)
+    compiled = api.compile(text)
+    assert "retain" not in str(compiled.host_code)
+
+
 # Scatter --------------------------------------------------------------------------------------
 
 
