@@ -18,7 +18,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.tensor import EmptyOp
+from xdsl.dialects.tensor import EmptyOp, ExtractOp, FromElementsOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -37,24 +37,23 @@ from ...ir.host_programs import (
     GLOBAL_STORE,
     KERNEL_IN_PLACE,
 )
-from ...ir.locations import builder_before, made_by, replace_by
+from ...ir.locations import builder_before, located_builder, made_by, replace_by
 from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
-from .fusion.groups import (
+from .fusion.groups import FusionGroup, Grouping
+from .fusion.kernel_outlining import KernelOutliner
+from .fusion.operation_kinds import (
     ENCODING_OPS,
     FLOW_RESHAPES,
-    FusionGroup,
-    Grouping,
     is_collective,
     is_computation,
     is_memory_effect_free,
     is_rematerialized,
     rematerialized_broadcasts,
 )
-from .fusion.kernel_outlining import KernelOutliner
 
 UNUSED_READS = frozenset({*MOVES, GLOBAL_LOAD})
 """Operations that have no effect if their results are not read."""
@@ -82,6 +81,10 @@ class FormDispatchesPass(ModulePass):
                 size_collectives(block, sizes)
         placement = DevicePlacement(ctx, op)
         placement.write_down_globals()
+        regions = {each for found in region_operations.values() for ops in found for each in ops}
+        passed = [return_numbers(function, placement, regions) for function in functions]
+        if any(passed):
+            placement = DevicePlacement(ctx, op)
         moved = [move_operands(function, placement, sizes) for function in functions]
         if any(moved):
             placement = DevicePlacement(ctx, op)
@@ -133,6 +136,43 @@ def size_collectives(block: Block, sizes: DimensionSizes) -> None:
         if is_collective(operation):
             for result in operation.results:
                 sizes.dynamic_sizes(result)
+
+
+def return_numbers(function: Operation, placement: DevicePlacement, kept: set[Operation]) -> bool:
+    """Let the host read the numbers that loops in kernels compute; return whether there are any.
+
+        %r = scf.for ... -> f32
+        %t = tensor.from_elements %r : tensor<f32>    # becomes part of the loop's kernel
+        %n = tensor.extract %t[] : tensor<f32>        # replaces %r
+
+    Operations in `kept` are left as they are.
+    """
+    found = False
+    for block in blocks_of(function):
+        for operation in tuple(block.ops):
+            if operation.regions and is_computation(operation) and operation not in kept:
+                for result in operation.results:
+                    if not isinstance(result.type, TensorType) and result.uses:
+                        _return_number(result, placement.runs_on(operation))
+                        found = True
+    return found
+
+
+def _return_number(number: OpResult, affinity: Attribute | None) -> None:
+    uses = tuple(number.uses)
+    builder = located_builder(InsertPoint.after(number.op), number.op)
+    stored = builder.insert(FromElementsOp(number, result_type=TensorType(number.type, ())))
+    if affinity is not None:
+        stored.attributes[AFFINITY] = affinity
+    read = builder.insert(ExtractOp(stored.result, (), number.type))
+    for use in uses:
+        if (
+            isinstance(use.operation, FromElementsOp)
+            and use.operation.result.type == stored.result.type
+        ):
+            Rewriter.replace_op(use.operation, [], [stored.result])
+        else:
+            use.operation.operands[use.index] = read.result
 
 
 # Placement

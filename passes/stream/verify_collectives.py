@@ -22,7 +22,7 @@ from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS, GLOBAL_LOAD
 from ...ir.regions import walk
 from ...ir.symbols import root_symbol, symbols_in
-from ..dispatch.fusion.groups import is_collective
+from ..dispatch.fusion.operation_kinds import is_collective
 from .kernels.exports import entry_points
 
 

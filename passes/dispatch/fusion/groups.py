@@ -11,82 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import Any, cast
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    DenseIntOrFPElementsAttr,
-    MemRefType,
-    TensorType,
-    UnrankedMemRefType,
-)
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.traits import IsTerminator, is_side_effect_free
 
-from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ....dialects.iree_encoding.dialect import SetEncodingOp
 from ....dialects.linalg.structured_view import structured_view
-from ....dialects.tensor.dialect import UPDATES
-from ....ir.attribute_access import is_splat
 from ....ir.graph_orders import topological_order
-from ....ir.locations import made_by
-from ....ir.regions import inner_blocks, values_read
-from ....ir.tensor_types import ranked
+from ....ir.regions import values_read
 from ...stream.analysis.device_placement import DevicePlacement
-from .iteration_space import SharedParallelDims, is_broadcast
-
-_VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
-"""Dialects whose operations have no side effects, provided that they do not use buffers."""
-
-_BODY_DIALECTS = frozenset({"scf"})
-"""Dialects whose operations have only the side effects of their bodies."""
-
-_WITH_EFFECTS = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
-
-
-def is_memory_effect_free(operation: Operation) -> bool:
-    """Return whether an operation has no effect besides its results."""
-    if is_side_effect_free(operation):
-        return True
-    dialect = operation.name.partition(".")[0]
-    if dialect in _VALUE_DIALECTS:
-        if operation.name in _WITH_EFFECTS or _has_buffer(operation):
-            return False
-    elif dialect not in _BODY_DIALECTS:
-        return False
-    return all(
-        inner.has_trait(IsTerminator, value_if_unregistered=False) or is_memory_effect_free(inner)
-        for block in inner_blocks(operation)
-        for inner in block.ops
-    )
-
-
-def _has_buffer(operation: Operation) -> bool:
-    types = (*operation.operand_types, *operation.result_types)
-    return any(isinstance(each, MemRefType | UnrankedMemRefType) for each in types)
-
-
-HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
-"""Operations of these dialects belong to the host program, except parallel loops."""
-
-HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
-"""Further operations of the host program, although they make or read tensors."""
-
-PARALLEL_LOOPS = frozenset({"scf.forall"})
-"""Loops that run in a kernel, since their iterations are independent."""
-
-UPDATE_LOOP_OPERATIONS = UPDATES | {
-    *("tensor.empty", "tensor.extract", "tensor.extract_slice", "tensor.from_elements"),
-}
-"""Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
-
-SMALL_TENSOR = 1 << 8
-"""The most elements of a tensor that each iteration of an update loop sets as a whole."""
-
-FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-"""Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
-
-ENCODING_OPS = frozenset({SetEncodingOp.name, UnsetEncodingOp.name})
+from .iteration_space import SharedParallelDims
+from .operation_kinds import (
+    ENCODING_OPS,
+    has_effect,
+    is_collective,
+    is_computation,
+    is_rematerialized,
+)
 
 MAX_GROUP = 24
 """The most operations in one kernel; compiling a larger one takes longer than fusion saves."""
@@ -105,119 +45,6 @@ class FusionGroup:
     parallel_dims: SharedParallelDims = field(default_factory=SharedParallelDims)
 
 
-def is_computation(operation: Operation) -> bool:
-    """Return whether an operation computes tensors on a device."""
-    if operation.name in PARALLEL_LOOPS or is_collective(operation):
-        return bool(operation.results)
-    if is_update_loop(operation):
-        return True
-    if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
-        return False
-    if operation.name in FLOW_RESHAPES:
-        return False
-    if operation.next_op is None and operation.has_trait(IsTerminator, value_if_unregistered=False):
-        return False
-    return any(isinstance(result.type, TensorType) for result in operation.results)
-
-
-def is_update_loop(operation: Operation) -> bool:
-    """Return whether a loop only updates its carried tensors, in order.
-
-    An iteration sets elements or slices of them, which it would copy if it were a dispatch, or all
-    elements of small ones, in less time than a dispatch takes. Loops of the latter kind begin with
-    other tensors that the kernel makes, since a table that comes from outside would be copied.
-    """
-    if operation.name != "scf.for" or not operation.results:
-        return False
-    block = operation.regions[0].block
-    last = block.last_op
-    if last is None or not all(
-        inner is last or _may_be_in_update_loop(inner) for inner in block.ops
-    ):
-        return False
-    carried = list(zip(operation.operands[3:], block.args[1:], last.operands, strict=False))
-    return all(_is_written(tensor, new) for _, tensor, new in carried) or all(
-        _is_made_in_kernel(initial) if _is_written(tensor, new) else _is_small_result(new, block)
-        for initial, tensor, new in carried
-    )
-
-
-def _is_written(tensor: SSAValue, new: SSAValue) -> bool:
-    return isinstance(new, OpResult) and new.op.name in UPDATES and new.op.operands[1] is tensor
-
-
-def _is_made_in_kernel(value: SSAValue) -> bool:
-    return isinstance(value, OpResult) and is_rematerialized(value.op)
-
-
-def _is_small_result(new: SSAValue, block: Block) -> bool:
-    """Return whether an operation of a block computes all elements of a small tensor."""
-    if not isinstance(new, OpResult) or new.op.parent_block() is not block:
-        return False
-    tensor = ranked(new)
-    if tensor is None or structured_view(new.op) is None:
-        return False
-    shape = tensor.get_shape()
-    return DYNAMIC_INDEX not in shape and prod(shape) <= SMALL_TENSOR
-
-
-def _may_be_in_update_loop(operation: Operation) -> bool:
-    """Return whether an operation computes scalars, or slices or elementwise results of tensors."""
-    if operation.name in UPDATE_LOOP_OPERATIONS:
-        return True
-    view = structured_view(operation)
-    if view is not None:
-        return not view.reduction_loops
-    return is_memory_effect_free(operation) and not any(
-        isinstance(result.type, TensorType) for result in operation.results
-    )
-
-
-def is_rematerialized(operation: Operation) -> bool:
-    """Return whether an operation is repeated in each kernel that reads it, not computed once."""
-    if operation.name == "linalg.fill":
-        return made_by(operation.operands[-1], "tensor.empty") is not None
-    if operation.name == "arith.constant":
-        value = operation.properties.get("value")
-        if isinstance(value, DenseIntOrFPElementsAttr):
-            return is_splat(cast(DenseIntOrFPElementsAttr[Any], value))
-        return True
-    return operation.name in ("tensor.empty", "tensor.splat")
-
-
-def rematerialized_broadcasts(
-    blocks: Sequence[Block], placement: DevicePlacement
-) -> set[Operation]:
-    """Return the broadcasts that each reading kernel repeats: all readers run on its device."""
-    found: set[Operation] = set()
-    for block in blocks:
-        for operation in block.ops:
-            if is_broadcast(operation) and is_computation(operation):
-                affinity = placement.runs_on(operation)
-                if all(
-                    _is_kernel(use.operation) and placement.runs_on(use.operation) == affinity
-                    for use in operation.results[0].uses
-                ):
-                    found.add(operation)
-    return found
-
-
-def _is_kernel(operation: Operation) -> bool:
-    return (
-        is_computation(operation)
-        and operation.name not in ENCODING_OPS
-        and not is_rematerialized(operation)
-        and not is_collective(operation)
-    )
-
-
-def is_collective(operation: Operation) -> bool:
-    """Return whether an operation is a collective: a dispatch of its own on all processes."""
-    return operation.name.startswith("shard.") and any(
-        isinstance(result.type, TensorType) for result in operation.results
-    )
-
-
 class Grouping:
     """Groups the operations of one block and reorders the block so that groups are contiguous."""
 
@@ -233,7 +60,7 @@ class Grouping:
         self._groups: dict[Operation, FusionGroup] = {}
         self._all: list[FusionGroup] = []
         """All groups, ordered by the position of their first operation."""
-        effects = [o for o in self._operations if not is_computation(o) and _has_effect(o)]
+        effects = [o for o in self._operations if not is_computation(o) and has_effect(o)]
         self._effect_before = dict(zip(effects[1:], effects, strict=False))
         for operation in self._operations:
             if is_computation(operation) and not self._is_rematerialized(operation):
@@ -259,6 +86,10 @@ class Grouping:
         affinity = self._placement.runs_on(operation)
         groups = dict.fromkeys(map(self._group_of, self._sources(operation)))
         candidates = [group for group in groups if group is not None]
+        if operation.name == "tensor.from_elements" and candidates:
+            # A dispatch returns numbers as tensors.
+            self._put(operation, candidates[0])
+            return
         # Prefer the group that ends last: an operation joins behind all other groups it reads.
         for group in sorted(candidates, key=self._key, reverse=True):
             if self._may_join(operation, group, affinity):
@@ -271,6 +102,9 @@ class Grouping:
             group = FusionGroup([], affinity)
             group.parallel_dims.start(operation)
             self._all.append(group)
+        self._put(operation, group)
+
+    def _put(self, operation: Operation, group: FusionGroup) -> None:
         group.operations.append(operation)
         group.positions.append(self._positions[operation])
         self._groups[operation] = group
@@ -400,7 +234,3 @@ class Grouping:
 
     def _key(self, unit: Operation | FusionGroup) -> int:
         return unit.positions[-1] if isinstance(unit, FusionGroup) else self._positions[unit]
-
-
-def _has_effect(operation: Operation) -> bool:
-    return not operation.name.startswith("flow.") and not is_memory_effect_free(operation)

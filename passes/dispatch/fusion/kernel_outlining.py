@@ -30,7 +30,6 @@ from ....dialects.iree_tensor_ext import DispatchTensorType, FlowDispatchTensorT
 from ....dialects.linalg.structured_view import structured_view
 from ....dialects.shard.checks import DEVICES
 from ....dialects.stream.affinity import AFFINITY
-from ....dialects.tensor.dialect import UPDATES
 from ....ir.diagnostics import OperationError, remark, remarks_wanted
 from ....ir.host_programs import calls_in
 from ....ir.locations import builder_before, located_builder
@@ -47,8 +46,9 @@ from ...stream.kernels.bindings import (
     KernelOperations,
     kernel_label,
 )
-from .groups import ENCODING_OPS, FusionGroup, is_rematerialized
+from .groups import FusionGroup
 from .iteration_space import is_elementwise
+from .operation_kinds import ENCODING_OPS, is_rematerialized, updated_tensor
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
@@ -284,8 +284,12 @@ class Interface:
     def _updated(self, result: OpResult) -> int:
         """Return which tensor a result updates, if the kernel reads it for nothing else."""
         old: SSAValue = result
-        while isinstance(old, OpResult) and old.op.name in UPDATES and old.op in self.sequence:
-            old = old.op.operands[1]
+        while (
+            isinstance(old, OpResult)
+            and old.op in self.sequence
+            and (updated := updated_tensor(old)) is not None
+        ):
+            old = updated
             if (
                 sum(each is old for each in chain.from_iterable(map(values_read, self.sequence)))
                 > 1
@@ -413,7 +417,7 @@ def kernel_suffix(operation: Operation) -> str:
     """Return the part of a kernel's name that describes its root operation."""
     view = structured_view(operation)
     word = operation.name.partition(".")[2].replace(".", "_")
-    tensor = ranked(operation.results[0])
+    tensor = next(filter(None, map(ranked, operation.results)), None)
     element = "" if tensor is None else str(tensor.element_type)
     if view is None:
         sizes: Sequence[int | None] = () if tensor is None else shape_of(tensor)

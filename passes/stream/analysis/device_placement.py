@@ -31,6 +31,7 @@ from ....ir.host_programs import (
     RETURNS,
     host_operations,
 )
+from ....ir.regions import captured
 from ....ir.rules import Rules
 from ....ir.symbols import root_symbol, symbols_in
 from ....ir.value_flow import forwarded_to, forwards, loop_inputs
@@ -82,6 +83,11 @@ class DevicePlacement:
         for result in operation.results:
             if (affinity := self._affinities.get(result)) is not None:
                 return affinity
+        if not any(result.type.name == "tensor" for result in operation.results):
+            # It returns numbers, which it computes from tensors that its regions read.
+            for value in captured(operation):
+                if not self.is_flexible(value) and (affinity := self.known(value)) is not None:
+                    return affinity
         return self.default_for(operation)
 
     def default_for(self, owner: Operation | Block) -> Attribute | None:

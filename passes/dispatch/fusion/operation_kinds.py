@@ -1,0 +1,265 @@
+"""Which operations kernels compute on devices; the others are left to the host program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    UnrankedMemRefType,
+)
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator, is_side_effect_free
+
+from ....dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
+from ....dialects.linalg.structured_view import structured_view
+from ....dialects.stream.affinity import own_affinity
+from ....dialects.tensor.dialect import UPDATES
+from ....ir.attribute_access import is_splat
+from ....ir.locations import made_by
+from ....ir.regions import inner_blocks, values_read
+from ....ir.tensor_types import ranked
+from ...stream.analysis.device_placement import DevicePlacement
+from .iteration_space import REARRANGEMENTS, is_broadcast
+
+_VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
+"""Dialects whose operations have no side effects, provided that they do not use buffers."""
+
+_BODY_DIALECTS = frozenset({"scf"})
+"""Dialects whose operations have only the side effects of their bodies."""
+
+_WITH_EFFECTS = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
+
+
+def is_memory_effect_free(operation: Operation) -> bool:
+    """Return whether an operation has no effect besides its results."""
+    if is_side_effect_free(operation):
+        return True
+    dialect = operation.name.partition(".")[0]
+    if dialect in _VALUE_DIALECTS:
+        if operation.name in _WITH_EFFECTS or _has_buffer(operation):
+            return False
+    elif dialect not in _BODY_DIALECTS:
+        return False
+    return all(
+        inner.has_trait(IsTerminator, value_if_unregistered=False) or is_memory_effect_free(inner)
+        for block in inner_blocks(operation)
+        for inner in block.ops
+    )
+
+
+def _has_buffer(operation: Operation) -> bool:
+    types = (*operation.operand_types, *operation.result_types)
+    return any(isinstance(each, MemRefType | UnrankedMemRefType) for each in types)
+
+
+HOST_DIALECTS = frozenset({"cf", "flow", "func", "hal", "scf", "shard", "stream", "util"})
+"""Operations of these dialects belong to the host program, except parallel loops."""
+
+HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "tensor.rank"})
+"""Further operations of the host program, although they make or read tensors."""
+
+PARALLEL_LOOPS = frozenset({"scf.forall"})
+"""Loops that run in a kernel, since their iterations are independent."""
+
+SEQUENTIAL_LOOPS = frozenset({"scf.for", "scf.while"})
+"""Loops that run in a kernel if they only make small updates."""
+
+CHOICES = frozenset({"scf.if", "scf.index_switch"})
+
+CONTROL_FLOW = SEQUENTIAL_LOOPS | CHOICES
+
+FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+"""Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
+
+UPDATE_LOOP_OPERATIONS = (
+    UPDATES
+    | REARRANGEMENTS
+    | FLOW_RESHAPES
+    | {"arith.constant", "tensor.empty", "tensor.from_elements", "tensor.splat"}
+)
+"""Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
+
+SMALL_TENSOR = 1 << 8
+"""The most elements of a tensor that each iteration of an update loop sets as a whole."""
+
+NUMBERS = (AnyFloat, ComplexType, IndexType, IntegerType)
+"""The types of numbers that a loop in a kernel may carry."""
+
+ENCODING_OPS = frozenset({SetEncodingOp.name, UnsetEncodingOp.name})
+
+
+def is_computation(operation: Operation) -> bool:
+    """Return whether an operation computes tensors on a device."""
+    if operation.name in PARALLEL_LOOPS or is_collective(operation):
+        return bool(operation.results)
+    if is_update_loop(operation):
+        return True
+    if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
+        return False
+    if operation.name in FLOW_RESHAPES:
+        return False
+    if operation.next_op is None and operation.has_trait(IsTerminator, value_if_unregistered=False):
+        return False
+    return any(isinstance(result.type, TensorType) for result in operation.results)
+
+
+def is_update_loop(operation: Operation) -> bool:
+    """Return whether a loop only updates tensors and computes numbers, in order.
+
+    An iteration sets elements or slices of tensors, which it would copy if it were a dispatch, or
+    all elements of small ones, in less time than a dispatch takes. If the loop carries both kinds,
+    the kernel makes the large tensors, since a table that comes from outside would be copied.
+    """
+    if operation.name not in SEQUENTIAL_LOOPS or not operation.results:
+        return False
+    initial = operation.operands[-len(operation.results) :]
+    carried = [each for each in zip(initial, operation.results, strict=False) if ranked(each[1])]
+    large = [value for value, result in carried if not _is_small(result)]
+    return (
+        any(isinstance(each.type, TensorType) for each in values_read(operation))
+        and (len(large) == len(carried) or all(map(_is_made_in_kernel, large)))
+        and _may_be_in_update_loop(operation)
+    )
+
+
+def _is_made_in_kernel(value: SSAValue) -> bool:
+    return isinstance(value, OpResult) and is_rematerialized(value.op)
+
+
+def _is_small(value: SSAValue) -> bool:
+    """Return whether a value is a number or a small tensor."""
+    tensor = ranked(value)
+    if tensor is None:
+        return isinstance(value.type, NUMBERS)
+    shape = tensor.get_shape()
+    return DYNAMIC_INDEX not in shape and prod(shape) <= SMALL_TENSOR
+
+
+def _may_be_in_update_loop(operation: Operation) -> bool:
+    """Return whether an operation computes numbers, or slices or elementwise results of tensors."""
+    if operation.name in CONTROL_FLOW:
+        return (operation.name in CHOICES or _carries_updates(operation)) and all(
+            inner is block.last_op
+            or (own_affinity(inner) is None and _may_be_in_update_loop(inner))
+            for block in inner_blocks(operation)
+            for inner in block.ops
+        )
+    if operation.name in UPDATE_LOOP_OPERATIONS:
+        return True
+    view = structured_view(operation)
+    if view is not None:
+        return not view.reduction_loops
+    return is_memory_effect_free(operation) and not any(
+        isinstance(result.type, TensorType) for result in operation.results
+    )
+
+
+def _carries_updates(loop: Operation) -> bool:
+    """Return whether all that a loop carries is small, or updated by it."""
+    return _keeps_types(loop) and all(
+        _is_small(each) or updated_tensor(each) is not None for each in loop.results
+    )
+
+
+def _keeps_types(loop: Operation) -> bool:
+    """Return whether what a loop carries are its results, in order."""
+    return loop.name == "scf.for" or loop.operand_types == loop.result_types
+
+
+def updated_tensor(value: SSAValue) -> SSAValue | None:
+    """Return the tensor that an operation returns with elements written to it; `None` for others.
+
+    A loop does so if each iteration does.
+    """
+    if not isinstance(value, OpResult):
+        return None
+    operation, number = value.op, value.index
+    if operation.name in UPDATES:
+        return operation.operands[1]
+    if operation.name not in SEQUENTIAL_LOOPS or not _keeps_types(operation):
+        return None
+    first = len(operation.operands) - len(operation.results)
+    for block in inner_blocks(operation):
+        new = _passed(block, number, len(operation.results))
+        if new is None or not _is_update_of(new, block.args[number - len(operation.results)]):
+            return None
+    return operation.operands[first + number]
+
+
+def _is_update_of(value: SSAValue, tensor: SSAValue) -> bool:
+    """Return whether a value is a tensor, with elements written to it or not."""
+    following: SSAValue | None = value
+    while following is not tensor:
+        if following is None:
+            return False
+        if isinstance(following, OpResult) and following.op.name in CHOICES:
+            branch, number = following.op, following.index
+            news = [_passed(each, number, len(branch.results)) for each in inner_blocks(branch)]
+            return all(new is not None and _is_update_of(new, tensor) for new in news)
+        following = updated_tensor(following)
+    return True
+
+
+def _passed(block: Block, number: int, count: int) -> SSAValue | None:
+    """Return what a block of control flow passes on as value `number` of `count`."""
+    return None if block.last_op is None else block.last_op.operands[number - count]
+
+
+def is_rematerialized(operation: Operation) -> bool:
+    """Return whether an operation is repeated in each kernel that reads it, not computed once."""
+    if operation.name == "linalg.fill":
+        return made_by(operation.operands[-1], "tensor.empty") is not None
+    if operation.name == "arith.constant":
+        value = operation.properties.get("value")
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            return is_splat(cast(DenseIntOrFPElementsAttr[Any], value))
+        return True
+    return operation.name in ("tensor.empty", "tensor.splat")
+
+
+def rematerialized_broadcasts(
+    blocks: Sequence[Block], placement: DevicePlacement
+) -> set[Operation]:
+    """Return the broadcasts that each reading kernel repeats: all readers run on its device."""
+    found: set[Operation] = set()
+    for block in blocks:
+        for operation in block.ops:
+            if is_broadcast(operation) and is_computation(operation):
+                affinity = placement.runs_on(operation)
+                if all(
+                    _is_kernel(use.operation) and placement.runs_on(use.operation) == affinity
+                    for use in operation.results[0].uses
+                ):
+                    found.add(operation)
+    return found
+
+
+def _is_kernel(operation: Operation) -> bool:
+    return (
+        is_computation(operation)
+        and operation.name not in ENCODING_OPS
+        and not is_rematerialized(operation)
+        and not is_collective(operation)
+    )
+
+
+def is_collective(operation: Operation) -> bool:
+    """Return whether an operation is a collective: a dispatch of its own on all processes."""
+    return operation.name.startswith("shard.") and any(
+        isinstance(result.type, TensorType) for result in operation.results
+    )
+
+
+def has_effect(operation: Operation) -> bool:
+    """Return whether an operation of the host program has to keep its place."""
+    return not operation.name.startswith("flow.") and not is_memory_effect_free(operation)
