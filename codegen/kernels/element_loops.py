@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from .ast_builder import Term
 from .in_place import in_place_versions, initial_values, passed_values
+from .index_ranges import is_scalar_code
 from .kernel_text import RESUMES, RUNNING, TURN, TileCount
 from .loop_forms import carried_tensors, turns_of_section
 from .slice_loops import updates_slices, write_slices
@@ -107,7 +108,7 @@ class _Loop:
         self.writer.is_fused = lambda value: (
             is_outer(value)
             or value in small
-            or (isinstance(value.owner, Operation) and value.owner.parent_block() is block)
+            or (isinstance(value.owner, Operation) and is_scalar_code(value.owner, self.operation))
         )
 
     @property

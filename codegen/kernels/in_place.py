@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from .index_ranges import CHOICES
+
 
 def initial_values(loop: Operation) -> Sequence[SSAValue]:
     """Return the initial values of what a loop carries."""
@@ -102,7 +104,7 @@ class _Versions:
             return False
         if operation.name == "scf.for":
             return self._nested_loop(operation)
-        if operation.name == "scf.if":
+        if operation.name in CHOICES:
             return self._branches(operation)
         return operation.name == "arith.constant" or not (
             operation.regions

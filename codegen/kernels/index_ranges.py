@@ -20,7 +20,9 @@ from ...ir.intervals import Interval, affine_interval
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from .static_values import constant_attribute, shape_of
 
-CONTROL_FLOW = frozenset(("scf.for", "scf.if", "scf.while"))
+CHOICES = frozenset(("scf.if", "scf.index_switch"))
+
+CONTROL_FLOW = CHOICES | {"scf.for", "scf.while"}
 """Operations whose bodies are part of the code around them."""
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)
@@ -115,7 +117,7 @@ class _Ranges:
     def _loops_around(self, op: Operation) -> Sequence[Interval]:
         """Return the index ranges of the loops around an operation."""
         nest = op.parent_op()
-        while nest is not None and nest.name == "scf.if":
+        while nest is not None and nest.name in CHOICES:
             nest = nest.parent_op()
         if nest is None:
             return ()

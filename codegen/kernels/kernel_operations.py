@@ -153,7 +153,7 @@ def _is_known_body(block: Block, names: Set[str] = BODY_OPERATIONS) -> bool:
 
 def _is_known_turn(block: Block) -> bool:
     """Return whether kernels support the body of a loop, which updates elements or slices."""
-    structured = {each.name for each in block.ops if structured_view(each) is not None}
+    structured = {each.name for each in block.walk() if structured_view(each) is not None}
     others = SLICE_OPERATIONS | structured | RULES.keys() | {"scf.for"}
     return _is_known_body(block, BODY_OPERATIONS | others)
 

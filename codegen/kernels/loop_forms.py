@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
 from .in_place import carried_arguments, in_place_versions, initial_values, passed_values
-from .index_ranges import CONTROL_FLOW, is_scalar_code, most_turns, unproven
+from .index_ranges import CHOICES, CONTROL_FLOW, is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, updates_slices
 from .static_values import constant_attribute, shape_of
 
@@ -111,7 +111,7 @@ def _is_updated(new: SSAValue) -> bool:
     """Return whether a tensor costs no more than the operation that returns it, or its slice."""
     owner = new.owner
     return not isinstance(owner, Operation) or owner.name in (
-        *("tensor.insert", "tensor.insert_slice", "scf.for", "scf.if"),
+        *("tensor.insert", "tensor.insert_slice", "scf.for", *CHOICES),
     )
 
 
@@ -176,20 +176,36 @@ def updates_small_tensors(
         bool(carried)
         and all(min(shape, default=0) >= 0 for shape in shapes)
         and sum(map(prod, shapes)) <= MAX_ELEMENTS
-        and len(steps) <= MAX_OPERATIONS
-        and all(_is_known(each, is_pointwise) for each in steps)
+        and _operations(block) <= MAX_OPERATIONS
+        and all(_is_known(each, block, is_pointwise) for each in steps)
         and len({shape_of(new) for new in yielded} | set(shapes)) == len(set(shapes))
     )
 
 
-def _is_known(operation: Operation, is_pointwise: Callable[[Operation], bool]) -> bool:
+def _operations(block: Block) -> int:
+    """Return the number of operations in a block and its branches."""
+    inner = (each for op in block.ops if op.name in CHOICES for each in op.regions)
+    return len(block.ops) + sum(_operations(each) for region in inner for each in region.blocks)
+
+
+def _is_known(
+    operation: Operation, block: Block, is_pointwise: Callable[[Operation], bool]
+) -> bool:
     tensors = [each for each in operation.results if isinstance(each.type, TensorType)]
+    if operation.name in CHOICES:
+        return all(0 <= prod(shape_of(each)) <= MAX_ELEMENTS for each in tensors) and all(
+            inner is branch.last_op or _is_known(inner, block, is_pointwise)
+            for region in operation.regions
+            for branch in region.blocks
+            for inner in branch.ops
+        )
     if operation.name in ("tensor.extract", *CONTROL_FLOW):
         inner = list(operation.walk())
         reads = (each for each in inner if each.name == "tensor.extract")
         results = (each for inside in inner for each in inside.results)
         return not any(isinstance(each.type, TensorType) for each in results) and all(
-            _is_constant(index) for each in reads for index in each.operands[1:]
+            all(map(_is_constant, each.operands[1:])) or _is_outside(each.operands[0], block)
+            for each in reads
         )
     values = (*operation.operands, *operation.results)
     if any(
@@ -200,6 +216,15 @@ def _is_known(operation: Operation, is_pointwise: Callable[[Operation], bool]) -
         return True
     # The code of a body stores what is inserted.
     return operation.name != "tensor.insert" and is_pointwise(operation)
+
+
+def _is_outside(tensor: SSAValue, block: Block) -> bool:
+    """Return whether a tensor is no value of a loop's block or its branches."""
+    owner = tensor.owner
+    if not isinstance(owner, Operation):
+        return owner is not block
+    loop = block.parent_op()
+    return loop is not None and not is_scalar_code(owner, loop)
 
 
 def _is_constant(index: SSAValue) -> bool:

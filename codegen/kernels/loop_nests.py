@@ -24,6 +24,7 @@ from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
+from .index_ranges import CHOICES
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .loop_forms import LOOPS
@@ -224,7 +225,7 @@ def _read_in_place(
             return None
         if affine_map == identity and single and len(shape_of(operand)):
             return None
-    if any(inner.name in ("linalg.index", "tensor.extract", "scf.if") for inner in view.body.ops):
+    if any(inner.name in ("linalg.index", "tensor.extract", *CHOICES) for inner in view.body.ops):
         return None
     return (*view.inputs, *view.outputs)
 

@@ -28,6 +28,7 @@ from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import Term
 from .expressions import expand_indices, slice_geometry
+from .index_ranges import CHOICES
 from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
 
@@ -125,7 +126,7 @@ class _Turn:
         A nest runs while they are written.
         """
         scope = reader.parent_op()
-        while scope is not None and scope.name == "scf.if":
+        while scope is not None and scope.name in CHOICES:
             scope = scope.parent_op()
         return scope is self._block.parent_op()
 

@@ -6,32 +6,30 @@ becomes the code that computes it. `fusion` decides which tensors are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import product
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, IndexType, TensorType
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineConstantExpr,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir.affine import AffineMap
 
+from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import INDEX, is_scalar_operation, write_constant, write_scalar_operation
+from .affine_terms import affine_term
 from .ast_builder import AstBuilder, Term
 from .checks import Checks
+from .index_ranges import CHOICES
 from .kernel_text import (
     Bound,
     Constant,
     FailedValue,
-    Failure,
     IndexConstant,
     KernelText,
     SizeConstant,
@@ -258,8 +256,8 @@ class KernelWriter:
         if name == "tensor.insert":
             self._insert(operation)
             return ("",)
-        if name == "scf.if":
-            return self._if(operation, loops)
+        if name in CHOICES:
+            return self._choice(operation, loops)
         if name == "scf.for":
             return self._for(operation, loops)
         if any(isinstance(result.type, TensorType) for result in operation.results):
@@ -347,35 +345,68 @@ class KernelWriter:
 
     # Branches and loops -----------------------------------------------------------------------
 
-    def _if(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
-        """Write a branch. A tensor that it returns is updated in place, which needs no code."""
-        results = [self.code.fresh() for _ in operation.results]
-        blocks = [region.first_block for region in operation.regions]
-        with self.code.when(self.scalar(operation.operands[0])):
-            self._set_yielded(results, blocks[0], (), loops)
-        with self.code.otherwise():
-            self._set_yielded(results, blocks[1], (), loops)
-        return tuple(results)
+    def _choice(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
+        """Write branches. Elements of tensors that they return are variables, as numbers are.
+
+        Tensors that are updated in place need no code.
+        """
+        code, names = self.code, dict[tuple[SSAValue, Indices], str]()
+        for result in operation.results:
+            if result not in self.updated_in_place:
+                shape = () if is_scalar(result) else shape_of(result)
+                names |= {(result, at): code.fresh() for at in product(*map(range, shape))}
+        elements = {
+            name: (cast(OpResult, result).index, at) for (result, at), name in names.items()
+        }
+        chosen, blocks = (
+            self.scalar(operation.operands[0]),
+            [r.first_block for r in operation.regions],
+        )
+        if operation.name == "scf.if":
+            cases = [(chosen, blocks[0])]
+            default = blocks[1]
+        else:
+            default, *others = blocks
+            pairs = zip(integers(operation, "cases"), others, strict=True)
+            cases = [(code.compare("eq", chosen, case), block) for case, block in pairs]
+        with ExitStack() as stack:
+            for condition, block in cases:
+                with code.when(condition):
+                    self._set_yielded(elements, block, (), loops)
+                stack.enter_context(code.otherwise())
+            self._set_yielded(elements, default, (), loops)
+        for element, name in names.items():
+            code.remember(element, name)
+        return tuple(names.get((result, ()), "") for result in operation.results)
 
     def _for(self, operation: Operation, loops: Indices) -> tuple[Term, ...]:
         """Write a loop in the body of a loop: its scalars are variables."""
         code, (low, high, step, *initial) = self.code, operation.operands
         carried = [code.copy(self.scalar(each)) if is_scalar(each) else "" for each in initial]
+        elements = {name: (number, ()) for number, name in enumerate(carried) if name}
         with code.loop(self.number(low), self.number(high), self.number(step)) as turn:
-            self._set_yielded(carried, operation.regions[0].block, (turn, *carried), loops)
+            block = operation.regions[0].block
+            self._set_yielded(elements, block, (turn, *carried), loops)
         return tuple(carried)
 
     def _set_yielded(
-        self, names: Sequence[str], block: Block | None, arguments: Sequence[Term], loops: Indices
+        self,
+        elements: Mapping[str, tuple[int, Indices]],
+        block: Block | None,
+        arguments: Sequence[Term],
+        loops: Indices,
     ) -> None:
-        """Write a block, and assign the scalars that it yields to variables, all at once."""
+        """Write a block, and assign elements of what it yields to variables, all at once.
+
+        `elements` are the variables, each with the number of the value and the element's indices.
+        """
         if block is None or block.last_op is None:
             return
         self.body(block, arguments, loops, yielded=())
+        values = block.last_op.operands
         found = [
-            (name, self.code.copy(self.scalar(value)))
-            for name, value in zip(names, block.last_op.operands, strict=True)
-            if is_scalar(value)
+            (name, self.code.copy(self.element(values[number], at)))
+            for name, (number, at) in elements.items()
         ]
         for name, value in found:
             self.code.set(name, value)
@@ -390,43 +421,9 @@ class KernelWriter:
         If `operation` is given, the kernel fails at it if a computed divisor is not positive.
         """
         return tuple(
-            self._affine(each, operands, affine_map.num_dims, operation)
+            affine_term(self.code, self.checks, each, operands, affine_map.num_dims, operation)
             for each in affine_map.results
         )
-
-    def _affine(
-        self,
-        expression: AffineExpr,
-        operands: Indices,
-        dimensions: int,
-        operation: Operation | None,
-    ) -> Term:
-        code = self.code
-        if isinstance(expression, AffineDimExpr):
-            return operands[expression.position]
-        if isinstance(expression, AffineConstantExpr):
-            return expression.value
-        if isinstance(expression, AffineBinaryOpExpr):
-            left = self._affine(expression.lhs, operands, dimensions, operation)
-            right = self._affine(expression.rhs, operands, dimensions, operation)
-            is_division = expression.kind not in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
-            if is_division and operation is not None and not self.checks.is_proven(operation):
-                message = f"{expression} divides by a number that is not positive"
-                is_wrong = code.call("cmpisle_i64", right, 0)
-                self.checks.fail_if(is_wrong, Failure(operation, message), 0)
-            match expression.kind:
-                case AffineBinaryOpKind.Add:
-                    return code.add(left, right)
-                case AffineBinaryOpKind.Mul:
-                    return code.multiply(left, right)
-                case AffineBinaryOpKind.Mod:
-                    return code.modulo(left, right)
-                case AffineBinaryOpKind.FloorDiv:
-                    return code.floor_divide(left, right)
-                case AffineBinaryOpKind.CeilDiv:
-                    return code.ceiling_divide(left, right)
-        position = getattr(expression, "position", 0)
-        return operands[dimensions + position]
 
     # The end ----------------------------------------------------------------------------------
 
@@ -486,8 +483,8 @@ def linalg_index(operation: Operation) -> int:
 
 BODY_OPERATIONS = frozenset(
     (
-        *("affine.apply", "arith.constant", "complex.constant", "linalg.index", "scf.if"),
-        *("cf.assert", "tensor.dim", "tensor.extract"),
+        *("affine.apply", "arith.constant", "complex.constant", "linalg.index"),
+        *("cf.assert", "tensor.dim", "tensor.extract", *CHOICES),
     )
 )
 """Operations in kernel bodies besides the scalar operations of `arith` and `math`."""

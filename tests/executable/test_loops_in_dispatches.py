@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backend_checks import function
+from backend_checks import check, function
 from mesh_opt import api
 
 VECTOR, TABLE = "tensor<5xf32>", "tensor<9x40xf32>"
@@ -152,3 +152,47 @@ def test_one_dispatch(name: str, kind: str) -> None:
         for backend in ("native", "native", "interpreter"):
             for got, want in zip(compiled["main"].run(given, backend), expected, strict=True):
                 np.testing.assert_array_equal(got, want)
+
+
+def test_branches_of_small_tensors_are_one_kernel() -> None:
+    """Elements that a branch returns are variables; the case comes from a table outside."""
+    text = function(
+        ["tensor<9xi32>", VECTOR],
+        f"{VECTOR}, f32",
+        f"""  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %nine = arith.constant 9 : index
+  %z = arith.constant 0.0 : f32
+  %r, %s = scf.for %i = %zero to %nine step %one iter_args(%v = %a1, %u = %z) -> ({VECTOR}, f32) {{
+    %k = tensor.extract %a0[%i] : tensor<9xi32>
+    %w = arith.index_cast %k : i32 to index
+    %x, %y = scf.index_switch %w -> {VECTOR}, f32
+    case 1 {{
+      %n = arith.negf %v : {VECTOR}
+      %p = arith.cmpf olt, %u, %z : f32
+      %m = scf.if %p -> ({VECTOR}) {{
+        scf.yield %a1 : {VECTOR}
+      }} else {{
+        scf.yield %n : {VECTOR}
+      }}
+      %e = tensor.extract %m[%one] : {VECTOR}
+      scf.yield %m, %e : {VECTOR}, f32
+    }}
+    case -1 {{
+      %b = tensor.extract_slice %v[1] [4] [1] : {VECTOR} to tensor<4xf32>
+      %c = tensor.extract_slice %v[0] [1] [1] : {VECTOR} to tensor<1xf32>
+      %t = tensor.concat dim(0) %b, %c : (tensor<4xf32>, tensor<1xf32>) -> {VECTOR}
+      scf.yield %t, %u : {VECTOR}, f32
+    }}
+    default {{
+      %t = arith.addf %v, %a1 : {VECTOR}
+      scf.yield %t, %z : {VECTOR}, f32
+    }}
+    scf.yield %x, %y : {VECTOR}, f32
+  }}
+  return %r, %s : {VECTOR}, f32""",
+    )
+    vector = np.array([0.5, np.nan, -0.0, -3.0, np.inf], np.float32)
+    cases = [[0, 1, -1, 2, 1, 1, -1, 0, 1], [1] * 9, [-1, 1, 1, -1, 0, -1, 1, 1, -1]]
+    check(text, *([np.array(each, np.int32), vector] for each in cases))
+    assert str(api.compile(text).host_code).count("  run ") == 1

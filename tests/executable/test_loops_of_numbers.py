@@ -214,15 +214,16 @@ def test_exchanged_tensors(written: list[str]) -> None:
     assert written
 
 
-def test_branch_of_tensors(written: list[str]) -> None:
-    """A branch that returns a new tensor is run by the host."""
-    body = """%c = arith.cmpi ugt, %i, %c1 : index
+@pytest.mark.parametrize("size", [5, 50])
+def test_branch_of_tensors(size: int, written: list[str]) -> None:
+    """A branch that returns a new tensor is run by the host, unless the tensor is small."""
+    body = f"""%c = arith.cmpi ugt, %i, %c1 : index
     %y = arith.addf %x, %x : f32
-    %w = scf.if %c -> (tensor<5xf32>) {
-      %n = arith.addf %v, %a2 : tensor<5xf32>
-      scf.yield %n : tensor<5xf32>
-    } else {
-      scf.yield %v : tensor<5xf32>
-    }"""
-    check(whole("5xf32", body))
-    assert not written
+    %w = scf.if %c -> (tensor<{size}xf32>) {{
+      %n = arith.addf %v, %a2 : tensor<{size}xf32>
+      scf.yield %n : tensor<{size}xf32>
+    }} else {{
+      scf.yield %v : tensor<{size}xf32>
+    }}"""
+    check(whole(f"{size}xf32", body))
+    assert bool(written) == (size == 5)
