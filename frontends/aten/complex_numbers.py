@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, is_static
+from .operands import as_real, is_static, real_type
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -79,7 +79,15 @@ def _arithmetic(name: str, operation: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def rule(torch: Any, x: Any, y: Any, alpha: Any = 1) -> Any:  # pyright: ignore[reportUnusedFunction]
         dtype = torch.result_type(x, y)
-        require(dtype.is_complex)
+        if not dtype.is_complex:
+            kind = real_type(torch, torch.empty(0, dtype=dtype)) if name == "div" else dtype
+            has_bytes = any(getattr(each, "dtype", kind) == torch.uint8 for each in (x, y))
+            require(alpha == 1 and has_bytes and kind != torch.uint8)
+            # torch-mlir's linalg converts bytes to the common type as signed numbers.
+            packet = getattr(torch.ops.aten, name)
+            if isinstance(y, torch.Tensor):
+                return packet.Tensor(x.to(kind), y.to(kind))
+            return packet.Scalar(x.to(kind), y)
         y = y if alpha == 1 else y * alpha
         x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
         return emit_elementwise(torch, f"%r = stablehlo.{operation} %a0, %a1 : {{r}}", x, y)
@@ -110,9 +118,13 @@ def by_parts(
 ) -> Any:
     """Apply a linear operation to the real and imaginary parts; torch-mlir crashes on it.
 
-    Operations with a real result are left unchanged.
+    Sum bytes in the result's type, which torch-mlir's linalg extends as signed numbers. Operations
+    with another real result are left unchanged.
     """
     kind = x.dtype if dtype is None else dtype
+    if x.dtype == torch.uint8 and kind != torch.bool:
+        kind = torch.int64 if dtype is None else dtype
+        return operation(x.to(kind), *options, dtype=kind, **more)
     require(kind.is_complex)
     x = as_complex(torch, x, kind)
     return complex_of(torch, *(operation(part, *options, **more) for part in (x.real, x.imag)))
@@ -205,11 +217,9 @@ for _name, _operation in _FUNCTIONS.items():
 
 @decomposition("reciprocal.default")
 def reciprocal(torch: Any, x: Any) -> Any:
-    """Convert integers to floats first: torch-mlir's program fails on zeros at run time."""
-    require(not x.dtype.is_floating_point)
-    if x.is_complex():
-        return torch.ones_like(x) / x
-    return 1.0 / x.to(torch.get_default_dtype())
+    """Divide: torch-mlir's own program fails on zeros at run time."""
+    x = x if x.is_complex() else as_real(torch, x)
+    return torch.ones_like(x) / x
 
 
 @decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
@@ -234,8 +244,21 @@ def silu(torch: Any, x: Any) -> Any:
 
 @decomposition("logaddexp.default")
 def logaddexp(torch: Any, x: Any, y: Any) -> Any:
-    """Order the operands by real part, so that exp does not overflow; torch-mlir crashes."""
-    require(torch.result_type(x, y).is_complex)
-    first = x.real >= y.real
-    most, least = torch.where(first, x, y), torch.where(first, y, x)
-    return most + torch.log(1 + torch.exp(least - most))
+    """Order the operands by real part, so that exp does not overflow; torch-mlir crashes.
+
+    The difference of equal infinities would be NaN.
+    """
+    if torch.result_type(x, y).is_complex:
+        first = x.real >= y.real
+        most, least = torch.where(first, x, y), torch.where(first, y, x)
+        return most + torch.log(1 + torch.exp(least - most))
+    most, least = torch.maximum(x, y), torch.minimum(x, y)
+    same = torch.isinf(most) & (most == least)
+    return torch.where(same, most, most + torch.log1p(torch.exp(least - most)))
+
+
+@decomposition("logaddexp2.default")
+def logaddexp2(torch: Any, x: Any, y: Any) -> Any:
+    most, least = torch.maximum(x, y), torch.minimum(x, y)
+    same = torch.isinf(most) & (most == least)
+    return torch.where(same, most, most + torch.log2(1 + torch.exp2(least - most)))

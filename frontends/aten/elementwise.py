@@ -7,6 +7,7 @@ from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
+from .operands import as_real
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -41,9 +42,19 @@ def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
 
 @decomposition("roll.default")
 def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    """Without dimensions, roll the flattened tensor."""
-    require(not dims)
-    return torch.roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    """Keep shifts below the sizes: torch-mlir repeats the tensor if it is shifted by nothing.
+
+    Without dimensions, roll the flattened tensor.
+    """
+    if not dims:
+        return roll(torch, x.reshape(-1), shifts, [0]).reshape(x.shape)
+    require(x.dim() and x.numel())
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.shape[dim]
+        # The last elements come first.
+        first = (-shift) % size
+        x = torch.cat((x.narrow(dim, first, size - first), x.narrow(dim, 0, first)), dim)
+    return x
 
 
 @decomposition("put.default")
@@ -101,15 +112,30 @@ def index_reduce(
 def _comparison(name: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
     def compare(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Compare floats with floats: torch-mlir folds constant floats against integers wrongly."""
-        if torch.result_type(x, y).is_complex:
+        """Compare in the common type: torch-mlir compares in the first operand's type.
+
+        It also folds constant floats against integers wrongly.
+        """
+        dtype, operation = torch.result_type(x, y), getattr(torch.ops.aten, name)
+        if dtype.is_complex:
             return compared(torch, name, x, y)
-        require(x.dtype.is_floating_point and isinstance(y, int))
-        return getattr(torch.ops.aten, name).Scalar(x, float(y))
+        if isinstance(y, torch.Tensor):
+            require(x.dtype != dtype or y.dtype != dtype)
+            return operation.Tensor(x.to(dtype), y.to(dtype))
+        number = float(y) if dtype.is_floating_point else y
+        require(x.dtype != dtype or type(number) is not type(y))
+        return operation.Scalar(x.to(dtype), number)
 
 
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _comparison(_name)
+
+
+@decomposition("isfinite.default")
+def isfinite(torch: Any, x: Any) -> Any:
+    """Compare magnitudes; torch-mlir's linalg counts NaN as finite."""
+    require(x.dtype.is_floating_point)
+    return torch.abs(x) < torch.inf
 
 
 @decomposition("addbmm.default")
@@ -175,9 +201,15 @@ def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
 def _extremum(name: str) -> None:
     @decomposition(f"{name}.default")
     def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Propagate NaN of either operand, which torch-mlir's linalg does not."""
+        """Propagate NaN of either operand, which torch-mlir's linalg does not.
+
+        Its linalg also converts bytes to the common type as signed numbers.
+        """
+        kinds = {x.dtype, y.dtype}
         x, y = _broadcast(torch, x, y)
-        require(x.dtype.is_floating_point)
+        if not x.dtype.is_floating_point:
+            require(len(kinds) > 1)
+            return getattr(torch.ops.aten, name).default(x, y)
         return emit_elementwise(torch, f"%r = stablehlo.{name} %a0, %a1 : {{r}}", x, y)
 
 
@@ -192,6 +224,24 @@ def clamp(torch: Any, x: Any, least: Any = None, most: Any = None) -> Any:
     if least is not None:
         x = torch.maximum(*_broadcast(torch, x, least))
     return x if most is None else torch.minimum(*_broadcast(torch, x, most))
+
+
+@decomposition("hardtanh.default")
+def hardtanh(torch: Any, x: Any, least: Any = -1, most: Any = 1) -> Any:
+    return torch.clamp(x, least, most)
+
+
+@decomposition("relu6.default")
+def relu6(torch: Any, x: Any) -> Any:
+    return torch.clamp(x, 0, 6)
+
+
+@decomposition("atan2.default")
+def atan2(torch: Any, x: Any, y: Any) -> Any:
+    """Convert to the common type: torch-mlir's linalg reads bytes as signed numbers."""
+    require(not (x.dtype.is_floating_point and y.dtype.is_floating_point))
+    x, y = _broadcast(torch, x, y)
+    return torch.atan2(as_real(torch, x), as_real(torch, y))
 
 
 @decomposition("clamp_max.Tensor")
@@ -320,9 +370,13 @@ def nextafter(torch: Any, x: Any, y: Any) -> Any:
     return emit_elementwise(torch, body, x, y)
 
 
-@decomposition("copysign.Scalar")
+@decomposition("copysign.Tensor", "copysign.Scalar")
 def copysign(torch: Any, x: Any, y: Any) -> Any:
-    return torch.copysign(x, torch.full((), y, dtype=torch.result_type(x, float(y))))
+    """Take the sign in the result's type: torch-mlir reads bytes as signed numbers."""
+    whole = isinstance(y, torch.Tensor)
+    require(not whole or x.dtype != y.dtype or not x.dtype.is_floating_point)
+    x, y = _broadcast(torch, as_real(torch, x), y if whole else float(y))
+    return torch.copysign(x, y)
 
 
 _BITS = {"float64": (52, 11), "float32": (23, 8), "float16": (10, 5), "bfloat16": (7, 8)}

@@ -150,8 +150,11 @@ def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
 
 
 def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
-    """Multiply complex numbers: torch-mlir crashes on them."""
+    """Multiply complex numbers, on which torch-mlir crashes, and bytes in the result's type."""
     kind = x.dtype if dtype is None else dtype
+    if x.dtype == torch.uint8:
+        kind = torch.int64 if dtype is None else dtype
+        return torch.prod(x.to(kind), dim, dtype=kind)
     require(kind.is_complex)
     if not x.shape[dim]:
         return torch.ones_like(x.sum(dim), dtype=kind)

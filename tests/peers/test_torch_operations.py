@@ -453,6 +453,38 @@ same(extrema, edge, edge.flip(0))
 """
 
 
+PROMOTED = """
+# Shifts by nothing or by more than the size; operands of different types; also converted to linalg.
+x, bytes_ = torch.randn(4, 6), torch.randint(0, 255, (4, 6), dtype=torch.uint8)
+small = torch.randint(1, 100, (4, 6), dtype=torch.int8)
+edge = tensor([0.0, -0.0, 1, -2.5, 9, 1e30, nan, inf, -inf])
+open_sizes = {"inputs[0]": {0: torch.export.Dim("n", min=2, max=99)}}
+
+def mixed(a, b, c):
+    compared = [f(u, v) for f in (torch.eq, torch.lt)
+                for u, v in ((a, b), (b, a), (c.half(), c[0, 0]), (c > 0, -1), (a, 0.5))]
+    return (*compared, a * b, a / b, a / 255, torch.maximum(a, b), torch.minimum(b, a),
+            torch.atan2(a, b), a.sum(1), a.prod(1))
+
+def edges(e):
+    return (torch.isfinite(e), 1 / e, functional.hardtanh(e), functional.relu6(e),
+            torch.logaddexp(e, e), torch.logaddexp2(e, e))
+
+cases = [(mixed, (bytes_, small, x), {}), (edges, (edge,), {"dynamic_shapes": open_sizes}),
+         (lambda a: (a * 2.5, a.sum(1), a < 0.5), (bytes_,), {"dynamic_shapes": open_sizes}),
+         (lambda x: (x.roll(0, 1), x.roll(4, 0), x.roll(-9, 1), x.roll((1, 2), (0, 0)), x.roll(7)),
+          (x,), {}), (lambda a, b: torch.copysign(a, b), (bytes_, small), {})]
+for function, inputs, options in cases:
+    case_numbers = itertools.count()
+    same(function, *inputs, **options)
+"""
+
+
+def test_promoted(torch_python: Callable[[str], str]) -> None:
+    """Shifts, mixed types and NaN, in StableHLO and in linalg."""
+    torch_python(SAME + PROMOTED)
+
+
 def test_reductions_and_extrema(torch_python: Callable[[str], str]) -> None:
     torch_python(SAME + REDUCED)
 
