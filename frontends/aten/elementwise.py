@@ -7,7 +7,7 @@ from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real
+from .operands import as_real, is_static
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -48,7 +48,7 @@ def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) ->
     """
     if not dims:
         return roll(torch, x.reshape(-1), shifts, [0]).reshape(x.shape)
-    require(x.dim() and x.numel())
+    require(x.dim() and is_static(x.shape) and x.numel())
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
         # The last elements come first.

@@ -473,7 +473,8 @@ def edges(e):
 cases = [(mixed, (bytes_, small, x), {}), (edges, (edge,), {"dynamic_shapes": open_sizes}),
          (lambda a: (a * 2.5, a.sum(1), a < 0.5), (bytes_,), {"dynamic_shapes": open_sizes}),
          (lambda x: (x.roll(0, 1), x.roll(4, 0), x.roll(-9, 1), x.roll((1, 2), (0, 0)), x.roll(7)),
-          (x,), {}), (lambda a, b: torch.copysign(a, b), (bytes_, small), {})]
+          (x,), {}), (lambda x: x.roll(1, 0), (x,), {"dynamic_shapes": open_sizes}),
+         (lambda a, b: torch.copysign(a, b), (bytes_, small), {})]
 for function, inputs, options in cases:
     case_numbers = itertools.count()
     same(function, *inputs, **options)
