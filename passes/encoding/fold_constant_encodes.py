@@ -33,7 +33,7 @@ from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
 from ..stream.analysis.encoded_globals import COPIES
-from ..stream.conversion.stored_tensors import Site
+from ..stream.conversion.stored_tensors import PlacedBuilder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +82,7 @@ def _constant(value: SSAValue) -> TensorConstantOp | None:
 
 
 def _replace(encode: TensorEncodeOp, value: Dense) -> None:
-    result = Site(builder_before(encode), encode.affinity).make(
+    result = PlacedBuilder(builder_before(encode), encode.affinity).make(
         TensorConstantOp,
         [()],
         encode.result.type,

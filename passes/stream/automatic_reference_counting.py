@@ -31,7 +31,7 @@ from ...ir.host_programs import host_operations_of
 from ...ir.locations import located_builder, made_by
 from ...ir.value_flow import loop_inputs
 from .analysis.storage import VIEW_LIKE, views_of
-from .conversion.stored_tensors import Site
+from .conversion.stored_tensors import PlacedBuilder
 
 HOST_ACCESSES = frozenset({"stream.resource.load", "stream.resource.size", "stream.resource.store"})
 """Operations by which the host accesses a resource."""
@@ -144,7 +144,7 @@ def _deallocate(alloca: ResourceAllocaOp, users: dict[Operation, list[SSAValue]]
         following = following.next_op
     if not any(_is_after(wait, alloca.result_timepoint) for wait in waits):
         waits = {alloca.result_timepoint: None, **waits}
-    site = Site(located_builder(InsertPoint.after(last), alloca), alloca.affinity)
-    reached = joined(list(waits) or [alloca.result_timepoint], site.builder)
+    here = PlacedBuilder(located_builder(InsertPoint.after(last), alloca), alloca.affinity)
+    reached = joined(list(waits) or [alloca.result_timepoint], here.builder)
     operands = [alloca.result, alloca.storage_size, [reached]]
-    site.make(ResourceDeallocaOp, operands, TimepointType(), prefer_origin=UnitAttr())
+    here.make(ResourceDeallocaOp, operands, TimepointType(), prefer_origin=UnitAttr())

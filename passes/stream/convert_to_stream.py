@@ -32,7 +32,7 @@ from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
 from .conversion.host import CONVERTED, Host, conversion, operands_of
 from .conversion.outside import convert_declarations
-from .conversion.stored_tensors import STAGING, Site, transfer
+from .conversion.stored_tensors import STAGING, PlacedBuilder, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})
 """Operations that, unlike those of `flow`, do not list the dynamic sizes of their operands."""
@@ -80,34 +80,34 @@ def asks_for_sizes(function: Operation) -> bool:
 
 
 @conversion("flow.tensor.transfer")
-def _transfer(host: Host, operation: Operation, site: Site) -> None:
+def _transfer(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source = operation.operands[0]
     stored, target = host.stored(source, operation), operation.properties["target"]
-    moved = transfer(stored, host.affinity_of(source), target, site.builder)
+    moved = transfer(stored, host.affinity_of(source), target, here.builder)
     host.store(operation.results[0], moved)
 
 
 @conversion("flow.tensor.barrier")
-def _barrier(host: Host, operation: Operation, site: Site) -> None:
+def _barrier(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     stored = host.stored(operation.operands[0], operation)
-    target = site.on(operation.properties["target"])
+    target = here.on(operation.properties["target"])
     resource = target.make(AsyncBarrierOp, [stored.resource, stored.size], stored.resource.type)
     host.store(operation.results[0], replace(stored, resource=resource))
 
 
 @conversion("flow.tensor.tie_shape")
-def _tie(host: Host, operation: Operation, site: Site) -> None:
+def _tie(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Keep the bytes and record the dynamic sizes that the operation lists."""
     stored = host.stored(operation.operands[0], operation)
     host.store(operation.results[0], replace(stored, dims=operands_of(operation, "dynamic_dims")))
 
 
 @conversion("flow.tensor.encode")
-def _encode(host: Host, operation: Operation, site: Site) -> None:
+def _encode(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, result = operation.operands[0], operation.results[0]
-    stored = host.transferred(source, operation, site)
+    stored = host.transferred(source, operation, here)
     source_dims, dims = (operands_of(operation, f"{end}_dims") for end in ("operand", "result"))
-    encoded = site.tensor(
+    encoded = here.tensor(
         stream.TensorEncodeOp,
         [stored.resource, source_dims, stored.size],
         require_ranked(operation, result.type),
@@ -118,31 +118,31 @@ def _encode(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("arith.constant", "flow.tensor.constant")
-def _constant(host: Host, operation: Operation, site: Site) -> None:
+def _constant(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    constant = site.constant(operation.properties["value"], tensor)
-    host.store(operation.results[0], transfer(constant, site.affinity, site.affinity, site.builder))
+    constant = here.constant(operation.properties["value"], tensor)
+    host.store(operation.results[0], transfer(constant, here.affinity, here.affinity, here.builder))
 
 
 @conversion("flow.tensor.empty", "tensor.empty")
-def _empty(host: Host, operation: Operation, site: Site) -> None:
+def _empty(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
-    empty = site.tensor(stream.TensorEmptyOp, (), tensor, operation.operands)
+    empty = here.tensor(stream.TensorEmptyOp, (), tensor, operation.operands)
     host.store(operation.results[0], empty)
 
 
 @conversion("flow.tensor.splat", "linalg.fill", "tensor.splat")
-def _splat(host: Host, operation: Operation, site: Site) -> None:
+def _splat(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Emit a splat; the first operand is the value, the others are sizes or the filled tensor."""
     tensor = require_ranked(operation, operation.results[0].type)
     value, *rest = operation.operands
     is_fill = operation.name == "linalg.fill"
     dims = host.stored(rest[0], operation).dims if is_fill else tuple(rest)
-    host.store(operation.results[0], site.tensor(stream.TensorSplatOp, [value], tensor, dims))
+    host.store(operation.results[0], here.tensor(stream.TensorSplatOp, [value], tensor, dims))
 
 
 @conversion("tensor.extract")
-def _extract(host: Host, operation: Operation, site: Site) -> None:
+def _extract(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Read an element on the host, from a copy in staging memory."""
     source, *indices = operation.operands
     if tensor_encoding(source.type) is not None:
@@ -150,12 +150,12 @@ def _extract(host: Host, operation: Operation, site: Site) -> None:
             operation, f"reads an element of the encoded tensor {source.type}: decode it first"
         )
     stored = host.stored(source, operation)
-    reachable = transfer(stored, host.affinity_of(source), None, site.builder, STAGING)
-    load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), site)
+    reachable = transfer(stored, host.affinity_of(source), None, here.builder, STAGING)
+    load_element(operation, (source.type, reachable.dims), reachable, tuple(indices), here)
 
 
 @conversion("tensor.dim")
-def _dimension(host: Host, operation: Operation, site: Site) -> None:
+def _dimension(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, index = operation.operands[0], constant_integer(operation.operands[1])
     tensor = require_ranked(operation, source.type)
     if index is None or not 0 <= index < len(tensor.get_shape()):
@@ -163,12 +163,12 @@ def _dimension(host: Host, operation: Operation, site: Site) -> None:
             operation, "queries a dimension, but the index is not a valid constant"
         )
     size = mixed_list(tensor.get_shape(), host.stored(source, operation).dims)[index]
-    operation.results[0].replace_all_uses_with(site.index(size))
+    operation.results[0].replace_all_uses_with(here.index(size))
 
 
 @conversion("util.global.load")
-def _load_global(host: Host, operation: Operation, site: Site) -> None:
-    stored = host.variables.load(operation, site.builder)
+def _load_global(host: Host, operation: Operation, here: PlacedBuilder) -> None:
+    stored = host.variables.load(operation, here.builder)
     if stored is None:
         raise OperationError(
             operation, f"loads {_global(operation)}, which is not a global of tensor type"
@@ -177,10 +177,10 @@ def _load_global(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("util.global.store")
-def _store_global(host: Host, operation: Operation, site: Site) -> None:
+def _store_global(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     value = operation.operands[0]
     stored, affinity = host.stored(value, operation), host.affinity_of(value)
-    if not host.variables.store(operation, stored, affinity, site.builder):
+    if not host.variables.store(operation, stored, affinity, here.builder):
         raise OperationError(
             operation, f"stores to {_global(operation)}, which is not a global of tensor type"
         )
@@ -192,7 +192,7 @@ def _global(operation: Operation) -> str:
 
 
 @conversion("util.optimization_barrier")
-def _optimization_barrier(host: Host, operation: Operation, site: Site) -> None:
+def _optimization_barrier(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Emit a barrier for each resource."""
     for index, operand in enumerate(operation.operands):
         result = operation.results[index]
@@ -202,5 +202,5 @@ def _optimization_barrier(host: Host, operation: Operation, site: Site) -> None:
         barrier = type(operation).create(
             operands=[stored.resource], result_types=[stored.resource.type]
         )
-        resource = site.builder.insert(barrier).results[0]
+        resource = here.builder.insert(barrier).results[0]
         host.store(result, replace(stored, resource=resource))

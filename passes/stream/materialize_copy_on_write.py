@@ -24,7 +24,7 @@ from ...dialects.stream.async_ops import AsyncCloneOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from .analysis.storage import FRESH, STREAMABLE, is_read, resources_in, storage_operand
-from .conversion.stored_tensors import Site
+from .conversion.stored_tensors import PlacedBuilder
 
 
 class MaterializeCopyOnWritePass(ModulePass):
@@ -69,7 +69,7 @@ def _copy(operation: Operation, written: int) -> Operation:
     """Insert a copy for an operation to write to."""
     target = operation.operands[written]
     size = dict(resources_in(operation))[target]
-    site = Site(builder_before(operation), own_affinity(operation))
-    clone = site.add(AsyncCloneOp, [target, size, size], [target.type])
+    here = PlacedBuilder(builder_before(operation), own_affinity(operation))
+    clone = here.add(AsyncCloneOp, [target, size, size], [target.type])
     operation.operands[written] = clone.results[0]
     return clone

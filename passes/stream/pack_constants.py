@@ -55,7 +55,7 @@ from ...ir.locations import builder_before, located_builder
 from ...ir.slice_packing import aligned
 from ...ir.tensor_types import element_named
 from .analysis.resource_limits import resource_limits
-from .conversion.stored_tensors import Site
+from .conversion.stored_tensors import PlacedBuilder
 
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
@@ -90,7 +90,7 @@ class ConstantPacker:
     def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self._builder = builder_before(operation)
-        self._site = Site(self._builder, operation.properties.get("affinity"))
+        self._here = PlacedBuilder(self._builder, operation.properties.get("affinity"))
         self._limits = resource_limits(operation)
 
     def replace(self) -> None:
@@ -152,7 +152,7 @@ class ConstantPacker:
         start = joined((), self._builder)
         type_ = constants[0].result.type
         if any(map(_is_written, constants)):
-            resource, ready = _read(buffer, total, type_, start, self._site)
+            resource, ready = _read(buffer, total, type_, start, self._here)
         else:
             resource, ready = self._map(buffer, total, type_, start)
         self._part(resource, total, constants, self._offsets(constants))
@@ -178,10 +178,10 @@ class ConstantPacker:
     ) -> tuple[SSAValue, SSAValue]:
         """Emit the mapped buffer, or a resource it is read into; return it with its timepoint."""
         operands = [buffer, constant_index(0, self._builder), total]
-        did_map, mapped = self._site.add(ResourceTryMapOp, operands, [i1, type_]).results
+        did_map, mapped = self._here.add(ResourceTryMapOp, operands, [i1, type_]).results
         then, otherwise = Block([YieldOp(start, mapped)]), Block()
         inner = located_builder(InsertPoint.at_end(otherwise), self._operation)
-        resource, timepoint = _read(buffer, total, type_, start, replace(self._site, builder=inner))
+        resource, timepoint = _read(buffer, total, type_, start, replace(self._here, builder=inner))
         inner.insert(YieldOp(timepoint, resource))
         choice = IfOp(did_map, [TIMEPOINT, type_], [then], [otherwise])
         ready, resource = self._builder.insert(choice).results
@@ -199,7 +199,7 @@ class ConstantPacker:
     def _gather(self, constants: Sequence[Constant]) -> SSAValue:
         """Gather parameters of one scope into a writable resource; return the timepoint."""
         total = constant_index(self._total(constants), self._builder)
-        resource = _allocate(total, constants[0].result.type, self._site)
+        resource = _allocate(total, constants[0].result.type, self._here)
         offsets, sizes = self._offsets(constants), [constant.size for constant in constants]
         operands = [resource, total, offsets, sizes, []]
         (ready,) = self._parameters("gather", constants, operands, [TIMEPOINT])
@@ -220,7 +220,7 @@ class ConstantPacker:
         keys = [self._host(parameter.key) for parameter in parameters]
         offsets = [self._builder.insert(ConstantOp(_offset(p))).result for p in parameters]
         op_class = PARAMETER_OPS[f"stream.cmd.parameter.{kind}"]
-        return self._site.add(op_class, [scopes, keys, offsets, *operands], results).results
+        return self._here.add(op_class, [scopes, keys, offsets, *operands], results).results
 
     def _host(self, text: StringAttr) -> SSAValue:
         """Emit a text in host memory."""
@@ -229,19 +229,19 @@ class ConstantPacker:
 
 
 def _read(
-    buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue, site: Site
+    buffer: SSAValue, total: SSAValue, type_: Attribute, start: SSAValue, here: PlacedBuilder
 ) -> tuple[SSAValue, SSAValue]:
     """Allocate a resource and read a buffer into it; return it with its timepoint."""
-    resource = _allocate(total, type_, site)
-    zero = constant_index(0, site.builder)
-    first = site.builder.insert(ConstantOp(IntegerAttr(0, i64))).result
-    file = site.make(FileConstantOp, [buffer, total, zero, total], FileType())
+    resource = _allocate(total, type_, here)
+    zero = constant_index(0, here.builder)
+    first = here.builder.insert(ConstantOp(IntegerAttr(0, i64))).result
+    file = here.make(FileConstantOp, [buffer, total, zero, total], FileType())
     operands = [file, first, resource, total, zero, total, [start]]
-    return resource, site.make(FileReadOp, operands, TIMEPOINT)
+    return resource, here.make(FileReadOp, operands, TIMEPOINT)
 
 
-def _allocate(size: SSAValue, type_: Attribute, site: Site) -> SSAValue:
-    return site.make(ResourceAllocOp, [size], type_, uninitialized=UnitAttr())
+def _allocate(size: SSAValue, type_: Attribute, here: PlacedBuilder) -> SSAValue:
+    return here.make(ResourceAllocOp, [size], type_, uninitialized=UnitAttr())
 
 
 def _is_written(constant: Constant) -> bool:

@@ -52,7 +52,7 @@ from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from .analysis.storage import stored_in
-from .conversion.stored_tensors import TRANSIENT, Site
+from .conversion.stored_tensors import TRANSIENT, PlacedBuilder
 from .scheduling.commands import CommandLowering, Storage, to_command
 from .scheduling.lifetimes import CONCURRENT, Lifetimes, Root
 
@@ -73,8 +73,10 @@ class ScheduleAllocationPass(ModulePass):
             if operation.name == "stream.async.func":
                 _declare(operation)
             elif operation.name.startswith("stream.async."):
-                site = Site(builder_before(operation), operation.properties.get("affinity"))
-                on_host.get(operation.name, _refuse)(site, operation)
+                here = PlacedBuilder(
+                    builder_before(operation), operation.properties.get("affinity")
+                )
+                on_host.get(operation.name, _refuse)(here, operation)
 
 
 class Allocation:
@@ -82,7 +84,7 @@ class Allocation:
 
     def __init__(self, execute: AsyncExecuteOp) -> None:
         self._execute = execute
-        self._outside = Site(builder_before(execute), execute.affinity)
+        self._outside = PlacedBuilder(builder_before(execute), execute.affinity)
         self._zero = constant_index(0, self._outside.builder)
         self._body = Block()
         self._captured: dict[SSAValue, SSAValue] = {}
@@ -220,48 +222,48 @@ class Allocation:
         return joined([freed, done], self._outside.builder)
 
 
-def _refuse(site: Site, operation: Operation) -> None:
+def _refuse(here: PlacedBuilder, operation: Operation) -> None:
     raise OperationError(
         operation,
         "is not in a stream.async.execute: run iree-stream-schedule-execution first",
     )
 
 
-HostRule = Callable[[Site, Operation], None]
+HostRule = Callable[[PlacedBuilder, Operation], None]
 
 on_host = Rules[HostRule]()
 """Rules that replace an asynchronous operation which the host executes, by name."""
 
 
 @on_host("stream.async.load")
-def _load(site: Site, operation: Operation) -> None:
+def _load(here: PlacedBuilder, operation: Operation) -> None:
     load = ResourceLoadOp.create(operands=operation.operands, result_types=operation.result_types)
     replace_by(operation, load)
 
 
 @on_host("stream.async.store")
-def _store(site: Site, operation: Operation) -> None:
-    site.builder.insert(ResourceStoreOp.create(operands=operation.operands))
+def _store(here: PlacedBuilder, operation: Operation) -> None:
+    here.builder.insert(ResourceStoreOp.create(operands=operation.operands))
     Rewriter.replace_op(operation, [], [operation.operands[0]])
 
 
 @on_host("stream.async.alloca")
-def _alloca(site: Site, operation: Operation) -> None:
+def _alloca(here: PlacedBuilder, operation: Operation) -> None:
     (size,), (result,) = operation.operands, operation.results
     types = [result.type, TIMEPOINT]
-    resource, timepoint = site.add(ResourceAllocaOp, [size, []], types).results
-    Rewriter.replace_op(operation, [], [awaited(resource, size, timepoint, site.builder)])
+    resource, timepoint = here.add(ResourceAllocaOp, [size, []], types).results
+    Rewriter.replace_op(operation, [], [awaited(resource, size, timepoint, here.builder)])
 
 
 @on_host("stream.async.barrier")
-def _barrier(site: Site, operation: Operation) -> None:
+def _barrier(here: PlacedBuilder, operation: Operation) -> None:
     Rewriter.replace_op(operation, [], [operation.operands[0]])
 
 
 @on_host(
     *(f"stream.async.parameter.{kind}" for kind in ("gather", "load", "read", "scatter", "write"))
 )
-def _parameters(site: Site, operation: Operation) -> None:
+def _parameters(here: PlacedBuilder, operation: Operation) -> None:
     """Replace reads, writes and loads of parameters; a load allocates its result."""
     op_class = PARAMETER_OPS[operation.name.replace("async", "cmd")]
     operands: list[SSAValue | Sequence[SSAValue]] = []
@@ -271,7 +273,7 @@ def _parameters(site: Site, operation: Operation) -> None:
         operands.append(listed if isinstance(kind, VarOperandDef) else listed[0])
     is_load = operation.name.endswith("load")
     types = [[operation.results[0].type], TIMEPOINT] if is_load else [TIMEPOINT]
-    command = site.add(op_class, operands, types)
+    command = here.add(op_class, operands, types)
     resource = command.results[0] if is_load else stored_in(operation, 0)
     assert resource is not None
     Rewriter.replace_op(operation, [], [resource, command.results[-1]])

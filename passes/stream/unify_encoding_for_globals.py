@@ -39,7 +39,7 @@ from ...ir.syntax.resource_directives import RESOURCE, dynamic_dimensions, ties_
 from .analysis.affinity_targets import AffinityTargets
 from .analysis.encoded_globals import DISPATCH, EncodedGlobals, EncodedVersion, Readers
 from .analysis.encoding_resolution import CATEGORY
-from .conversion.stored_tensors import Site
+from .conversion.stored_tensors import PlacedBuilder
 from .kernels.exports import Kernels, bound_tensor, dispatched_values, entry_points
 from .specialize_encodings import VariantPlan
 
@@ -171,16 +171,16 @@ class Unifier:
         new = with_encoding(old, encoding)
         if old == new:
             return
-        site = Site(builder_before(operation), operation.properties.get("affinity"))
+        here = PlacedBuilder(builder_before(operation), operation.properties.get("affinity"))
         (source,) = values(operation, name)
         dims = values(operation, f"{name}_encoding_dims")
         index = operand_index(operation, f"{name}_size")
         size = operation.operands[index]
         stored = self._resized(size, new, operation, dims)
         if not _is_size_of(size, old):
-            size = site.size_of(old, dims)
+            size = here.size_of(old, dims)
             operation.operands[index] = size
-        encoded = _encode(source, (new, stored), (old, size), dims, site)
+        encoded = _encode(source, (new, stored), (old, size), dims, here)
         operation.operands[operand_index(operation, name)] = encoded
 
     def _dispatch(self, dispatch: TensorDispatchOp, index: int, encoding: TensorEncoding) -> None:
@@ -216,8 +216,8 @@ class Unifier:
             return
         builder = located_builder(InsertPoint.after(dispatch), dispatch)
         dims = _dims_of(dispatch, "result", number)
-        site = Site(builder, dispatch.properties.get("affinity"))
-        restored = _encode(result, (new, size), (old, site.size_of(old, dims)), dims, site)
+        here = PlacedBuilder(builder, dispatch.properties.get("affinity"))
+        restored = _encode(result, (new, size), (old, here.size_of(old, dims)), dims, here)
         for operation, index in readers:
             operation.operands[index] = restored
 
@@ -230,12 +230,14 @@ class Unifier:
             key = query, tensor
             if key not in self._sizes:
                 builder = located_builder(InsertPoint.after(query), query)
-                site = Site(builder, query.properties.get("affinity"))
-                self._sizes[key] = site.size_of(tensor, tuple(query.encoding_dims))
+                here = PlacedBuilder(builder, query.properties.get("affinity"))
+                self._sizes[key] = here.size_of(tensor, tuple(query.encoding_dims))
             return self._sizes[key]
         if made_by(size, GLOBAL_LOAD):
             return size
-        return Site(builder_before(user), user.properties.get("affinity")).size_of(tensor, dims)
+        return PlacedBuilder(builder_before(user), user.properties.get("affinity")).size_of(
+            tensor, dims
+        )
 
     # Kernels
 
@@ -295,10 +297,10 @@ def _encode(
     old: tuple[Tensor, SSAValue],
     new: tuple[Tensor, SSAValue],
     dims: Sequence[SSAValue],
-    site: Site,
+    here: PlacedBuilder,
 ) -> SSAValue:
     """Emit a tensor in another encoding; `old` and `new` are types with sizes in bytes."""
-    return site.make(
+    return here.make(
         TensorEncodeOp,
         [source, dims, old[1], dims, new[1]],
         source.type,

@@ -17,7 +17,15 @@ from ....ir.index_lists import mixed_list
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
 from .host import Host, conversion, operands_of
-from .stored_tensors import EXTERNAL, INDEX, TRANSIENT, UNKNOWN, Site, StoredTensor, transfer
+from .stored_tensors import (
+    EXTERNAL,
+    INDEX,
+    TRANSIENT,
+    UNKNOWN,
+    PlacedBuilder,
+    StoredTensor,
+    transfer,
+)
 
 TIMEPOINT = TimepointType()
 
@@ -25,18 +33,18 @@ BUFFER_VIEW = "hal.buffer_view"
 
 
 @conversion("hal.tensor.import")
-def _import(host: Host, operation: Operation, site: Site) -> None:
+def _import(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, dims = operation.operands[0], operands_of(operation, "target_dims")
     tensor = require_ranked(operation, operation.properties["target_encoding"])
     if source.type.name == BUFFER_VIEW:
         name = operation.properties.get("name", StringAttr("tensor"))
-        _assert_view(host, source, tensor, dims, name, site)
-    size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
+        _assert_view(host, source, tensor, dims, name, here)
+    size = here.size_of(require_ranked(operation, operation.results[0].type), dims)
     consume = operation.properties.get("consume")
-    resource = _import_buffer(source, tensor, dims, size, site, consume=consume)
+    resource = _import_buffer(source, tensor, dims, size, here, consume=consume)
     for fence in values(operation, "wait_fence"):
-        resource = _awaited(resource, size, fence, site)
-    resource = site.make(AsyncCastOp, [resource, size, size])
+        resource = _awaited(resource, size, fence, here)
+    resource = here.make(AsyncCastOp, [resource, size, size])
     host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
@@ -46,24 +54,24 @@ def _assert_view(
     tensor: Tensor,
     dims: Sequence[SSAValue],
     name: Attribute,
-    site: Site,
+    here: PlacedBuilder,
 ) -> None:
     """Emit a check that a caller's buffer view has the expected shape and element type."""
 
     def query(name: str, **properties: Attribute) -> SSAValue:
         made = host.op_class(name).create(result_types=[i32], properties=properties)
-        return site.builder.insert(made).results[0]
+        return here.builder.insert(made).results[0]
 
     element = tensor.element_type
     types = (
-        site.once(element, lambda: query("hal.element_type", type=element)),
-        site.once("order", lambda: query("hal.encoding_type")),
+        here.once(element, lambda: query("hal.element_type", type=element)),
+        here.once("order", lambda: query("hal.encoding_type")),
     )
-    sizes = [site.index(size) for size in mixed_list(tensor.get_shape(), dims)]
+    sizes = [here.index(size) for size in mixed_list(tensor.get_shape(), dims)]
     check = host.op_class("hal.buffer_view.assert").build(
         operands=[view, *types, sizes], properties={"message": name}
     )
-    site.builder.insert(check)
+    here.builder.insert(check)
 
 
 def _import_buffer(
@@ -71,27 +79,27 @@ def _import_buffer(
     tensor: Attribute,
     dims: Sequence[SSAValue],
     size: SSAValue,
-    site: Site,
+    here: PlacedBuilder,
     *,
     consume: Attribute | None = None,
     lifetime: ResourceType = EXTERNAL,
 ) -> SSAValue:
     """Import a caller's buffer as a resource that holds a tensor of `size` bytes."""
     operands = [source, dims, size]
-    return site.make(
+    return here.make(
         stream.TensorImportOp, operands, lifetime, result_encoding=tensor, consume=consume
     )
 
 
 @conversion("hal.tensor.export")
-def _export(host: Host, operation: Operation, site: Site) -> None:
+def _export(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source = operation.operands[0]
     stored, affinity = host.stored(source, operation), host.affinity_of(source)
-    site = site.on(operation.properties.get("affinity") or affinity)
-    if affinity is not None and affinity != site.affinity:
-        stored = transfer(stored, affinity, site.affinity, site.builder)
-    resource = site.make(AsyncCastOp, [stored.resource, stored.size, stored.size], EXTERNAL)
-    result = site.make(
+    here = here.on(operation.properties.get("affinity") or affinity)
+    if affinity is not None and affinity != here.affinity:
+        stored = transfer(stored, affinity, here.affinity, here.builder)
+    resource = here.make(AsyncCastOp, [stored.resource, stored.size, stored.size], EXTERNAL)
+    result = here.make(
         stream.TensorExportOp,
         [resource, operands_of(operation, "source_dims"), stored.size],
         operation.results[0].type,
@@ -101,66 +109,66 @@ def _export(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("hal.tensor.alias")
-def _alias(host: Host, operation: Operation, site: Site) -> None:
+def _alias(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Copy a tensor to the start of the caller's storage, which holds it from then on."""
     source, dims = operation.operands[0], operands_of(operation, "source_dims")
-    stored = host.transferred(source, operation, site)
-    size = site.size_of(require_ranked(operation, source.type), dims)
+    stored = host.transferred(source, operation, here)
+    size = here.size_of(require_ranked(operation, source.type), dims)
     (storage,) = values(operation, "storage")
-    resource = _import_buffer(storage, source.type, dims, size, site, consume=UnitAttr())
+    resource = _import_buffer(storage, source.type, dims, size, here, consume=UnitAttr())
     for fence in values(operation, "wait_fence"):
-        resource = _awaited(resource, size, fence, site)
-    start = site.index(0)
-    updated = site.make(
+        resource = _awaited(resource, size, fence, here)
+    start = here.index(0)
+    updated = here.make(
         AsyncUpdateOp,
         [resource, size, start, stored.size, stored.resource, stored.size],
         EXTERNAL,
     )
-    part = site.make(AsyncSliceOp, [updated, size, start, stored.size, stored.size], EXTERNAL)
+    part = here.make(AsyncSliceOp, [updated, size, start, stored.size, stored.size], EXTERNAL)
     written = replace(stored, resource=part)
-    host.store(operation.results[0], transfer(written, site.affinity, site.affinity, site.builder))
+    host.store(operation.results[0], transfer(written, here.affinity, here.affinity, here.builder))
 
 
 @conversion("hal.tensor.transients")
-def _transients(host: Host, operation: Operation, site: Site) -> None:
+def _transients(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Place all transient allocations for a tensor in the caller's storage."""
-    stored = host.transferred(operation.operands[0], operation, site)
+    stored = host.transferred(operation.operands[0], operation, here)
     (storage,) = values(operation, "storage")
-    resource, reached = _reached(stored, site)
+    resource, reached = _reached(stored, here)
     length = host.op_class("hal.buffer.length").create(operands=[storage], result_types=[INDEX])
-    size = site.builder.insert(length).results[0]
+    size = here.builder.insert(length).results[0]
     bytes_ = TensorType(IntegerType(8), [DYNAMIC_INDEX])
-    transients = _import_buffer(storage, bytes_, (size,), size, site, lifetime=TRANSIENT)
-    resource, reached = site.add(
+    transients = _import_buffer(storage, bytes_, (size,), size, here, lifetime=TRANSIENT)
+    resource, reached = here.add(
         host.op_class("stream.resource.transients"),
         [resource, stored.size, transients, size, (reached,)],
         [UNKNOWN, TIMEPOINT],
     ).results
-    resource = regions.awaited(resource, stored.size, reached, site.builder)
+    resource = regions.awaited(resource, stored.size, reached, here.builder)
     host.store(operation.results[0], replace(stored, resource=resource))
 
 
 @conversion("hal.tensor.barrier")
-def _barrier(host: Host, operation: Operation, site: Site) -> None:
+def _barrier(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Signal a fence when all tensors are ready."""
     *sources, fence = operation.operands
     reached: list[SSAValue] = []
     for source, result in zip(sources, operation.results, strict=True):
-        site = site.on(host.affinity_of(source))
+        here = here.on(host.affinity_of(source))
         stored = host.stored(source, operation)
-        resource, timepoint = _reached(stored, site)
+        resource, timepoint = _reached(stored, here)
         reached.append(timepoint)
         host.store(result, replace(stored, resource=resource))
-    site.add(regions.TimepointChainExternalOp, [regions.joined(reached, site.builder), [fence]], ())
+    here.add(regions.TimepointChainExternalOp, [regions.joined(reached, here.builder), [fence]], ())
 
 
-def _reached(stored: StoredTensor, site: Site) -> Sequence[SSAValue]:
+def _reached(stored: StoredTensor, here: PlacedBuilder) -> Sequence[SSAValue]:
     """Return the resource of a tensor and the timepoint at which it is ready."""
     types = [stored.resource.type, TIMEPOINT]
-    return site.add(regions.TimepointBarrierOp, [stored.resource, stored.size], types).results
+    return here.add(regions.TimepointBarrierOp, [stored.resource, stored.size], types).results
 
 
-def _awaited(resource: SSAValue, size: SSAValue, fence: SSAValue, site: Site) -> SSAValue:
+def _awaited(resource: SSAValue, size: SSAValue, fence: SSAValue, here: PlacedBuilder) -> SSAValue:
     """Return a resource that is available once a fence is signaled."""
-    timepoint = site.make(regions.TimepointImportOp, [[fence]], TIMEPOINT)
-    return regions.awaited(resource, size, timepoint, site.builder)
+    timepoint = here.make(regions.TimepointImportOp, [[fence]], TIMEPOINT)
+    return regions.awaited(resource, size, timepoint, here.builder)

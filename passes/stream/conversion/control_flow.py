@@ -15,11 +15,11 @@ from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from .expansions import expand_segments, expand_ties, expand_types
 from .host import CONTROL_FLOW, Host, conversion
-from .stored_tensors import Site, carried_types, stored_from
+from .stored_tensors import PlacedBuilder, carried_types, stored_from
 
 
 @conversion(*CONTROL_FLOW)
-def _convert(host: Host, operation: Operation, site: Site) -> None:
+def _convert(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Replace an operation by one that carries resources; convert its regions."""
     regions: list[Region] = []
     for region in tuple(operation.regions):
@@ -34,7 +34,7 @@ def _convert(host: Host, operation: Operation, site: Site) -> None:
     )
     expanded.location = operation.location
     expand_ties(expanded, operation.operand_types, operation.result_types, host.carried)
-    site.builder.insert(expanded)
+    here.builder.insert(expanded)
     rest = list(expanded.results)
     for result in operation.results:
         if (tensor := ranked(result)) is not None:

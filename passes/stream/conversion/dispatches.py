@@ -13,7 +13,7 @@ from ....dialects.util.types import UnusedType
 from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import Host, conversion, operands_of
-from .stored_tensors import UNKNOWN, Site, StoredTensor
+from .stored_tensors import UNKNOWN, PlacedBuilder, StoredTensor
 
 UNUSED = UnusedType()
 
@@ -32,18 +32,18 @@ class DispatchValue:
 
 
 @conversion("flow.dispatch")
-def _dispatch(host: Host, operation: Operation, site: Site) -> None:
+def _dispatch(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     for type_ in operation.result_types:
         require_ranked(operation, type_)
-    operands = _operands(host, operation, site)
-    results = _results(operation, operands, site)
+    operands = _operands(host, operation, here)
+    results = _results(operation, operands, here)
     ties = ties_of(operation, len(operation.results))
     # An operand that the kernel writes to is passed once, with its original tensor type.
     written = [
         result if tie == UNTIED else operands[tie]
         for result, tie in zip(results, ties, strict=True)
     ]
-    dispatch = site.add(
+    dispatch = here.add(
         TensorDispatchOp,
         [
             operands_of(operation, "workload"),
@@ -65,12 +65,12 @@ def _dispatch(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("flow.call")
-def _call(host: Host, operation: Operation, site: Site) -> None:
-    start = site.index(0)
-    operands = _operands(host, operation, site)
-    results = _results(operation, operands, site)
+def _call(host: Host, operation: Operation, here: PlacedBuilder) -> None:
+    start = here.index(0)
+    operands = _operands(host, operation, here)
+    results = _results(operation, operands, here)
     sizes = [operand.size for operand in operands if operand.size is not None]
-    call = site.add(
+    call = here.add(
         AsyncCallOp,
         [
             [operand.value for operand in operands],
@@ -92,21 +92,21 @@ def resource_type(type_: Attribute) -> Attribute:
     return UNKNOWN if isinstance(type_, TensorType) else type_
 
 
-def _operands(host: Host, operation: Operation, site: Site) -> list[DispatchValue]:
+def _operands(host: Host, operation: Operation, here: PlacedBuilder) -> list[DispatchValue]:
     rest = list(operands_of(operation, "argument_dims"))
     operands: list[DispatchValue] = []
     for value in operands_of(operation, "arguments"):
         if (tensor := ranked(value)) is None:
             operands.append(DispatchValue(value, UNUSED))
             continue
-        stored, count = host.transferred(value, operation, site), dynamic_dimensions(tensor)
+        stored, count = host.transferred(value, operation, here), dynamic_dimensions(tensor)
         operands.append(DispatchValue(stored.resource, tensor, stored.size, tuple(rest[:count])))
         del rest[:count]
     return operands
 
 
 def _results(
-    operation: Operation, operands: list[DispatchValue], site: Site
+    operation: Operation, operands: list[DispatchValue], here: PlacedBuilder
 ) -> list[DispatchValue]:
     """Return the results; one that is tied to an operand has its size."""
     rest = list(operands_of(operation, "result_dims"))
@@ -120,6 +120,6 @@ def _results(
         dims = tuple(rest[:count])
         del rest[:count]
         tied = None if tie == UNTIED else operands[tie].size
-        size = site.size_of(tensor, dims) if tied is None else tied
+        size = here.size_of(tensor, dims) if tied is None else tied
         results.append(DispatchValue(result, tensor, size, dims))
     return results

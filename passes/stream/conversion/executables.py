@@ -26,7 +26,15 @@ from ....ir.regions import walk
 from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
-from .stored_tensors import CONSTANT, INDEX, VARIABLE, Site, StoredTensor, transfer, zero_of
+from .stored_tensors import (
+    CONSTANT,
+    INDEX,
+    VARIABLE,
+    PlacedBuilder,
+    StoredTensor,
+    transfer,
+    zero_of,
+)
 
 BINDING = BindingType()
 
@@ -222,15 +230,15 @@ class StoredGlobals:
         """Build the initializer of a copy: its initial value, or zero if it has none."""
         block = Block()
         builder = Builder(InsertPoint.at_end(block))
-        site = Site(builder, affinity)
+        here = PlacedBuilder(builder, affinity)
         if value is None or isinstance(value, UninitializedAttr):
-            size = site.size_of(tensor, ())
+            size = here.size_of(tensor, ())
             zero = [zero_of(tensor.element_type, builder)] if value is None else []
             op_class = TensorSplatOp if zero else TensorEmptyOp
-            resource = site.make(op_class, [*zero, (), size], type_, result_encoding=tensor)
+            resource = here.make(op_class, [*zero, (), size], type_, result_encoding=tensor)
             stored = StoredTensor(resource, size, ())
         else:
-            stored = site.constant(value, tensor, type_=type_)
+            stored = here.constant(value, tensor, type_=type_)
         _store(stored, copy, builder)
         return InitializerOp(block)
 

@@ -15,31 +15,31 @@ from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import element_of, ranked, require_ranked
 from .host import Host, conversion, operands_of
-from .stored_tensors import INDEX, STAGING, Site, StoredTensor, stored_from, transfer
+from .stored_tensors import INDEX, STAGING, PlacedBuilder, StoredTensor, stored_from, transfer
 
 
 @conversion("flow.tensor.alloca")
-def _alloca(host: Host, operation: Operation, site: Site) -> None:
+def _alloca(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     dims = tuple(operation.operands)
-    size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
-    resource = site.make(AsyncAllocaOp, [size])
+    size = here.size_of(require_ranked(operation, operation.results[0].type), dims)
+    resource = here.make(AsyncAllocaOp, [size])
     host.store(operation.results[0], StoredTensor(resource, size, dims))
 
 
 @conversion("flow.tensor.clone")
-def _clone(host: Host, operation: Operation, site: Site) -> None:
+def _clone(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     stored = host.stored(operation.operands[0], operation)
     dims = operands_of(operation, "argument_dims")
-    _copy_as(host, operation, stored.size, dims, dims, site)
+    _copy_as(host, operation, stored.size, dims, dims, here)
 
 
 @conversion("flow.tensor.bitcast", "flow.tensor.reshape")
-def _bitcast(host: Host, operation: Operation, site: Site) -> None:
+def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Clone the bytes under the new type, which determines their number as for other tensors."""
     dims = operands_of(operation, "result_dims")
-    size = site.size_of(require_ranked(operation, operation.results[0].type), dims)
+    size = here.size_of(require_ranked(operation, operation.results[0].type), dims)
     own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
-    _copy_as(host, operation, size, dims, operands_of(operation, own), site)
+    _copy_as(host, operation, size, dims, operands_of(operation, own), here)
 
 
 def _copy_as(
@@ -48,12 +48,12 @@ def _copy_as(
     size: SSAValue,
     dims: tuple[SSAValue, ...],
     source_dims: tuple[SSAValue, ...],
-    site: Site,
+    here: PlacedBuilder,
 ) -> None:
     """Emit a copy of the operand as a result of `size` bytes with dynamic sizes `dims`."""
     (source, *_), result = operation.operands, operation.results[0]
-    stored = host.transferred(source, operation, site)
-    resource = site.make(
+    stored = host.transferred(source, operation, here)
+    resource = here.make(
         stream.TensorCloneOp,
         [stored.resource, source_dims, stored.size, dims, size],
         source_encoding=source.type,
@@ -63,14 +63,14 @@ def _copy_as(
 
 
 @conversion("flow.tensor.slice")
-def _slice(host: Host, operation: Operation, site: Site) -> None:
+def _slice(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source, result = operation.operands[0], operation.results[0]
     starts, lengths = (operands_of(operation, name) for name in ("start_indices", "lengths"))
     dims = operands_of(operation, "result_dims")
     tensor = require_ranked(operation, result.type)
-    stored = host.transferred(source, operation, site)
+    stored = host.transferred(source, operation, here)
     source_dims = operands_of(operation, "source_dims")
-    part = site.tensor(
+    part = here.tensor(
         stream.TensorSliceOp,
         [stored.resource, source_dims, stored.size, starts, lengths],
         tensor,
@@ -81,13 +81,13 @@ def _slice(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("flow.tensor.update")
-def _update(host: Host, operation: Operation, site: Site) -> None:
+def _update(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     target, update = (getattr(operation, name) for name in ("target", "update"))
-    old, part = (host.transferred(value, operation, site) for value in (target, update))
+    old, part = (host.transferred(value, operation, here) for value in (target, update))
     dims, starts, update_dims = (
         operands_of(operation, name) for name in ("target_dims", "start_indices", "update_dims")
     )
-    updated = site.make(
+    updated = here.make(
         stream.TensorUpdateOp,
         [old.resource, dims, old.size, starts, part.resource, update_dims, part.size],
         target_encoding=target.type,
@@ -97,16 +97,16 @@ def _update(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("flow.tensor.load")
-def _load(host: Host, operation: Operation, site: Site) -> None:
+def _load(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Transfer only the loaded element to the host, or the whole tensor if elements share bytes."""
     source, indices = operation.operands[0], operands_of(operation, "indices")
     tensor = require_ranked(operation, source.type)
-    stored, site = host.stored(source, operation), site.on(host.affinity_of(source))
+    stored, here = host.stored(source, operation), here.on(host.affinity_of(source))
     dims = operands_of(operation, "source_dims")
     if indices and element_of(tensor).storage_bits % 8 == 0:
-        one, zero = (site.index(number) for number in (1, 0))
+        one, zero = (here.index(number) for number in (1, 0))
         tensor = TensorType(tensor.element_type, [1] * len(indices))
-        stored = site.tensor(
+        stored = here.tensor(
             stream.TensorSliceOp,
             [stored.resource, dims, stored.size, indices, (one,) * len(indices)],
             tensor,
@@ -114,8 +114,8 @@ def _load(host: Host, operation: Operation, site: Site) -> None:
             source_encoding=source.type,
         )
         dims, indices = (), (zero,) * len(indices)
-    reachable = transfer(stored, site.affinity, site.affinity, site.builder, STAGING)
-    load_element(operation, (tensor, dims), reachable, indices, site)
+    reachable = transfer(stored, here.affinity, here.affinity, here.builder, STAGING)
+    load_element(operation, (tensor, dims), reachable, indices, here)
 
 
 def load_element(
@@ -123,7 +123,7 @@ def load_element(
     tensor: tuple[Attribute, tuple[SSAValue, ...]],
     stored: StoredTensor,
     indices: tuple[SSAValue, ...],
-    site: Site,
+    here: PlacedBuilder,
 ) -> None:
     """Replace an operation's result by an element of a tensor that the host can reach."""
     type_, dims = tensor
@@ -132,17 +132,17 @@ def load_element(
         result_types=[operation.results[0].type],
         properties={"source_encoding": type_},
     )
-    operation.results[0].replace_all_uses_with(site.builder.insert(load).result)
+    operation.results[0].replace_all_uses_with(here.builder.insert(load).result)
 
 
 @conversion("flow.tensor.store")
-def _store(host: Host, operation: Operation, site: Site) -> None:
+def _store(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     value, target = (getattr(operation, name) for name in ("value", "target"))
     indices = operands_of(operation, "indices")
-    stored = host.transferred(target, operation, site)
+    stored = host.transferred(target, operation, here)
     dims = operands_of(operation, "target_dims")
-    lengths = (site.index(1),) * len(indices) if indices else ()
-    filled = site.make(
+    lengths = (here.index(1),) * len(indices) if indices else ()
+    filled = here.make(
         stream.TensorFillOp,
         [stored.resource, dims, stored.size, indices, lengths, value],
         target_encoding=target.type,
@@ -151,12 +151,12 @@ def _store(host: Host, operation: Operation, site: Site) -> None:
 
 
 @conversion("flow.tensor.trace")
-def _trace(host: Host, operation: Operation, site: Site) -> None:
+def _trace(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     values = operands_of(operation, "values_")
     staged: list[StoredTensor] = []
     for value in values:
         stored, affinity = host.stored(value, operation), host.affinity_of(value)
-        staged.append(transfer(stored, affinity, affinity, site.builder, STAGING))
+        staged.append(transfer(stored, affinity, affinity, here.builder, STAGING))
     trace = stream.TensorTraceOp.build(
         operands=[
             [tensor.resource for tensor in staged],
@@ -168,11 +168,11 @@ def _trace(host: Host, operation: Operation, site: Site) -> None:
             "resource_encodings": ArrayAttr([value.type for value in values]),
         },
     )
-    site.builder.insert(trace)
+    here.builder.insert(trace)
 
 
 @conversion("flow.tensor.dynamic_constant")
-def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
+def _dynamic_constant(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Convert a constant whose sizes later passes must not rely on."""
     value = operation.properties["value"]
     known = getattr(value, "type", None)
@@ -183,15 +183,15 @@ def _dynamic_constant(host: Host, operation: Operation, site: Site) -> None:
     for size, extent in zip(tensor.get_shape(), known.get_shape(), strict=True):
         if size < 0:
             barrier = OptimizationBarrierOp.create(
-                operands=[site.index(extent)], result_types=[INDEX]
+                operands=[here.index(extent)], result_types=[INDEX]
             )
-            dims.append(site.builder.insert(barrier).results[0])
-    constant = site.constant(value, tensor, dims)
-    host.store(operation.results[0], transfer(constant, site.affinity, site.affinity, site.builder))
+            dims.append(here.builder.insert(barrier).results[0])
+    constant = here.constant(value, tensor, dims)
+    host.store(operation.results[0], transfer(constant, here.affinity, here.affinity, here.builder))
 
 
 @conversion("arith.select")
-def _select(host: Host, operation: Operation, site: Site) -> None:
+def _select(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Select between two tensors together with their sizes."""
     condition, *sides = operation.operands
     if ranked(condition) is not None:
@@ -200,7 +200,7 @@ def _select(host: Host, operation: Operation, site: Site) -> None:
         host.stored(side, operation).values(with_dims=host.carries_dims) for side in sides
     )
     chosen = [
-        a if a is b else site.builder.insert(SelectOp(condition, a, b)).result
+        a if a is b else here.builder.insert(SelectOp(condition, a, b)).result
         for a, b in zip(one, other, strict=True)
     ]
     host.store(operation.results[0], stored_from(chosen))

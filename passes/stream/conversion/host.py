@@ -25,7 +25,7 @@ from ....ir.value_flow import BRANCHES
 from ..analysis.device_placement import DevicePlacement
 from .executables import StoredGlobals
 from .expansions import Expansion, retype_function
-from .stored_tensors import Site, StoredTensor, carried_types, stored_from, transfer
+from .stored_tensors import PlacedBuilder, StoredTensor, carried_types, stored_from, transfer
 
 CHANNEL = ChannelType()
 CONVERTED = TensorType, FlowChannelType
@@ -121,12 +121,12 @@ class Host:
             return self.placement.runs_on(value.op)
         return affinity
 
-    def transferred(self, value: SSAValue, reader: Operation, site: Site) -> StoredTensor:
+    def transferred(self, value: SSAValue, reader: Operation, here: PlacedBuilder) -> StoredTensor:
         """Return the resource of a tensor on the device of its reader: transfer it if need be."""
         stored, source = self.stored(value, reader), self.affinity_of(value)
-        if site.affinity is None or source == site.affinity:
+        if here.affinity is None or source == here.affinity:
             return stored
-        return transfer(stored, source, site.affinity, site.builder)
+        return transfer(stored, source, here.affinity, here.builder)
 
     def _expand_arguments(self, block: Block) -> None:
         """Insert block arguments for resources and sizes in front of tensor arguments.
@@ -165,11 +165,11 @@ class Host:
             )
         known = self._known[operation.parent]
         affinity = self.placement.runs_on(operation)
-        rule(self, operation, Site(builder_before(operation), affinity, known))
+        rule(self, operation, PlacedBuilder(builder_before(operation), affinity, known))
         self._done.append(operation)
 
 
-Rule = Callable[[Host, Operation, Site], None]
+Rule = Callable[[Host, Operation, PlacedBuilder], None]
 
 conversion = Rules[Rule]()
 """Conversion rules for operations on tensors that a host program may contain, by name."""

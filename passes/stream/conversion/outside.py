@@ -21,41 +21,41 @@ from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
 from .dispatches import resource_type
 from .host import CHANNEL, Host, conversion, operands_of
-from .stored_tensors import Site, StoredTensor
+from .stored_tensors import PlacedBuilder, StoredTensor
 
 LOW_HALF, HALF = 0xFFFF, 16
 """Mask and shift that pack two 16-bit numbers into one of 32 bits."""
 
 
 @conversion("flow.channel.default")
-def _channel(host: Host, operation: Operation, site: Site) -> None:
+def _channel(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     create, group = host.op_class("stream.channel.create"), operation.properties.get("group")
-    channel = site.make(create, [(), (), ()], CHANNEL, group=group)
+    channel = here.make(create, [(), (), ()], CHANNEL, group=group)
     operation.results[0].replace_all_uses_with(channel)
 
 
 @conversion("flow.channel.count", "flow.channel.rank", "flow.channel.split")
-def _of_channel(host: Host, operation: Operation, site: Site) -> None:
+def _of_channel(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Convert an operation on a channel to the one of the same name in `stream`."""
     types = [CHANNEL] if operation.name.endswith("split") else operation.result_types
     converted = host.op_class(operation.name.replace("flow.", "stream.", 1)).create(
         operands=operation.operands, result_types=types
     )
-    operation.results[0].replace_all_uses_with(site.builder.insert(converted).results[0])
+    operation.results[0].replace_all_uses_with(here.builder.insert(converted).results[0])
 
 
 @conversion(*COLLECTIVES)
-def _collective(host: Host, operation: Operation, site: Site) -> None:
+def _collective(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     """Emit a collective on all bytes of both tensors that writes to the target in place."""
     (target,), (source,) = (values(operation, name) for name in ("target", "source"))
-    receiver, sender = (host.transferred(value, operation, site) for value in (target, source))
-    start = site.index(0)
-    count = _count(operation, target, site.builder)
+    receiver, sender = (host.transferred(value, operation, here) for value in (target, source))
+    start = here.index(0)
+    count = _count(operation, target, here.builder)
     partner: tuple[SSAValue, ...] = ()
     if operation.name.endswith("send_recv"):
         (send,), (receive,) = (values(operation, name) for name in ("send", "recv"))
-        partner = (_pair(send, receive, site.builder),)
-    result = site.make(
+        partner = (_pair(send, receive, here.builder),)
+    result = here.make(
         host.op_class("stream.async.collective"),
         [
             receiver.resource,
@@ -116,20 +116,20 @@ def convert_declarations(module: ModuleOp) -> None:
 
 
 @conversion("flow.parameter.load")
-def _load_parameter(host: Host, operation: Operation, site: Site) -> None:
+def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     tensor = require_ranked(operation, operation.results[0].type)
     op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
     dims = operands_of(operation, "result_dims")
-    loaded = site.tensor(op_class, _parameter(operation, "source"), tensor, dims)
+    loaded = here.tensor(op_class, _parameter(operation, "source"), tensor, dims)
     host.store(operation.results[0], loaded)
 
 
 @conversion("flow.parameter.write")
-def _write_parameter(host: Host, operation: Operation, site: Site) -> None:
+def _write_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     source = operation.operands[0]
-    stored = host.transferred(source, operation, site)
+    stored = host.transferred(source, operation, here)
     dims = operands_of(operation, "source_dims")
-    result = site.make(
+    result = here.make(
         PARAMETER_OPS["stream.tensor.parameter.write"],
         [stored.resource, dims, stored.size, *_parameter(operation, "target")],
         source_encoding=source.type,

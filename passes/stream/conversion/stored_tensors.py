@@ -65,16 +65,16 @@ def stored_from(values: Sequence[SSAValue]) -> StoredTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """Where operations are inserted, and the device that they run on if it is known."""
+class PlacedBuilder:
+    """A builder of operations, and the device that they run on if it is known."""
 
     builder: Builder
     affinity: Attribute | None
     known: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
     """The values that were emitted earlier in the block, which are used again."""
 
-    def on(self, affinity: Attribute | None) -> Site:
-        """Return this place for another device."""
+    def on(self, affinity: Attribute | None) -> PlacedBuilder:
+        """Return the same builder for another device."""
         return replace(self, affinity=affinity)
 
     def once(self, key: object, make: Callable[[], SSAValue]) -> SSAValue:

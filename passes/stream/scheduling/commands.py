@@ -27,7 +27,7 @@ from ....ir.index import BuilderIndices
 from ....ir.rules import Rules
 from ....ir.syntax.assembly_format import values
 from ..analysis.storage import is_resource, stored_in
-from ..conversion.stored_tensors import Site
+from ..conversion.stored_tensors import PlacedBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CommandLowering:
     """What the rules need: the storage of each value, and where to emit arithmetic."""
 
     storages: Mapping[SSAValue, Storage]
-    outside: Site
+    outside: PlacedBuilder
     """In front of the commands, on their device."""
 
     def offset(self, storage: Storage, offset: SSAValue | int) -> SSAValue:
