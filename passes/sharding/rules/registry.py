@@ -29,10 +29,8 @@ _RULES: dict[str, RuleFunction] = {}
 _DIALECT_RULES: dict[str, RuleFunction] = {}
 
 _MODULES = {
-    "arith": ("registry",),
     "bufferization": ("tensor",),
     "linalg": ("linalg",),
-    "math": ("registry",),
     "shard": ("shard",),
     "stablehlo": ("stablehlo",),
     "tensor": ("reshapes", "tensor"),
@@ -182,20 +180,5 @@ def factor_rule(operation: Operation) -> FactorRule | None:
     return None
 
 
-ARITH = """
-    addf addi addui_extended andi bitcast ceildivsi ceildivui cmpf cmpi constant convertf divf
-    divsi divui extf extsi extui floordivsi fptosi fptoui index_cast index_castui maximumf maxnumf
-    maxsi maxui minimumf minnumf minsi minui mulf muli mulsi_extended mului_extended negf ori remf
-    remsi remui scaling_extf scaling_truncf select shli shrsi shrui sitofp subf subi truncf trunci
-    uitofp xori
-""".split()
-MATH = """
-    absf absi acos acosh asin asinh atan atan2 atanh cbrt ceil clampf copysign cos cosh ctlz ctpop
-    cttz erf erfc exp exp2 expm1 floor fma fpowi ipowi isfinite isinf isnan isnormal log log10
-    log1p log2 powf round roundeven rsqrt sin sincos sinh sqrt tan tanh trunc
-""".split()
-
-
-sharding_rule(*(f"arith.{name}" for name in ARITH), *(f"math.{name}" for name in MATH))(
-    elementwise_rule
-)
+dialect_rule("arith")(elementwise_rule)
+dialect_rule("math")(elementwise_rule)
