@@ -10,13 +10,13 @@ from xdsl.ir import OpResult, SSAValue
 
 from ...ir.attribute_access import attribute, number_list, optional_integer
 from ...ir.index_folding import known_first
-from ..sharding.rules.tosa import constant_shape
+from ..sharding.rules.tosa import ELEMENTWISE, LEADING_OPERANDS, REDUCTIONS, constant_shape
 from ..sharding.rules.tosa_windows import sliding
 from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, size_rule
 
 
-def _broadcast(count: int) -> Rule:
-    """Return a rule: the broadcast size of the first `count` operands."""
+def _broadcast(count: int | None) -> Rule:
+    """Return a rule: the broadcast size of the first `count` operands, of all if it is `None`."""
 
     def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         found: Size = 1
@@ -46,22 +46,9 @@ def _transposed(sizes: DimensionSizes, value: OpResult, index: int) -> Size | No
     return sizes.size(value.op.operands[0], order[index]) if index < len(order) else None
 
 
-UNARY = (
-    "abs bitwise_not cast ceil clamp clz cos erf exp floor identity log logical_not negate"
-    " reciprocal rescale reverse rsqrt sigmoid sin tanh"
-)
-BINARY = (
-    "add arithmetic_right_shift bitwise_and bitwise_or bitwise_xor equal greater greater_equal"
-    " intdiv logical_and logical_left_shift logical_or logical_right_shift logical_xor maximum"
-    " minimum mul pow sub"
-)
-REDUCTIONS = "all any max min product sum"
-
-SAME_SHAPE_AS_OPERAND = (*UNARY.split(), *(f"reduce_{name}" for name in REDUCTIONS.split()))
-size_rule(*(f"tosa.{name}" for name in SAME_SHAPE_AS_OPERAND))(like(0))
-size_rule(*(f"tosa.{name}" for name in BINARY.split()))(_broadcast(2))
-size_rule("tosa.select")(_broadcast(3))
-size_rule("tosa.scatter", "tosa.table")(like(0))
+for _name in (*ELEMENTWISE, *LEADING_OPERANDS):
+    size_rule(f"tosa.{_name}")(_broadcast(LEADING_OPERANDS.get(_name)))
+size_rule("tosa.reverse", "tosa.scatter", *(f"tosa.reduce_{name}" for name in REDUCTIONS))(like(0))
 
 
 @size_rule("tosa.argmax")
