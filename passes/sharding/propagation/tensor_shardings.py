@@ -37,8 +37,9 @@ from .graph import Entry, EntryKind, ShardingGraph, is_tensor
 class ShardedUse:
     """An operand and the sharding in which its operation wants it.
 
-    `anchor` is the operation before which it is resharded. `axes` are the dimension axes of what
-    processes fetch: less than the whole for a tensor that a body reads along its loops.
+    `anchor` is the operation before which it is resharded, by default this one. `axes` are the
+    dimension axes of what processes fetch: less than the whole for a tensor that a body reads
+    along its loops.
     """
 
     operation: Operation
@@ -175,22 +176,18 @@ class ShardingAssigner:
         return self.sharding(grid, ((),) * rank_of(value))
 
     def _use(
-        self, operation: Operation, index: int, sharding: Sharding, anchor: Operation | None = None
-    ) -> None:
-        self._use_of(operation.operands[index], operation, index, sharding, anchor or operation)
-
-    def _use_of(
         self,
-        value: SSAValue,
         operation: Operation,
         index: int,
         sharding: Sharding,
-        anchor: Operation,
+        anchor: Operation | None = None,
         axes: DimensionAxes | None = None,
     ) -> None:
+        """Record the sharding in which an operation wants an operand; see `ShardedUse`."""
+        value = operation.operands[index]
         fetched = sharding.dimension_axes if axes is None else axes
         self._assigned.uses.setdefault(value, []).append(
-            ShardedUse(operation, index, sharding, anchor, fetched)
+            ShardedUse(operation, index, sharding, anchor or operation, fetched)
         )
         if value not in self._assigned.definitions and value in self._graph.values:
             # No sharding was requested so far: it is replicated.
@@ -206,7 +203,7 @@ class ShardingAssigner:
         for inner, index in entry.captures:
             value = inner.operands[index]
             whole = self._replicated(value, grid)
-            self._use_of(value, inner, index, whole, entry.operation, followed.get(value))
+            self._use(inner, index, whole, entry.operation, followed.get(value))
 
     @staticmethod
     def _read_along_loops(
@@ -251,7 +248,7 @@ class ShardingAssigner:
             if is_tensor(value):
                 axes = chosen.operands[index]
                 sharding = self._sharding_of(value, grid, axes, rule.operands[index], chosen)
-                self._use_of(value, operation, index, sharding, operation)
+                self._use(operation, index, sharding)
                 held = self._assigned.definitions.get(value)
                 if held is not None and axes != held.dimension_axes:
                     self._remember_copy(value, axes)
