@@ -7,7 +7,7 @@ size % parts` shards `size // parts` elements, and the others one more. This is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from .sharding import Sharding
@@ -52,6 +52,12 @@ def halo(sharding: Sharding, dimension: int) -> tuple[int, int]:
     return sharding.halos[dimension] if dimension < len(sharding.halos) else (0, 0)
 
 
+def common_size(sizes: Iterable[int | None]) -> int | None:
+    """Return the size that all shards have; `None` if they differ."""
+    found = set(sizes)
+    return found.pop() if len(found) == 1 else None
+
+
 def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | None:
     """Return the size of every shard without its halo; `None` if it varies or is unknown.
 
@@ -61,8 +67,7 @@ def core_size(size: int | None, sharding: Sharding, dimension: int) -> int | Non
         return size
     explicit = explicit_offsets(sharding, dimension)
     if explicit is not None:
-        sizes = {end - start for start, end in pairwise(explicit)}
-        return sizes.pop() if len(sizes) == 1 else None
+        return common_size(end - start for start, end in pairwise(explicit))
     parts = sharding.parts(dimension)
     if size is None or parts is None or parts == 0 or size % parts:
         return None

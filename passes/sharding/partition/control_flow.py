@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -38,7 +39,7 @@ def shard(partitioner: Partitioner, operation: Operation) -> None:
     rematerializable = partitioner.rematerializable_of(source)
     if rematerializable is not None:
         hint = normal(target.without_partials())
-        partitioner.set_rematerializable(result, rematerializable.annotated(hint))
+        partitioner.set_rematerializable(result, replace(rematerializable, sharding=hint))
         return
     held = partitioner.sharding_of(source)
     if held == target or (held is not None and held == partitioner.destination(source)):

@@ -24,7 +24,7 @@ from ....dialects.shard.collectives import (
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
-from ....sharding.local_shape import divides, explicit_offsets, halo
+from ....sharding.local_shape import common_size, divides, explicit_offsets, halo
 from ....sharding.reshard import permuted_axes, plan_reshard
 from ....sharding.reshard_steps import (
     AllGather,
@@ -40,7 +40,7 @@ from ....sharding.reshard_steps import (
 from ....sharding.sharding import Axes, Sharding
 from ....sharding.slice_exchange import Round, SliceExchange
 from .emitter import Emitter
-from .local_types import local_type, with_shape
+from .local_types import local_type, tensor_type_of, with_shape
 
 GlobalSize = Callable[[int], IndexOrInt]
 """Return the size of a dimension of the whole tensor; this may emit a collective."""
@@ -242,22 +242,18 @@ def exchange_halo(
 def emit_exchange(
     emitter: Emitter,
     value: SSAValue,
-    tensor_type: TensorType[Attribute],
     dimension: int,
     grid: Grid,
     axes: Axes,
     exchange: SliceExchange,
 ) -> SSAValue:
-    """Return each process's section of a dimension that is split along `axes`.
-
-    `value` is the process's shard, and `tensor_type` the type of the shard.
-    """
+    """Return this process's section of a dimension that is split along `axes`, given its shard."""
+    tensor_type = tensor_type_of(value)
     shape = shape_of(tensor_type)
     sizes = [emitter.dimension(value, each) for each in range(len(shape))]
     position = emitter.position(grid, axes)
     received = [
-        _exchange_round(emitter, value, tensor_type, dimension, grid, axes, each)
-        for each in exchange.rounds
+        _exchange_round(emitter, value, dimension, grid, axes, each) for each in exchange.rounds
     ]
     if len(received) == 1 and _receives_all(exchange):
         return received[0]
@@ -292,14 +288,13 @@ def _with_extent(
 ) -> TensorType[Attribute]:
     """Return the type with the common extent of a dimension, or dynamic if extents differ."""
     shape = list(shape_of(tensor_type))
-    shape[dimension] = lengths[0] if len(set(lengths)) == 1 else None
+    shape[dimension] = common_size(lengths)
     return with_shape(tensor_type, shape)
 
 
 def _exchange_round(
     emitter: Emitter,
     value: SSAValue,
-    tensor_type: TensorType[Attribute],
     dimension: int,
     grid: Grid,
     axes: Axes,
@@ -307,13 +302,8 @@ def _exchange_round(
 ) -> SSAValue:
     """Send a piece of the shard, and receive one."""
     position = emitter.position(grid, axes)
-    rank = len(shape_of(tensor_type))
-    offsets: list[IndexOrInt] = [0] * rank
-    offsets[dimension] = emitter.element(round_.send_offsets, position)
-    sizes = [emitter.dimension(value, d) for d in range(rank)]
-    sizes[dimension] = round_.width
-    piece_type = _with_extent(tensor_type, dimension, [round_.width])
-    piece = emitter.slice(value, offsets, sizes, piece_type)
+    first = emitter.element(round_.send_offsets, position)
+    piece = slice_dimension(emitter, value, dimension, first, round_.width)
     send_to = _process_coordinates(emitter, grid, axes, round_.receivers, position)
     receive_from = _process_coordinates(emitter, grid, axes, round_.senders, position)
     sent = emitter.insert(SendOp(piece, grid.name, axes, destination=send_to))
@@ -326,6 +316,19 @@ def _process_coordinates(
     """Return the coordinates along `axes` of the process at `positions[at]` along them."""
     coordinates = [grid.coordinates_along(axes, position) for position in positions]
     return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]
+
+
+def slice_dimension(
+    emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
+) -> SSAValue:
+    """Slice one dimension of a local tensor."""
+    held = tensor_type_of(value)
+    rank = held.get_num_dims()
+    offsets: list[IndexOrInt] = [0] * rank
+    sizes = [emitter.dimension(value, each) for each in range(rank)]
+    offsets[dimension], sizes[dimension] = first, length
+    extents = [size if isinstance(size, int) else None for size in sizes]
+    return emitter.slice(value, offsets, sizes, with_shape(held, extents))
 
 
 def shift_index(emitter: Emitter, index: SSAValue, start: IndexOrInt, point: InsertPoint) -> None:

@@ -54,10 +54,6 @@ class Emitter(ProcessArithmetic):
         self.helpers: list[Operation] = [] if around is None else around.helpers
         """Operations added by this emitter and nested ones, erased if unused."""
 
-    def inside(self, block: Block) -> Emitter:
-        """Return an emitter for a block in a region of an operation of this block."""
-        return Emitter(block, self)
-
     def reaches(self, other: Emitter) -> bool:
         """Return whether values that another emitter appends can be used here."""
         return any(scope is other for scope in self._scopes())

@@ -19,13 +19,13 @@ from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
 from ..rules.tensor import fetched_part, slice_positions, sliced_source
 from .by_rule import choose, copy_with, partition_by_rule, record_sizes, run_replicated
 from .chosen_sharding import OpSharding
-from .emit_reshard import emit_exchange, shard_interval
+from .emit_reshard import emit_exchange, shard_interval, slice_dimension
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .section_fetch import Interval, Section, slice_dimension
+from .section_fetch import Interval, Section
 from .sections import fetch_sections
 from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
@@ -118,8 +118,7 @@ def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) ->
         return None
     value = partitioner.demand(source, sharding)
     made = emit_exchange(
-        *(partitioner.emitter, value, tensor_type_of(value), dimension),
-        *(op_sharding.grid, split.axes, exchange),
+        partitioner.emitter, value, dimension, op_sharding.grid, split.axes, exchange
     )
     target = local_type(tensor_type_of(operation.results[0]), op_sharding.result_shardings[0])
     return partitioner.emitter.cast(made, target)

@@ -334,7 +334,7 @@ class Partitioner:
     def inside(self, block: Block) -> Generator[Emitter, None, None]:
         """Emit into a block in a region of an operation that is not yet emitted itself."""
         before = self.emitter
-        self.emitter = before.inside(block)
+        self.emitter = Emitter(block, before)
         try:
             yield self.emitter
         finally:

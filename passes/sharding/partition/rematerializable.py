@@ -50,10 +50,6 @@ class Rematerializable:
     emitter: Emitter
     sharding: Sharding | None = None
 
-    def annotated(self, sharding: Sharding | None) -> Rematerializable:
-        """Return the same tensor with another annotated sharding."""
-        return Rematerializable(self.result, self.operation, self.emitter, sharding)
-
 
 def rematerialize(
     source: Rematerializable, target: Sharding | None, scalar_of: ScalarOf, extent_of: ExtentOf

@@ -17,10 +17,10 @@ from ....dialects.tensor.dialect import PadOp
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.tensor_types import shape_of
 from ....sharding.grid import Grid
-from ....sharding.local_shape import explicit_offsets, shard_offsets
+from ....sharding.local_shape import common_size, explicit_offsets, shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, cheapest_exchange
-from .emit_reshard import emit_exchange, exchange_halo
+from .emit_reshard import emit_exchange, exchange_halo, slice_dimension
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
@@ -109,11 +109,10 @@ def _fetch_section(
     emitter, dimension = partitioner.emitter, section.dimension
     intervals = section.intervals
     if isinstance(exchange, SliceExchange):
-        held = tensor_type_of(value)
         axes = present.dimension_axes[dimension]
         return emitter.once(
             ("exchange", value, dimension, present.grid, axes, exchange),
-            lambda: emit_exchange(emitter, value, held, dimension, present.grid, axes, exchange),
+            lambda: emit_exchange(emitter, value, dimension, present.grid, axes, exchange),
         )
     if intervals is None:
         assert section.at_run_time is not None
@@ -138,19 +137,6 @@ def _fetch_section(
         first = emitter.element(starts, position)
         length = emitter.element([max(end - start, 0) for start, end in intervals], position)
     return slice_dimension(emitter, value, dimension, first, length)
-
-
-def slice_dimension(
-    emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
-) -> SSAValue:
-    """Slice one dimension of a local tensor."""
-    held = tensor_type_of(value)
-    rank = held.get_num_dims()
-    offsets: list[IndexOrInt] = [0] * rank
-    sizes = [emitter.dimension(value, each) for each in range(rank)]
-    offsets[dimension], sizes[dimension] = first, length
-    extents = [size if isinstance(size, int) else None for size in sizes]
-    return emitter.slice(value, offsets, sizes, with_shape(held, extents))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +173,7 @@ def pad_with(
     for padding in paddings:
         dimension = padding.dimension
         low[dimension], high[dimension] = local_widths(emitter, grid, padding.axes, padding.widths)
-        sizes = set(padding.sizes)
-        extents[dimension] = sizes.pop() if len(sizes) == 1 else None
+        extents[dimension] = common_size(padding.sizes)
     body = Block([YieldOp(filler)], arg_types=[INDEX] * len(extents))
     return emitter.insert(PadOp(value, low, high, Region(body), with_shape(held, extents)))
 

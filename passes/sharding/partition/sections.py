@@ -19,6 +19,7 @@ from ....ir.index import IndexOrInt
 from ....ir.index_lists import index_array, split_list
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import Window
+from ....sharding.local_shape import common_size
 from ....sharding.sharding import Sharding
 from ..annotations.access import SHARD
 from ..rules.tensor import covered_dimensions
@@ -105,8 +106,8 @@ def _local_shape(
     """Return the extents of the section that each process reads; `None` where they differ."""
     extents = list(shape_of(local_type(tensor_type_of(original), sharding)))
     for section in sections:
-        lengths = {max(end - start, 0) for start, end in section.intervals or ()}
-        extents[section.dimension] = lengths.pop() if len(lengths) == 1 else None
+        lengths = (max(end - start, 0) for start, end in section.intervals or ())
+        extents[section.dimension] = common_size(lengths)
     return extents
 
 

@@ -86,23 +86,14 @@ def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAVal
     for padding in paddings_of(op_sharding):
         widths = local_widths(emitter, op_sharding.grid, padding.axes, padding.widths)
         low[padding.dimension], high[padding.dimension] = widths
-    starts: list[IndexOrInt] = []
-    for dimension, (size, axes) in enumerate(
-        zip(
-            shape(operation.results[0]), op_sharding.result_shardings[0].dimension_axes, strict=True
-        )
-    ):
-        start: IndexOrInt = 0
-        if axes:
-            # A dynamic dimension has no padding, so it is as long as the source's.
-            total = (
-                partitioner.global_size(operation.operands[0], dimension) if size is None else size
-            )
-            start = shard_interval(emitter, total, op_sharding.result_shardings[0], dimension)[0]
-        starts.append(start)
-    extents = shape_of(
-        local_type(tensor_type_of(operation.results[0]), op_sharding.result_shardings[0])
-    )
+    source, result = operation.operands[0], operation.results[0]
+    sharding = op_sharding.result_shardings[0]
+    # A dynamic dimension that is split has no padding, so it is as long as the source's.
+    starts = [
+        partitioner.shard_start(source if size is None else result, dimension, sharding)
+        for dimension, size in enumerate(shape(result))
+    ]
+    extents = shape_of(local_type(tensor_type_of(result), sharding))
     return emit_padding(partitioner, operation, operands[0], (low, high), starts, extents)
 
 

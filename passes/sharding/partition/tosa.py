@@ -13,16 +13,18 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import integer_width, shape_of
+from ....sharding.local_shape import common_size
 from ..rules.tosa import constant_shape
 from ..rules.tosa_windows import Sliding, sliding
 from .by_rule import copy_local, copy_with
 from .chosen_sharding import OpSharding
+from .emit_reshard import slice_dimension
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .section_fetch import Interval, Padding, pad_with, slice_dimension
+from .section_fetch import Interval, Padding, pad_with
 from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
 
 
@@ -192,8 +194,7 @@ def _emit_and_slice(
     local = local_type(whole, op_sharding.result_shardings[0])
     extents = list(shape_of(local))
     for dimension, intervals in made.items():
-        lengths = {end - start for start, end in intervals}
-        extents[dimension] = lengths.pop() if len(lengths) == 1 else None
+        extents[dimension] = common_size(end - start for start, end in intervals)
     copy = copy_with(
         partitioner,
         operation,

@@ -106,8 +106,6 @@ def _loop_interval(
     partitioner: Partitioner, op_sharding: OpSharding, loop: int
 ) -> tuple[IndexOrInt, IndexOrInt]:
     """Return where this process's part of a loop begins, and how many iterations it has."""
-    if not op_sharding.axes(loop):
-        return 0, loop_size(partitioner, op_sharding, loop)
     size = loop_size(partitioner, op_sharding, loop)
     return shard_interval(partitioner.emitter, size, op_sharding.loop_sharding(loop), 0)
 
