@@ -17,7 +17,6 @@ and `sdy.sharding_constraint`s. After this pass it has `shard` annotations only:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -31,17 +30,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.sdy.attributes import (
-    AxisRef,
-    Mesh,
-    ShardingAttr,
-    ShardingPerValueAttr,
-    TensorSharding,
-)
+from ...dialects.sdy.attributes import Mesh, ShardingAttr, ShardingPerValueAttr, TensorSharding
 from ...dialects.sdy.collectives import SdyCollective
 from ...dialects.sdy.dialect import ManualComputationOp, NamedComputationOp
 from ...dialects.sdy.meshes import MeshOp
@@ -49,7 +42,6 @@ from ...dialects.shard.annotations import ShardingOp, ShardOp
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.grids import GridOp
 from ...dialects.tensor.dialect import BitcastOp
-from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name
@@ -67,6 +59,7 @@ from ..sharding.annotations.access import (
     stated_lists,
 )
 from .manual_computation import (
+    ImportedMesh,
     inline_manual_calls,
     inline_manual_computation,
     is_unused_by_manual_computations,
@@ -90,40 +83,13 @@ def convert_sdy_to_shard(module: ModuleOp) -> None:
     _Conversion(module).convert()
 
 
-@dataclass(slots=True)
-class _ImportedMesh:
-    """A mesh, its grid, and the mapping from mesh axes and sub-axes to grid axes."""
-
-    mesh: Mesh
-    refinement: Refinement
-
-    @property
-    def grid(self) -> Grid:
-        """The grid that replaces the mesh."""
-        return self.refinement.fine
-
-    def axes(self, references: tuple[AxisRef, ...]) -> Axes:
-        """Return the grid axes for axes and sub-axes of the mesh."""
-        result: list[int] = []
-        names = [name for name, _ in self.mesh.axes]
-        for reference in references:
-            axis = names.index(reference.name)
-            first, end = reference.extent(self.mesh.axes[axis][1])
-            low = 1
-            for part in self.refinement.parts[axis]:
-                if first <= low < end:
-                    result.append(part)
-                low *= self.refinement.fine.shape[part] or 1
-        return tuple(result)
-
-
 class _Conversion:
     """Converts one module: meshes first, then op by op."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
         self._operations = list(walk(module))
-        self._meshes: dict[str | Mesh, _ImportedMesh] = {}
+        self._meshes: dict[str | Mesh, ImportedMesh] = {}
 
     def convert(self) -> None:
         self._import_meshes()
@@ -184,7 +150,7 @@ class _Conversion:
 
     def _import_mesh(
         self, name: str, mesh: Mesh, operation: MeshOp | None, cuts: list[set[int]] | None
-    ) -> _ImportedMesh:
+    ) -> ImportedMesh:
         origin = operation or self._module
         if mesh.axes and mesh.device_ids:
             if not is_unused_by_manual_computations(self._operations, name):
@@ -217,20 +183,15 @@ class _Conversion:
             Rewriter.insert_op(made, InsertPoint.at_start(self._module.body.block))
         else:
             Rewriter.replace_op(operation, made, [])
-        return _ImportedMesh(mesh, refinement)
+        return ImportedMesh(mesh, refinement)
 
     # Annotations.
 
     def _annotate(
-        self,
-        value: SSAValue,
-        sharding: TensorSharding,
-        block: Block,
-        before: Operation | None,
-        for_users: bool,
+        self, value: SSAValue, sharding: TensorSharding, point: InsertPoint, for_users: bool
     ) -> ShardOp:
-        """Insert an annotation of a value before an op, or at the end of a block."""
-        imported = self._meshes[sharding.mesh]
+        """Insert an annotation of a value, with the location of the op that follows it."""
+        imported, before = self._meshes[sharding.mesh], point.insert_before
         if not imported.mesh.axes and imported.mesh.device_ids:
             raise OperationError(
                 before or self._module,
@@ -250,7 +211,7 @@ class _Conversion:
         for operation in (made, annotation):
             if before is not None:
                 operation.location = before.location
-            Rewriter.insert_op(operation, InsertPoint(block, before))
+            Rewriter.insert_op(operation, point)
         return annotation
 
     def _set_openness_and_priorities(
@@ -274,8 +235,7 @@ class _Conversion:
         self, value: SSAValue, sharding: TensorSharding, operation: Operation, index: int
     ) -> None:
         """Annotate an operand of an op for that op."""
-        block = block_of(operation)
-        annotation = self._annotate(value, sharding, block, operation, True)
+        annotation = self._annotate(value, sharding, InsertPoint.before(operation), True)
         operation.operands[index] = annotation.result
 
     def _function(self, operation: Operation) -> None:
@@ -287,11 +247,11 @@ class _Conversion:
         if not blocks:
             return
         entry = blocks[0]
-        head = entry.first_op
+        start = InsertPoint.at_start(entry)
         for argument, sharding in zip(entry.args, given, strict=False):
             if sharding is None or not isinstance(argument.type, TensorType):
                 continue
-            read_annotated(self._annotate(argument, sharding, entry, head, False))
+            read_annotated(self._annotate(argument, sharding, start, False))
         for block in blocks:
             terminator = block.last_op
             if not isinstance(terminator, ReturnOp):
@@ -308,9 +268,8 @@ class _Conversion:
         self._constrain(operation, operation.properties["sharding"].data)
 
     def _constrain(self, operation: Operation, sharding: TensorSharding) -> None:
-        block = block_of(operation)
-        used = operation.results[0].first_use is not None
-        annotation = self._annotate(operation.operands[0], sharding, block, operation, used)
+        used, point = operation.results[0].first_use is not None, InsertPoint.before(operation)
+        annotation = self._annotate(operation.operands[0], sharding, point, used)
         Rewriter.replace_op(operation, [], [annotation.result])
 
     def _annotate_results(self, operation: Operation) -> None:
@@ -318,26 +277,26 @@ class _Conversion:
         found = operation.attributes.pop(SDY_SHARDING)
         if not isinstance(found, ShardingPerValueAttr):
             raise OperationError(operation, f"has {SDY_SHARDING} = {found}, expected a list")
-        block, following = block_of(operation), operation.next_op
+        point = InsertPoint.after(operation)
         for result, sharding in zip(operation.results, found.data, strict=False):
             if isinstance(result.type, TensorType):
-                read_annotated(self._annotate(result, sharding, block, following, False))
+                read_annotated(self._annotate(result, sharding, point, False))
 
     # Ops that are inlined, dropped or replaced.
 
     def _named_computation(self, operation: Operation) -> None:
         """Inline the body of a named computation, with its arguments and results annotated."""
         assert isinstance(operation, NamedComputationOp)
-        block, body = block_of(operation), operation.body.block
+        point, body = InsertPoint.before(operation), operation.body.block
         terminator = body.last_op
         assert terminator is not None
         inside = [
-            self._annotate(value, sharding, block, operation, True).result
+            self._annotate(value, sharding, point, True).result
             for value, sharding in zip(operation.operands, operation.in_shardings.data, strict=True)
         ]
-        Rewriter.inline_block(body, InsertPoint.before(operation), inside)
+        Rewriter.inline_block(body, point, inside)
         results = [
-            self._annotate(value, sharding, block, operation, False).result
+            self._annotate(value, sharding, point, False).result
             for value, sharding in zip(
                 terminator.operands, operation.out_shardings.data, strict=True
             )
@@ -347,7 +306,7 @@ class _Conversion:
 
     def _manual_computation(self, operation: Operation) -> None:
         assert isinstance(operation, ManualComputationOp)
-        inline_manual_computation(operation, lambda name: self._meshes[name], self._annotate)
+        inline_manual_computation(operation, self._meshes, self._annotate)
 
     def _data_flow_edge(self, operation: Operation) -> None:
         """Annotate the carried value; without a sharding, propagation finds the edge itself."""

@@ -18,12 +18,11 @@ partitioning introduces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.sdy.attributes import (
@@ -37,12 +36,12 @@ from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.collectives import AllGatherOp, AllSliceOp
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
-from ...ir.attribute_access import block_of
 from ...ir.diagnostics import OperationError
 from ...ir.regions import inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.grid import Grid
+from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes
 from ..inline_calls import inline_calls_of
 from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES, read_annotated
@@ -50,20 +49,35 @@ from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES, read_a
 CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 
 
-class ImportedMesh(Protocol):
-    """A mesh, and the grid that replaces it."""
+@dataclass(frozen=True, slots=True)
+class ImportedMesh:
+    """A mesh, its grid, and the mapping from mesh axes and sub-axes to grid axes."""
+
+    mesh: Mesh
+    refinement: Refinement
 
     @property
-    def mesh(self) -> Mesh: ...
+    def grid(self) -> Grid:
+        """The grid that replaces the mesh."""
+        return self.refinement.fine
 
-    @property
-    def grid(self) -> Grid: ...
+    def axes(self, references: tuple[AxisRef, ...]) -> Axes:
+        """Return the grid axes for axes and sub-axes of the mesh."""
+        result: list[int] = []
+        names = [name for name, _ in self.mesh.axes]
+        for reference in references:
+            axis = names.index(reference.name)
+            first, end = reference.extent(self.mesh.axes[axis][1])
+            low = 1
+            for part in self.refinement.parts[axis]:
+                if first <= low < end:
+                    result.append(part)
+                low *= self.refinement.fine.shape[part] or 1
+        return tuple(result)
 
-    def axes(self, references: tuple[AxisRef, ...]) -> Axes: ...
 
-
-Annotate = Callable[[SSAValue, TensorSharding, Block, Operation | None, bool], ShardOp]
-"""Inserts an annotation of a value before an op, or at the end of a block."""
+Annotate = Callable[[SSAValue, TensorSharding, InsertPoint, bool], ShardOp]
+"""Inserts an annotation of a value, which is for its users or not."""
 
 
 def inline_manual_calls(module: ModuleOp) -> None:
@@ -75,7 +89,7 @@ def inline_manual_calls(module: ModuleOp) -> None:
 
 def inline_manual_computation(
     operation: ManualComputationOp,
-    mesh_of: Callable[[str | Mesh], ImportedMesh],
+    meshes: Mapping[str | Mesh, ImportedMesh],
     annotate: Annotate,
 ) -> None:
     """Inline the body of a manual computation.
@@ -88,7 +102,7 @@ def inline_manual_computation(
             raise OperationError(
                 inner, "is in a manual computation: run convert-stablehlo-to-linalg first"
             )
-    _Inlining(operation, mesh_of, annotate).run()
+    _Inlining(operation, meshes, annotate).run()
 
 
 class _Inlining:
@@ -97,19 +111,19 @@ class _Inlining:
     def __init__(
         self,
         operation: ManualComputationOp,
-        mesh_of: Callable[[str | Mesh], ImportedMesh],
+        meshes: Mapping[str | Mesh, ImportedMesh],
         annotate: Annotate,
         outer_manual_axes: frozenset[str] = frozenset(),
     ) -> None:
         self._operation = operation
         self._outer_manual_axes = outer_manual_axes
         self._manual = outer_manual_axes | frozenset(operation.manual_axes.data)
-        self._mesh_of = mesh_of
+        self._meshes = meshes
         self._annotate = annotate
-        self._block = block_of(operation)
+        self._border = InsertPoint.before(operation)
         shardings = (*operation.in_shardings.data, *operation.out_shardings.data)
         self._mesh = shardings[0].mesh if shardings else None
-        names = () if self._mesh is None else [name for name, _ in mesh_of(self._mesh).mesh.axes]
+        names = () if self._mesh is None else [name for name, _ in meshes[self._mesh].mesh.axes]
         self._has_free_axes = not self._manual.issuperset(names)
 
     def run(self) -> None:
@@ -130,7 +144,7 @@ class _Inlining:
         inside = [
             self._slice_operand(*pair) for pair in zip(operation.operands, shardings, strict=True)
         ]
-        Rewriter.inline_block(body, InsertPoint.before(operation), inside)
+        Rewriter.inline_block(body, self._border, inside)
         for inner in moved:
             self._convert_body_op(inner)
         results = [
@@ -182,7 +196,7 @@ class _Inlining:
     def _imported(self, sharding: TensorSharding) -> ImportedMesh:
         if sharding.mesh != self._mesh:
             raise OperationError(self._operation, "has shardings on more than one mesh")
-        return self._mesh_of(sharding.mesh)
+        return self._meshes[sharding.mesh]
 
     def _slice_operand(self, value: SSAValue, sharding: TensorSharding) -> SSAValue:
         """Emit the slice of an operand that belongs to this process."""
@@ -191,10 +205,10 @@ class _Inlining:
             return value
         parts = self._parts(sharding)
         grid = self._imported(sharding).grid
-        value = self._annotate(value, sharding, self._block, self._operation, True).result
+        value = self._annotate(value, sharding, self._border, True).result
         for dimension, axes in parts:
             value = self._cross(AllSliceOp, grid, value, dimension, axes)
-        return value if self._has_free_axes else self._as_replicated(value)
+        return value if self._has_free_axes else self._as_replicated(value, self._border).result
 
     def _divided(self, size: int, parts: int) -> int:
         if size < 0:
@@ -212,7 +226,7 @@ class _Inlining:
         # In reverse order of slicing, so that a gather and a slice cancel.
         for dimension, axes in reversed(self._parts(sharding)):
             value = self._cross(AllGatherOp, grid, value, dimension, axes)
-        return self._annotate(value, sharding, self._block, self._operation, False).result
+        return self._annotate(value, sharding, self._border, False).result
 
     def _cross(
         self,
@@ -251,7 +265,7 @@ class _Inlining:
         made.location = self._operation.location
         if made.name in COLLECTIVES:
             self._mark(made)
-        self._block.insert_op_before(made, self._operation)
+        Rewriter.insert_op(made, self._border)
         return made.results[0]
 
     # The body.
@@ -262,44 +276,34 @@ class _Inlining:
             self._close_constraint(operation)
             return
         if isinstance(operation, ManualComputationOp):
-            _Inlining(operation, self._mesh_of, self._annotate, self._manual).run()
+            _Inlining(operation, self._meshes, self._annotate, self._manual).run()
             return
         if operation.name in COLLECTIVES or operation.name in PURE_QUERIES:
             self._mark(operation)
         for block in inner_blocks(operation):
             for argument in block.args:
                 if ranked(argument) is not None and not self._has_free_axes:
-                    self._annotate_replicated(argument, block, block.first_op)
+                    read_annotated(self._as_replicated(argument, InsertPoint.at_start(block)))
             for inner in list(block.ops):
                 self._convert_body_op(inner)
         for result in operation.results:
             if ranked(result) is not None and not self._has_free_axes:
-                self._annotate_replicated(result, block_of(operation), operation.next_op)
+                read_annotated(self._as_replicated(result, InsertPoint.after(operation)))
 
     def _mark(self, operation: Operation) -> None:
         """Mark an operation as one of the program of one device, and say along which axes."""
         mark: Attribute = UnitAttr()
         if self._has_free_axes and self._mesh is not None:
             references = tuple(AxisRef(name) for name in sorted(self._manual))
-            mark = DenseArrayBase.from_list(i64, self._mesh_of(self._mesh).axes(references))
+            mark = DenseArrayBase.from_list(i64, self._meshes[self._mesh].axes(references))
         operation.attributes[MANUAL_ATTRIBUTE] = mark
 
-    def _annotate_replicated(self, value: SSAValue, block: Block, before: Operation | None) -> None:
-        """Annotate a value as replicated, for all its users."""
-        read_annotated(
-            self._annotate(value, self._replicated_sharding(value), block, before, False)
-        )
-
-    def _as_replicated(self, value: SSAValue) -> SSAValue:
-        return self._annotate(
-            value, self._replicated_sharding(value), self._block, self._operation, False
-        ).result
-
-    def _replicated_sharding(self, value: SSAValue) -> TensorSharding:
+    def _as_replicated(self, value: SSAValue, point: InsertPoint) -> ShardOp:
         assert self._mesh is not None
         whole = ranked(value)
         rank = 0 if whole is None else whole.get_num_dims()
-        return TensorSharding(self._mesh, (DimensionSharding(),) * rank)
+        sharding = TensorSharding(self._mesh, (DimensionSharding(),) * rank)
+        return self._annotate(value, sharding, point, False)
 
     def _close_constraint(self, operation: Operation) -> None:
         """Keep manual axes off a constraint of the body; without axes, nothing is left of it."""
