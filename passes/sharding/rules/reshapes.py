@@ -24,78 +24,52 @@ def common_factors(
     """Return the sizes of the factors, the factors of both shapes, and the misaligned factors.
 
     A misaligned factor is the rest of a dimension from which no common divisor can be split off.
+    Extents must not be 0.
     """
     sizes: list[int] = []
-    left: list[list[int]] = [[] for _ in before]
-    right: list[list[int]] = [[] for _ in after]
+    sides: list[list[list[int]]] = [[[] for _ in shape] for shape in (before, after)]
+    # The dimensions that are left with what is left of their extents, the next one last.
+    rests = [
+        [(dimension, size) for dimension, size in enumerate(shape) if size != 1][::-1]
+        for shape in (before, after)
+    ]
+
+    def add(side: int, dimension: int) -> None:
+        sides[side][dimension].append(len(sizes))
+
     misaligned: set[int] = set()
-    i = j = 0
-    left_over = right_over = 1
-    while i < len(before) or j < len(after):
-        if left_over == 1:
-            if i == len(before):
-                break
-            left_over = before[i]
-            if left_over == 1:
-                i += 1
-                continue
-        if right_over == 1:
-            if j == len(after):
-                break
-            right_over = after[j]
-            if right_over == 1:
-                j += 1
-                continue
-        common = gcd(left_over, right_over)
-        if common == 1 or (common not in (left_over, right_over)):
-            # From here on, blocks of one side would straddle those of the other.
-            misaligned |= _close(before, after, i, j, left_over, right_over, sizes, left, right)
-            break
-        left[i].append(len(sizes))
-        right[j].append(len(sizes))
-        sizes.append(common)
-        left_over //= common
-        right_over //= common
-        i += left_over == 1
-        j += right_over == 1
-    return sizes, [tuple(each) for each in left], [tuple(each) for each in right], misaligned
-
-
-def _close(
-    before: tuple[int, ...],
-    after: tuple[int, ...],
-    i: int,
-    j: int,
-    left_over: int,
-    right_over: int,
-    sizes: list[int],
-    left: list[list[int]],
-    right: list[list[int]],
-) -> set[int]:
-    """Give every dimension from here on its own factor, and return these factors as misaligned."""
-    added: set[int] = set()
-    for shape, sides, start, rest in ((before, left, i, left_over), (after, right, j, right_over)):
-        for dimension in range(start, len(shape)):
-            size = rest if dimension == start else shape[dimension]
-            if size > 1:
-                added.add(len(sizes))
-                sides[dimension].append(len(sizes))
+    while all(rests) and not misaligned:
+        nearest = [rest.pop() for rest in rests]
+        common = gcd(*(size for _, size in nearest))
+        if common > 1 and any(size == common for _, size in nearest):
+            for side, (dimension, size) in enumerate(nearest):
+                add(side, dimension)
+                if size > common:
+                    rests[side].append((dimension, size // common))
+            sizes.append(common)
+            continue
+        # From here on, blocks of one side would straddle those of the other.
+        for side, rest in enumerate(rests):
+            for dimension, size in (nearest[side], *reversed(rest)):
+                misaligned.add(len(sizes))
+                add(side, dimension)
                 sizes.append(size)
-    return added
+    left, right = ([tuple(factors) for factors in side] for side in sides)
+    return sizes, left, right, misaligned
 
 
 @sharding_rule("tensor.reshape", "tosa.reshape")
 def reshape_rule(operation: Operation) -> FactorRule | None:
     """Return the rule of an operation that reshapes its first operand into its first result.
 
-    With dynamic extents, equal static leading dimensions pass through, and the others need
-    replication. Returns `None` for unranked tensors.
+    With dynamic extents, or without elements, equal static leading dimensions pass through, and the
+    others need replication. Returns `None` for unranked tensors.
     """
     before, after = tensor_shape(operation.operands[0]), tensor_shape(operation.results[0])
     if before is None or after is None:
         return None
     builder = RuleBuilder(operation)
-    if None in before or None in after:
+    if not {None, 0}.isdisjoint((*before, *after)):
         _dynamic(builder, before, after)
         return builder.build()
     known_before = tuple(extent or 0 for extent in before)

@@ -275,6 +275,19 @@ def test_reshapes(
     assert (found, misaligned) == (sizes, whole)
 
 
+def test_reshapes_without_elements() -> None:
+    """No common divisor can be split off an extent of 0: leading dimensions pass through."""
+    text = "%r = tensor.reshape %x(%s) : (tensor<{}xf32>, tensor<{}xi64>) -> tensor<{}xf32>"
+    for before, after, rule in (
+        ("0x4", "0", "([f0, f1], [1]) -> ([f0]) {f1=need_replication}"),
+        ("4x0", "0x4", "([f0, f2], [1]) -> ([f1, f3])"),
+        ("4x0", "4x0x3", "([f0, f1], [1]) -> ([f0, f1, f2]) {f2=need_replication}"),
+    ):
+        rank = len(after.split("x"))
+        arguments = f"%x: tensor<{before}xf32>, %s: tensor<{rank}xi64>"
+        assert shown(text.format(before, rank, after), arguments).startswith(rule)
+
+
 def test_dropped_dimensions_of_slices() -> None:
     assert slice_positions((4, 1, 2), (4, 2)) == [0, None, 1]
     assert slice_positions((1, 1, 2), (1, 2)) in ([None, 0, 1], [0, None, 1])
