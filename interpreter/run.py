@@ -19,7 +19,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.shard.boundary import Boundary, argument_boundary, result_boundary
+from ..dialects.shard.boundary import Boundary, boundary_of
 from ..ir.attribute_access import attribute, integers, operation_name, symbol, symbol_name
 from ..ir.diagnostics import OperationError
 from ..ir.regions import enclosing, walk
@@ -209,8 +209,8 @@ def boundaries(
         return [None] * count, [None] * results
     try:
         return (
-            [argument_boundary(function, index) for index in range(count)],
-            [result_boundary(function, index) for index in range(results)],
+            [boundary_of(function, "arg_attrs", index) for index in range(count)],
+            [boundary_of(function, "res_attrs", index) for index in range(results)],
         )
     except VerifyException as error:
         raise OperationError(function, str(error)) from error

@@ -6,6 +6,7 @@ device that each process of a grid runs on (`devices`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -21,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import boundary_attributes
 from ...ir.symbols import find_visible_symbol
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, Sharding
@@ -39,42 +41,27 @@ class Boundary:
     sharding: Sharding
 
 
-def argument_boundary(function: FuncOp, index: int) -> Boundary | None:
-    """Return the boundary of argument `index` of a partitioned function; `None` if it is no shard.
+def boundary_of(function: FuncOp, group: str, index: int) -> Boundary | None:
+    """Return the boundary of argument or result `index` of a function; `None` if it is no shard.
 
-    Raises VerifyException if the attribute is malformed.
+    `group` is `arg_attrs` or `res_attrs`. Raises VerifyException if the attribute is malformed.
     """
-    return _boundary(function, function.arg_attrs, index)
+    attribute = boundary_attributes(function, group, index).get(BOUNDARY_ATTRIBUTE)
+    if attribute is None:
+        return None
+    if not isinstance(attribute, DictionaryAttr):
+        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} must be a dictionary, got {attribute}")
+    return _boundary_from_attribute(function, attribute)
 
 
-def result_boundary(function: FuncOp, index: int) -> Boundary | None:
-    """Return the boundary of result `index` of a partitioned function; `None` if it is no shard.
-
-    Raises VerifyException if the attribute is malformed.
-    """
-    return _boundary(function, function.res_attrs, index)
-
-
-def set_argument_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
-    """Record which tensor argument `index` of a partitioned function is a shard of."""
-    count = len(function.function_type.inputs)
-    function.arg_attrs = _with_boundary(function.arg_attrs, count, index, boundary)
-
-
-def set_result_boundary(function: FuncOp, index: int, boundary: Boundary) -> None:
-    """Record which tensor result `index` of a partitioned function is a shard of."""
-    count = len(function.function_type.outputs)
-    function.res_attrs = _with_boundary(function.res_attrs, count, index, boundary)
-
-
-def _with_boundary(
-    attributes: ArrayAttr[DictionaryAttr] | None, count: int, index: int, boundary: Boundary
-) -> ArrayAttr[DictionaryAttr]:
-    entries = list(attributes.data) if attributes else [DictionaryAttr({})] * count
-    entries[index] = DictionaryAttr(
-        {**entries[index].data, BOUNDARY_ATTRIBUTE: boundary_to_attribute(boundary)}
-    )
-    return ArrayAttr(entries)
+def set_boundaries(function: FuncOp, group: str, boundaries: Sequence[Boundary | None]) -> None:
+    """Record which tensors the arguments or results of a partitioned function are shards of."""
+    entries = [dict(boundary_attributes(function, group, i)) for i in range(len(boundaries))]
+    for entry, boundary in zip(entries, boundaries, strict=True):
+        if boundary is not None:
+            entry[BOUNDARY_ATTRIBUTE] = boundary_to_attribute(boundary)
+    if any(boundaries):
+        function.properties[group] = ArrayAttr(map(DictionaryAttr, entries))
 
 
 def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
@@ -93,19 +80,6 @@ def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
             [DenseArrayBase.from_list(i64, offsets or ()) for offsets in sharding.offsets]
         )
     return DictionaryAttr(data)
-
-
-def _boundary(
-    function: FuncOp, attributes: ArrayAttr[DictionaryAttr] | None, index: int
-) -> Boundary | None:
-    if attributes is None or index >= len(attributes.data):
-        return None
-    attribute = attributes.data[index].data.get(BOUNDARY_ATTRIBUTE)
-    if attribute is None:
-        return None
-    if not isinstance(attribute, DictionaryAttr):
-        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} must be a dictionary, got {attribute}")
-    return _boundary_from_attribute(function, attribute)
 
 
 def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> Boundary:

@@ -116,13 +116,13 @@ def _is_uniform(value: SSAValue, collective: Collective) -> bool:
 def _is_uniform_argument(value: SSAValue, block: Block, collective: Collective) -> bool:
     from xdsl.dialects.func import FuncOp
 
-    from .boundary import argument_boundary
+    from .boundary import boundary_of
 
     function = block.parent_op()
     if not isinstance(function, FuncOp) or function.body.blocks.first is not block:
         return False
     try:
-        boundary = argument_boundary(function, block.args.index(value))
+        boundary = boundary_of(function, "arg_attrs", block.args.index(value))
     except VerifyException:
         return False
     return (

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
+from ...dialects.shard.boundary import Boundary, boundary_of
 from ...ir.tensor_types import shape_of, tensor_shape
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
@@ -51,13 +51,13 @@ def _of_function(function: FuncOp) -> Iterator[PlacedValue]:
     printer = ModulePrinter(PrintStyle())
     for index, argument in enumerate(function.body.blocks[0].args):
         text = printer.value_text(argument)
-        yield from _of_boundary(name, text, argument_boundary(function, index))
+        yield from _of_boundary(name, text, boundary_of(function, "arg_attrs", index))
     grids = GridTable()
     for operation in function.body.walk():
         if operation.name == SHARD:
             yield _of_annotation(name, operation, printer, grids)
     for index in range(len(function.function_type.outputs)):
-        yield from _of_boundary(name, f"result #{index}", result_boundary(function, index))
+        yield from _of_boundary(name, f"result #{index}", boundary_of(function, "res_attrs", index))
 
 
 def _of_boundary(function: str, value: str, boundary: Boundary | None) -> Iterator[PlacedValue]:

@@ -19,7 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.linalg.structured_view import remembered_views
-from ...dialects.shard.boundary import Boundary, set_argument_boundary, set_result_boundary
+from ...dialects.shard.boundary import Boundary, set_boundaries
 from ...ir.regions import reachable_blocks
 from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
@@ -102,7 +102,6 @@ def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> N
     old = function.body
     function.detach_region(old)
     function.add_region(region)
-    old_arguments = [argument.type for argument in old.blocks[0].args]
     entry = region.blocks[0]
     returned = [
         local_type_of(result, sharding)
@@ -111,16 +110,17 @@ def _replace_body(function: FuncOp, region: Region, signatures: Signatures) -> N
     function.function_type = FunctionType.from_lists(
         [argument.type for argument in entry.args], returned
     )
-    for index, (whole, sharding) in enumerate(zip(old_arguments, signature.arguments, strict=True)):
-        if sharding is not None and normal(sharding) is not None:
-            set_argument_boundary(function, index, _boundary(whole, sharding))
-    for index, (whole, sharding) in enumerate(zip(old_type.outputs, results, strict=True)):
-        if sharding is not None and normal(sharding) is not None:
-            set_result_boundary(function, index, _boundary(whole, sharding))
+    for group, wholes, shardings in (
+        ("arg_attrs", old_type.inputs, signature.arguments),
+        ("res_attrs", old_type.outputs, results),
+    ):
+        set_boundaries(function, group, list(map(_boundary, wholes, shardings)))
     old.drop_all_references()
 
 
-def _boundary(whole: Attribute, sharding: Sharding) -> Boundary:
+def _boundary(whole: Attribute, sharding: Sharding | None) -> Boundary | None:
+    if sharding is None or normal(sharding) is None:
+        return None
     if not isinstance(whole, TensorType):
         raise TypeError(f"{whole} has a sharding, but is not a ranked tensor")
     return Boundary(whole, sharding)  # pyright: ignore[reportUnknownArgumentType]

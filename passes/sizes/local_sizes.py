@@ -14,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.arith.integer_folds import evaluate, width_of
-from ...dialects.shard.boundary import argument_boundary, enclosing_grid
+from ...dialects.shard.boundary import boundary_of, enclosing_grid
 from ...ir.attribute_access import constant_integer
 from ...ir.tensor_types import ranked
 from ...sharding.grid import Grid
@@ -111,7 +111,7 @@ def _argument_shape(value: SSAValue, first: frozenset[int]) -> Shape | None:
     if value.owner is not function.body.blocks.first:
         return None
     try:
-        boundary = argument_boundary(function, value.index)
+        boundary = boundary_of(function, "arg_attrs", value.index)
     except VerifyException:
         return None
     if boundary is None or not boundary.global_type.has_static_shape():

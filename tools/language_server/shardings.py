@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from ...dialects.shard.boundary import Boundary, argument_boundary, result_boundary
+from ...dialects.shard.boundary import Boundary, boundary_of
 from ...ir.diagnostics import OperationError, Remark, remarks_to
 from ...ir.tensor_types import shape_of, tensor_shape
 from ...passes.manager.named_pipeline import default_passes
@@ -140,11 +140,11 @@ def _of_boundaries(function: FuncOp) -> Iterator[tuple[SSAValue, Shape, Sharding
             yield value, shape_of(boundary.global_type), boundary.sharding
 
     for index, argument in enumerate(function.body.blocks[0].args):
-        yield from known(argument, argument_boundary(function, index))
+        yield from known(argument, boundary_of(function, "arg_attrs", index))
     last: Block = function.body.blocks[-1]
     if last.last_op is not None:
         for index, operand in enumerate(last.last_op.operands):
-            yield from known(operand, result_boundary(function, index))
+            yield from known(operand, boundary_of(function, "res_attrs", index))
 
 
 def describe(shape: Shape, sharding: Sharding, element_bytes: int | None) -> str:

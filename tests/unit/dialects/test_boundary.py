@@ -1,13 +1,7 @@
 """The attribute that ties a shard to the tensor that it is a shard of."""
 
 import pytest
-from mesh_opt.dialects.shard.boundary import (
-    Boundary,
-    argument_boundary,
-    result_boundary,
-    set_argument_boundary,
-    set_result_boundary,
-)
+from mesh_opt.dialects.shard.boundary import Boundary, boundary_of, set_boundaries
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import Sharding
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, f32, i64
@@ -50,24 +44,24 @@ def program(grid_name: str = "g") -> FuncOp:
 def test_round_trip(sharding: Sharding) -> None:
     function = program()
     boundary = Boundary(TensorType(f32, [8, 4]), sharding)
-    set_argument_boundary(function, 1, boundary)
-    set_result_boundary(function, 0, boundary)
-    assert argument_boundary(function, 0) is None
-    assert argument_boundary(function, 1) == boundary
-    assert result_boundary(function, 0) == boundary
+    set_boundaries(function, "arg_attrs", [None, boundary])
+    set_boundaries(function, "res_attrs", [boundary])
+    assert boundary_of(function, "arg_attrs", 0) is None
+    assert boundary_of(function, "arg_attrs", 1) == boundary
+    assert boundary_of(function, "res_attrs", 0) == boundary
 
 
 def test_unknown_grid_is_named() -> None:
     function = program("h")
     sharding = Sharding(Grid("g", (2, 2)), ((1, 0), ()))
-    set_argument_boundary(function, 0, Boundary(TensorType(f32, [8, 4]), sharding))
+    set_boundaries(function, "arg_attrs", [Boundary(TensorType(f32, [8, 4]), sharding), None])
     with pytest.raises(VerifyException, match="unknown grid @g"):
-        argument_boundary(function, 0)
+        boundary_of(function, "arg_attrs", 0)
 
 
 def test_rank_must_agree() -> None:
     function = program()
     sharding = Sharding(Grid("g", (2, 2)), ((0,),))
-    set_argument_boundary(function, 0, Boundary(TensorType(f32, [8, 4]), sharding))
+    set_boundaries(function, "arg_attrs", [Boundary(TensorType(f32, [8, 4]), sharding), None])
     with pytest.raises(VerifyException, match="splits 1 dimensions of tensor<8x4xf32>"):
-        argument_boundary(function, 0)
+        boundary_of(function, "arg_attrs", 0)
