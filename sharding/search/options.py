@@ -7,7 +7,7 @@ is accounted for between two decisions (`integer_program.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -63,6 +63,8 @@ class Decisions:
     def __init__(self, problem: Problem, grid: Grid, price: Price) -> None:
         self.problem, self.grid, self.price = problem, grid, price
         self.extents = known_extents(grid.shape)
+        self._factor_splits: dict[int, FactorSplits] = {}
+        self._prices: dict[tuple[int, tuple[Axes, ...]], float] = {}
         self.ideal = sum(each.times * self._ideal(each) for each in problem.operations)
         """The price of all work when spread evenly: a lower bound that option prices leave out."""
         regions = Regions(problem)
@@ -106,54 +108,61 @@ class Decisions:
     def _operation_decision(self, index: int) -> Decision:
         operation = self.problem.operations[index]
         rule = operation.rule
-        splits = self._factor_splits(operation)
         sizes = [
             factor.size if factor.kind not in _NEVER_SPLIT else None for factor in rule.factors
         ]
         largest = sorted(range(len(sizes)), key=lambda f: (-(sizes[f] or 0), f))
         while (1 + sum(size is not None for size in sizes)) ** len(self.extents) > MAX_OPTIONS:
             sizes[next(f for f in reversed(largest) if sizes[f] is not None)] = None
-        options: list[Option] = []
-        for assignment in self._splits(sizes):
-            if self._can_split(splits, assignment):
-                option = self._option(operation, assignment)
-                if option is not None:
-                    options.append(option)
-        return Decision(tuple(options), (index,), operation.times)
+        options = (self._option({index: each}, {}) for each in self._splits(sizes))
+        return Decision(tuple(filter(None, options)), (index,), operation.times)
 
-    def _factor_splits(self, operation: SearchOperation) -> FactorSplits:
-        unknown = TensorState(None)
-        return FactorSplits(
-            operation.rule,
-            [unknown] * len(operation.operands),
-            [unknown] * len(operation.results),
-            self.grid,
-        )
+    def _option(
+        self, assignments: Mapping[int, tuple[Axes, ...]], homes: dict[int, DimensionAxes]
+    ) -> Option | None:
+        """Return the option with these axes of each operation's factors, and of each tensor.
 
-    def _can_split(self, splits: FactorSplits, assignment: tuple[Axes, ...]) -> bool:
-        """Return whether every factor can be split along its axes."""
+        Returns `None` if an operation cannot be split so.
+        """
+        total = 0.0
+        wants: list[tuple[int, DimensionAxes]] = []
+        makes: list[tuple[int, UnreducedResult]] = []
+        for index, assignment in assignments.items():
+            operation = self.problem.operations[index]
+            tensor_axes = unproject_all(assignment, operation.rule, self.extents)
+            if tensor_axes is None:
+                return None
+            needed, made = tensor_axes
+            key = index, assignment
+            if key not in self._prices:
+                if not self._can_split(index, assignment):
+                    return None
+                self._prices[key] = self._kernel(operation, assignment, needed, made) + (
+                    self._finishing(operation, assignment, made, homes)
+                )
+            # An operation that is decided alone is multiplied in the integer program.
+            total += self._prices[key] * (operation.times if homes else 1)
+            for slot, axes in zip(operation.operands, needed, strict=True):
+                wants += [(tensor, axes) for tensor in slot if tensor not in homes]
+            for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
+                makes += [
+                    (tensor, UnreducedResult(operation.rule, assignment, result, axes))
+                    for tensor in slot
+                    if tensor not in homes
+                ]
+        return Option(total, tuple(homes.items()), tuple(wants), tuple(makes))
+
+    def _can_split(self, index: int, assignment: tuple[Axes, ...]) -> bool:
+        """Return whether every factor of an operation can be split along its axes."""
+        if index not in self._factor_splits:
+            rule = self.problem.operations[index].rule
+            operands, results = (
+                [TensorState(None)] * len(each) for each in (rule.operands, rule.results)
+            )
+            self._factor_splits[index] = FactorSplits(rule, operands, results, self.grid)
         return all(
-            not axes or splits.can_split_nonempty(factor, axes)
+            not axes or self._factor_splits[index].can_split_nonempty(factor, axes)
             for factor, axes in enumerate(assignment)
-        )
-
-    def _option(self, operation: SearchOperation, assignment: tuple[Axes, ...]) -> Option | None:
-        tensor_axes = unproject_all(assignment, operation.rule, self.extents)
-        if tensor_axes is None:
-            return None
-        needed, made = tensor_axes
-        return Option(
-            self._kernel(operation, assignment, needed, made),
-            wants=tuple(
-                (tensor, axes)
-                for slot, axes in zip(operation.operands, needed, strict=True)
-                for tensor in slot
-            ),
-            makes=tuple(
-                (tensor, UnreducedResult(operation.rule, assignment, index, axes))
-                for index, (slot, axes) in enumerate(zip(operation.results, made, strict=True))
-                for tensor in slot
-            ),
         )
 
     def _kernel(
@@ -205,59 +214,18 @@ class Decisions:
         numbers = sorted(classes, key=lambda each: (-weight.get(each, 0.0), each))
         while (1 + len(numbers)) ** len(self.extents) > MAX_OPTIONS:
             numbers.pop()
-        all_splits = {
-            index: self._factor_splits(self.problem.operations[index]) for index in operations
-        }
-        known: dict[tuple[int, tuple[Axes, ...]], float] = {}
-        options: list[Option] = []
+        options: list[Option | None] = []
         for split in self._splits([classes[number] for number in numbers]):
             by_class = dict(zip(numbers, split, strict=True))
-            option = self._region_option(regions, by_class, tensors, all_splits, known)
-            if option is not None:
-                options.append(option)
-        times = max((self.problem.operations[index].times for index in operations), default=1)
-        return Decision(tuple(options), tuple(operations), times)
 
-    def _region_option(
-        self,
-        regions: Regions,
-        by_class: dict[int, Axes],
-        tensors: Sequence[int],
-        all_splits: dict[int, FactorSplits],
-        known: dict[tuple[int, tuple[Axes, ...]], float],
-    ) -> Option | None:
-        homes = {
-            tensor: tuple(by_class.get(each, ()) for each in regions.dimension_classes(tensor))
-            for tensor in tensors
-        }
-        total = 0.0
-        wants: list[tuple[int, DimensionAxes]] = []
-        makes: list[tuple[int, UnreducedResult]] = []
-        for index, splits in all_splits.items():
-            operation = self.problem.operations[index]
-            assignment = tuple(by_class.get(each, ()) for each in regions.factor_classes[index])
-            key = index, assignment
-            tensor_axes = unproject_all(assignment, operation.rule, self.extents)
-            if tensor_axes is None:
-                return None
-            needed, made = tensor_axes
-            if key not in known:
-                if not self._can_split(splits, assignment):
-                    return None
-                known[key] = operation.times * (
-                    self._kernel(operation, assignment, needed, made)
-                    + self._finishing(operation, assignment, made, homes)
-                )
-            total += known[key]
-            for slot, axes in zip(operation.operands, needed, strict=True):
-                wants += [(tensor, axes) for tensor in slot if tensor not in homes]
-            for result, (slot, axes) in enumerate(zip(operation.results, made, strict=True)):
-                makes += [
-                    (tensor, UnreducedResult(operation.rule, assignment, result, axes))
-                    for tensor in slot
-                    if tensor not in homes
-                ]
-        return Option(total, tuple(homes.items()), tuple(wants), tuple(makes))
+            def axes_of(members: Sequence[int], known: dict[int, Axes] = by_class) -> DimensionAxes:
+                return tuple(known.get(each, ()) for each in members)
+
+            homes = {tensor: axes_of(regions.dimension_classes(tensor)) for tensor in tensors}
+            assignments = {index: axes_of(regions.factor_classes[index]) for index in operations}
+            options.append(self._option(assignments, homes))
+        times = max((self.problem.operations[index].times for index in operations), default=1)
+        return Decision(tuple(filter(None, options)), tuple(operations), times)
 
     def _finishing(
         self,
