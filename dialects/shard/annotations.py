@@ -46,7 +46,6 @@ from .attributes import (
 )
 from .checks import (
     check_index_count,
-    check_partial,
     check_sharding_by_itself,
     check_sharding_of_tensor,
     check_sharding_on_grid,
@@ -162,7 +161,6 @@ class ShardingOp(OnGrid):
 
     def verify_on_grid(self, grid: Grid) -> None:
         check_sharding_on_grid(grid, self.axes, self.offsets, self.partial)
-        check_partial(grid, self.partial)
 
     def check_tensor(self, tensor_type: Attribute) -> None:
         """Check that this sharding fits tensors of a type.

@@ -294,15 +294,10 @@ def check_sharding_on_grid(
         check_distinct([*used, *partial[1]])
     if offsets:
         _check_offsets(grid, split_axes, offsets)
-
-
-def check_partial(grid: Grid, partial: tuple[ReductionKind, Axes] | None) -> None:
-    """Check that processes can complete a pending reduction: it is not generic."""
-    if partial is None:
-        return
-    if partial[0] is ReductionKind.GENERIC:
-        raise VerifyException("partial cannot be generic: the reduction could not be finished")
-    check_axes(partial[1], grid)
+    if partial is not None:
+        if partial[0] is ReductionKind.GENERIC:
+            raise VerifyException("partial cannot be generic: the reduction could not be finished")
+        check_axes(partial[1], grid)
 
 
 def _check_halos(split_axes: Sequence[Axes], halos: Mixed) -> None:
