@@ -41,7 +41,7 @@ from ...ir.attribute_access import attribute, block_of, text
 from ...ir.diagnostics import OperationError
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
-from ...sharding.device_groups import Digits, digits_of
+from ...sharding.device_groups import Digits, digits_of, groups_along
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
@@ -101,7 +101,7 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
     if kept != rank:
         raise ValueError(f"it splits {kept} dimensions of a tensor of rank {rank}")
     if found["listed"]:
-        devices = _numbers(found["listed"])
+        devices: Sequence[int] = _numbers(found["listed"])
     else:
         devices = _iota(_numbers(found["reshape"]), _numbers(found["order"] or ""), count)
     if sorted(devices) != list(range(count)):
@@ -115,16 +115,13 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> list[int]:
+def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> Sequence[int]:
     """Return 0, 1, 2, ... as an array of a shape, transposed and flattened in row-major order."""
     order = order or range(len(shape))
     if prod(shape) != count or sorted(order) != list(range(len(shape))):
         raise ValueError(f"its order of devices is not a transposition of {count} numbers")
-    strides = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    return [
-        sum(position * strides[axis] for position, axis in zip(point, order, strict=True))
-        for point in product(*(range(shape[axis]) for axis in order))
-    ]
+    (numbers,) = groups_along(tuple(shape), order)
+    return numbers
 
 
 def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple[Digits, ...]:
