@@ -10,13 +10,13 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.tensor import ConcatOp
 from xdsl.ir import Operation, SSAValue
 
-from ....ir.attribute_access import integers, optional_integer
+from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import ranked, shape_of
 from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
-from ..rules.tensor import fetched_part, slice_positions, sliced_source
+from ..rules.tensor import fetched_part, joined_dimension, slice_positions, sliced_source
 from .by_rule import choose, copy_with, partition_by_rule, record_sizes, run_replicated
 from .chosen_sharding import OpSharding
 from .emit_reshard import emit_exchange, shard_interval, slice_dimension
@@ -34,8 +34,7 @@ from .slice_numbers import slice_lists, slice_with
 @partition("tensor.concat", "tosa.concat")
 def concat(partitioner: Partitioner, operation: Operation) -> None:
     """Concatenate the parts of all operands that lie in this process's part of the result."""
-    joined = optional_integer(operation, "axis" if operation.name == "tosa.concat" else "dim")
-    op_sharding = choose(partitioner, operation)
+    joined, op_sharding = joined_dimension(operation), choose(partitioner, operation)
     if op_sharding is None or not op_sharding.is_split or joined is None:
         run_replicated(partitioner, operation)
         return

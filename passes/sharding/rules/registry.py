@@ -34,7 +34,7 @@ _MODULES = {
     "shard": ("shard",),
     "stablehlo": ("stablehlo",),
     "tensor": ("reshapes", "tensor"),
-    "tosa": ("reshapes", "tosa", "tosa_windows"),
+    "tosa": ("reshapes", "tensor", "tosa", "tosa_windows"),
 }
 """The files of this folder that define the rules of each dialect."""
 

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.attribute_access import (
     attribute,
     integer_lists,
+    integers,
     kept_dimensions,
     operation_name,
     optional_integer,
@@ -59,42 +60,39 @@ def element(operation: Operation) -> FactorRule | None:
     return builder.build()
 
 
-@sharding_rule("tensor.concat")
+def joined_dimension(operation: Operation) -> int | None:
+    """Return the dimension along which a concatenation joins; `None` if it is not stated."""
+    return optional_integer(operation, "axis" if operation.name == "tosa.concat" else "dim")
+
+
+@sharding_rule("tensor.concat", "tosa.concat")
 def concat(operation: Operation) -> FactorRule | None:
-    """Return the rule of a concatenation along the attribute `dim`."""
-    return concat_rule(operation, optional_integer(operation, "dim"))
-
-
-def concat_rule(operation: Operation, joined: int | None) -> FactorRule | None:
     """Return the rule of a concatenation of all operands along a dimension.
 
     Along the joined dimension the operands are shifted against the result; it can be split only if
     all extents are static. The other dimensions pass through.
     """
-    shape = tensor_shape(operation.results[0])
+    shape, joined = tensor_shape(operation.results[0]), joined_dimension(operation)
     if shape is None or joined is None:
         return None
     builder = RuleBuilder(operation)
     extents = [(tensor_shape(operand) or shape)[joined] for operand in operation.operands]
+    is_known = shape[joined] is not None and None not in extents
     for dimension, extent in enumerate(shape):
-        if dimension == joined and extent is not None and None not in extents:
-            # The factor has the extent of the result; the operands are windows of it.
-            factor = builder.factor(extent, FactorKind.PERMUTATION)
-            builder.result(0, dimension, factor)
-            start = 0
-            for index, own in enumerate(extents):
-                builder.operand(index, dimension, factor)
+        kind = FactorKind.PASS_THROUGH
+        if dimension == joined:
+            kind = FactorKind.PERMUTATION if is_known else _REPLICATED
+        factor = builder.factor(extent, kind)
+        builder.result(0, dimension, factor)
+        start = 0
+        for index, own in enumerate(extents):
+            if kind is _REPLICATED:
+                factor = builder.factor(own, kind)
+            elif kind is FactorKind.PERMUTATION:
+                # The factor has the extent of the result; the operands are windows of it.
                 builder.window(Window(index, dimension, own or 0, first=-start))
                 start += own or 0
-        elif dimension == joined:
-            builder.result(0, dimension, builder.factor(extent, _REPLICATED))
-            for index in range(len(operation.operands)):
-                builder.operand(index, dimension, builder.factor(extents[index], _REPLICATED))
-        else:
-            factor = builder.factor(extent)
-            builder.result(0, dimension, factor)
-            for index in range(len(operation.operands)):
-                builder.operand(index, dimension, factor)
+            builder.operand(index, dimension, factor)
     return builder.build()
 
 
@@ -185,16 +183,13 @@ def sliced_source(original: SSAValue, dimension: int) -> tuple[SSAValue, int]:
             source = operation.operands[0]
             source_shape = tensor_shape(source) or ()
             whole = covered_dimensions(operation, source_shape) or []
-            offsets, strides = (
-                (optional_integers(operation, f"static_{name}") or ())[dimension]
-                for name in ("offsets", "strides")
-            )
+            offset = integers(operation, "static_offsets")[dimension]
             others = whole[:dimension] + whole[dimension + 1 :]
             if len(source_shape) != len(tensor_shape(original) or ()) or not all(others):
                 break
-            if offsets < 0 or strides != 1:
+            if offset < 0 or integers(operation, "static_strides")[dimension] != 1:
                 break
-            first += offsets
+            first += offset
         elif operation.name != SHARD:
             break
         original = operation.operands[0]

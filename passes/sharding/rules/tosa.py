@@ -13,7 +13,6 @@ from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .combiners import combiner_of
 from .registry import sharding_rule
-from .tensor import concat_rule
 
 ELEMENTWISE = """
     abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp
@@ -90,12 +89,6 @@ def transpose(operation: Operation) -> FactorRule | None:
     builder.operand_dimensions(0, [(factor,) for factor in factors])
     builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
     return builder.build()
-
-
-@sharding_rule("tosa.concat")
-def concat(operation: Operation) -> FactorRule | None:
-    """Return the rule of a concatenation along the attribute `axis`."""
-    return concat_rule(operation, optional_integer(operation, "axis"))
 
 
 def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
