@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
+from ...ir.tensor_types import shape_of
 from ...sharding.collective_rows import ALL_SLICE
-from .annotations.access import axes_of, grid_of
+from .annotations.access import axes_of, dimension_of, grid_of
+from .partition.local_types import tensor_type_of, with_shape
 
 NOT_DIVISIBLE = (
     "Slicing a tensor with axis size that is not exactly divisible by the grid process group size "
@@ -46,12 +47,15 @@ def lower_all_slice(operation: Operation) -> None:
     Raises OperationError if the grid is not defined or the pieces are not equal.
     """
     grid = grid_of(operation)
-    axes = axes_of(operation, "grid_axes")
-    dimension = cast(IntegerAttr, operation.properties["slice_axis"]).value.data
+    axes = axes_of(operation)
+    dimension = dimension_of(operation, ALL_SLICE.divides)
     source, result = operation.operands[0], operation.results[0]
     arithmetic = ArithmeticBefore(operation)
 
-    sizes = [_size(source, d, arithmetic) for d in range(len(_shape(source.type)))]
+    sizes: list[IndexOrInt] = [
+        arithmetic.insert(tensor.DimOp(source, arithmetic.index(d))) if size is None else size
+        for d, size in enumerate(shape_of(tensor_type_of(source)))
+    ]
     group = arithmetic.parts(grid, axes)
     _check_divisible(sizes[dimension], group, arithmetic)
     piece = arithmetic.divide(sizes[dimension], group)
@@ -60,33 +64,19 @@ def lower_all_slice(operation: Operation) -> None:
     offsets: list[IndexOrInt] = [0] * len(sizes)
     offsets[dimension] = arithmetic.multiply(position, piece)
     sizes[dimension] = piece
-    result_type = cast("TensorType[Attribute]", result.type)
-    slice_type = TensorType(
-        result_type.element_type,
-        [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes],
-    )
+    extents = [size if isinstance(size, int) else None for size in sizes]
+    slice_type = with_shape(tensor_type_of(result), extents)
     if 0 in slice_type.get_shape():
         # MLIR rejects a slice at offset 0 of a dimension without elements.
         new = tensor.EmptyOp([size for size in sizes if not isinstance(size, int)], slice_type)
     else:
         new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
     value = arithmetic.insert(new)
-    if slice_type != result_type:
-        value = arithmetic.insert(tensor.CastOp(value, result_type))
+    if slice_type != result.type:
+        value = arithmetic.insert(tensor.CastOp(value, result.type))
     value.name_hint = result.name_hint
     result.replace_all_uses_with(value)
     Rewriter.erase_op(operation)
-
-
-def _shape(value_type: Attribute) -> tuple[int, ...]:
-    return cast("TensorType[Attribute]", value_type).get_shape()
-
-
-def _size(value: SSAValue, dimension: int, arithmetic: ArithmeticBefore) -> IndexOrInt:
-    size = _shape(value.type)[dimension]
-    if size != DYNAMIC_INDEX:
-        return size
-    return arithmetic.insert(tensor.DimOp(value, arithmetic.index(dimension)))
 
 
 def _check_divisible(size: IndexOrInt, group: IndexOrInt, arithmetic: ArithmeticBefore) -> None:
