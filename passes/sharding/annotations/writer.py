@@ -204,14 +204,12 @@ class AnnotationWriter:
         """Return where to reshard: before the user and outside loops that keep the value."""
         home = block_with(value)
         block = block_of(anchor)
-        best = block, anchor
         while block is not home:
             outer = block.parent_op()
             if outer is None or outer.name not in LOOPS or outer.parent is None:
                 break
             anchor, block = outer, outer.parent
-            best = block, anchor
-        return best
+        return block, anchor
 
     def _write_rematerialized(self, entry: Entry) -> None:
         """Clone the producer of a rematerializable value once for each sharding that is wanted."""

@@ -10,7 +10,7 @@ fits, whether the offset is an argument or a constant, as JAX's `dynamic_slice` 
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -27,6 +27,7 @@ from ....ir.attribute_access import attribute, number_list
 from ....ir.index_lists import SLICE_LISTS, mixed_list
 from ....ir.integer_ranges import result_range, within_type
 from ....ir.intervals import Interval
+from ....ir.locations import made_by
 from ....ir.regions import walk
 from ....ir.tensor_types import tensor_shape
 
@@ -92,13 +93,9 @@ def _found(operation: Operation, known: dict[SSAValue, Interval], depth: int) ->
     if operation.name == "arith.constant":
         return _ends(attribute(operation, "value"))
     if operation.name == "tensor.extract":
-        source = operation.operands[0]
-        return _found(source.op, known, depth) if _is_constant(source) else None
+        source = made_by(operation.operands[0], "arith.constant")
+        return None if source is None else _found(source, known, depth)
     return result_range(operation, lambda operand: range_of(operand, known, depth + 1))
-
-
-def _is_constant(value: SSAValue) -> TypeGuard[OpResult]:
-    return isinstance(value, OpResult) and value.op.name == "arith.constant"
 
 
 def _ends(constant: Attribute | None) -> Interval | None:

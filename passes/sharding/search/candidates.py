@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -101,8 +100,6 @@ class Evaluator:
         self._known: dict[tuple[Annotation, ...], Cost | None] = {}
         self._originals = list(module.walk())
         self._is_annotated = any(each.name == SHARD for each in self._originals)
-        self.seconds = 0.0
-        """Total seconds spent on evaluations."""
 
     @property
     def count(self) -> int:
@@ -113,13 +110,11 @@ class Evaluator:
         """Return the cost of the program with annotations; `None` if it cannot be partitioned."""
         key = tuple(annotations)
         if key not in self._known:
-            start = time.monotonic()
             try:
                 with remarks_to(None):
                     self._known[key] = self._evaluate(key)
             except OperationError:
                 self._known[key] = None
-            self.seconds += time.monotonic() - start
         return self._known[key]
 
     def _evaluate(self, annotations: Sequence[Annotation]) -> Cost:

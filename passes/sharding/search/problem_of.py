@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -186,13 +186,12 @@ def _reads(relations: tuple[Relation, ...]) -> list[list[int]]:
 
 
 def _tied_tensors(
-    relations: Iterable[Relation], first: list[int], is_argument: list[bool]
+    relations: Sequence[Relation], first: list[int], is_argument: list[bool]
 ) -> list[int]:
     """Return for each node the first node that it is decided together with.
 
     These are results of operations that are decided together, and arguments that they read.
     """
-    relations = tuple(relations)
     tied = IntDisjointSet(size=len(is_argument))
     for index, relation in enumerate(relations):
         other = relations[first[index]]
