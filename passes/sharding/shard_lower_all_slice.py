@@ -65,15 +65,16 @@ def lower_all_slice(operation: Operation) -> None:
     offsets[dimension] = arithmetic.multiply(position, piece)
     sizes[dimension] = piece
     extents = [size if isinstance(size, int) else None for size in sizes]
-    slice_type = with_shape(tensor_type_of(result), extents)
+    result_type = tensor_type_of(result)
+    slice_type = with_shape(result_type, extents)
     if 0 in slice_type.get_shape():
         # MLIR rejects a slice at offset 0 of a dimension without elements.
         new = tensor.EmptyOp([size for size in sizes if not isinstance(size, int)], slice_type)
     else:
         new = tensor.ExtractSliceOp(source, offsets, sizes, [1] * len(sizes), slice_type)
     value = arithmetic.insert(new)
-    if slice_type != result.type:
-        value = arithmetic.insert(tensor.CastOp(value, result.type))
+    if slice_type != result_type:
+        value = arithmetic.insert(tensor.CastOp(value, result_type))
     value.name_hint = result.name_hint
     result.replace_all_uses_with(value)
     Rewriter.erase_op(operation)
