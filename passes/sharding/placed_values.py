@@ -11,7 +11,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ...dialects.shard.boundary import Boundary, boundary_of
-from ...ir.tensor_types import shape_of, tensor_shape
+from ...ir.locations import made_by
+from ...ir.tensor_types import Shape, shape_of, tensor_shape
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import ModulePrinter
 from ...sharding.device_map import device_map, draw_html, draw_text
@@ -19,63 +20,8 @@ from ...sharding.sharding import Sharding
 from ..imports.import_annotations import import_annotations
 from .annotations.access import SHARD, GridTable, annotation_of
 
-Shape = tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedValue:
-    """A tensor of a function and its sharding; `shape` is that of the whole tensor."""
-
-    function: str
-    value: str
-    shape: Shape
-    sharding: Sharding
-
-
-def placed_values(module: ModuleOp) -> list[PlacedValue]:
-    """Return all values that have a sharding, in program order.
-
-    Each pair of value and sharding is returned once. Raises OperationError for invalid annotations.
-    """
-    module = module.clone()
-    import_annotations(module)
-    found: dict[PlacedValue, None] = {}
-    for operation in module.walk():
-        if isinstance(operation, FuncOp) and operation.body.blocks:
-            found.update(dict.fromkeys(_of_function(operation)))
-    return list(found)
-
-
-def _of_function(function: FuncOp) -> Iterator[PlacedValue]:
-    name = function.sym_name.data
-    printer = ModulePrinter(PrintStyle())
-    for index, argument in enumerate(function.body.blocks[0].args):
-        text = printer.value_text(argument)
-        yield from _of_boundary(name, text, boundary_of(function, "arg_attrs", index))
-    grids = GridTable()
-    for operation in function.body.walk():
-        if operation.name == SHARD:
-            yield _of_annotation(name, operation, printer, grids)
-    for index in range(len(function.function_type.outputs)):
-        yield from _of_boundary(name, f"result #{index}", boundary_of(function, "res_attrs", index))
-
-
-def _of_boundary(function: str, value: str, boundary: Boundary | None) -> Iterator[PlacedValue]:
-    if boundary is not None:
-        shape = shape_of(boundary.global_type)
-        yield PlacedValue(function, value, shape, boundary.sharding)
-
-
-def _of_annotation(
-    function: str, operation: Operation, printer: ModulePrinter, grids: GridTable
-) -> PlacedValue:
-    annotation = annotation_of(operation, grids)
-    source = annotation.source
-    # In a chain of annotations the annotated tensor is the source of the first one.
-    while isinstance(owner := source.owner, Operation) and owner.name == SHARD:
-        source = owner.operands[0]
-    shape = tensor_shape(annotation.source) or ()
-    return PlacedValue(function, printer.value_text(source), shape, annotation.sharding)
+Placed = tuple[str, Shape, Sharding]
+"""The name of a tensor, the shape of the whole tensor, and its sharding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +37,49 @@ class PlacedGroup:
 def placed_groups(module: ModuleOp) -> list[PlacedGroup]:
     """Return the values that have a sharding, grouped by function, shape and sharding.
 
-    Raises OperationError for invalid annotations.
+    Groups are in program order. Raises OperationError for invalid annotations.
     """
-    groups: dict[tuple[str, Shape, Sharding], list[str]] = {}
-    for each in placed_values(module):
-        groups.setdefault((each.function, each.shape, each.sharding), []).append(each.value)
+    module = module.clone()
+    import_annotations(module)
+    groups: dict[tuple[str, Shape, Sharding], dict[str, None]] = {}
+    for operation in module.walk():
+        if isinstance(operation, FuncOp) and operation.body.blocks:
+            for value, shape, sharding in _of_function(operation):
+                key = operation.sym_name.data, shape, sharding
+                groups.setdefault(key, {})[value] = None
     return [
-        PlacedGroup(function, tuple(dict.fromkeys(values)), shape, sharding)
+        PlacedGroup(function, tuple(values), shape, sharding)
         for (function, shape, sharding), values in groups.items()
     ]
+
+
+def _of_function(function: FuncOp) -> Iterator[Placed]:
+    """Yield the values that have a sharding, in program order; some several times."""
+    printer = ModulePrinter(PrintStyle())
+    for index, argument in enumerate(function.body.blocks[0].args):
+        text = printer.value_text(argument)
+        yield from _of_boundary(text, boundary_of(function, "arg_attrs", index))
+    grids = GridTable()
+    for operation in function.body.walk():
+        if operation.name == SHARD:
+            yield _of_annotation(operation, printer, grids)
+    for index in range(len(function.function_type.outputs)):
+        yield from _of_boundary(f"result #{index}", boundary_of(function, "res_attrs", index))
+
+
+def _of_boundary(value: str, boundary: Boundary | None) -> Iterator[Placed]:
+    if boundary is not None:
+        yield value, shape_of(boundary.global_type), boundary.sharding
+
+
+def _of_annotation(operation: Operation, printer: ModulePrinter, grids: GridTable) -> Placed:
+    annotation = annotation_of(operation, grids)
+    source = annotation.source
+    # In a chain of annotations the annotated tensor is the source of the first one.
+    while (inner := made_by(source, SHARD)) is not None:
+        source = inner.operands[0]
+    shape = tensor_shape(annotation.source) or ()
+    return printer.value_text(source), shape, annotation.sharding
 
 
 def render_shardings(groups: Sequence[PlacedGroup], *, color: bool = False) -> str:
