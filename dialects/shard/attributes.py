@@ -118,6 +118,13 @@ class AxesArrayAttr(ParametrizedAttribute, OpaqueSyntaxAttribute):
         return tuple(axes.get_values() for axes in self.axes.data)
 
 
+def stated_lists(axes: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+    """Return the axes of each dimension as they are printed: without trailing empty lists."""
+    while len(axes) > 1 and not axes[-1]:
+        axes = axes[:-1]
+    return axes or ((),)
+
+
 @irdl_attr_definition
 class ReductionKindAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
     """The kind of a reduction across the devices of a group: `#shard<partial max>`."""

@@ -11,7 +11,7 @@ of its own users, and no information is lost. It would be lost in two ways, so n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
@@ -23,8 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import constant_integer
 from ...ir.canonicalization import Patterns
 from ...sharding.grid import Grid
-from ...sharding.sharding import Axes
 from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
+from .attributes import stated_lists
 from .checks import Mixed, offset_runs
 from .collective_base import Collective
 from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, BroadcastOp, ShiftOp, UpdateHaloOp
@@ -277,16 +277,9 @@ def _are_equal(first: SSAValue, second: SSAValue) -> bool:
         isinstance(one, ShardingOp)
         and isinstance(other, ShardingOp)
         and one.grid == other.grid
-        and _without_tail(one.axes) == _without_tail(other.axes)
+        and stated_lists(one.axes) == stated_lists(other.axes)
         and (one.halos, one.offsets, one.partial) == (other.halos, other.offsets, other.partial)
     )
-
-
-def _without_tail(lists: Sequence[Axes]) -> Sequence[Axes]:
-    end = len(lists)
-    while end and not lists[end - 1]:
-        end -= 1
-    return lists[:end]
 
 
 @rewrites(ShardOp)

@@ -39,6 +39,7 @@ from ...dialects.sdy.collectives import SdyCollective
 from ...dialects.sdy.dialect import ManualComputationOp, NamedComputationOp
 from ...dialects.sdy.meshes import MeshOp
 from ...dialects.shard.annotations import ShardingOp, ShardOp
+from ...dialects.shard.attributes import stated_lists
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.grids import GridOp
 from ...dialects.tensor.dialect import BitcastOp
@@ -56,7 +57,6 @@ from ..sharding.annotations.access import (
     REPLICATED_AXES_ATTRIBUTE,
     SDY_SHARDING,
     read_annotated,
-    stated_lists,
 )
 from .manual_computation import (
     ImportedMesh,

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
@@ -30,7 +29,7 @@ from xdsl.utils.disjoint_set import DisjointSet
 
 from ...dialects.sdy.attributes import ManualAxesAttr, ShardingPerValueAttr, TensorSharding
 from ...dialects.sdy.dialect import ManualComputationOp, ReturnOp
-from ...ir.attribute_access import attribute
+from ...ir.attribute_access import text
 from ...ir.diagnostics import OperationError
 from ...ir.regions import values_read
 
@@ -56,14 +55,10 @@ class Border:
         return self.manual_axes.get(value, frozenset())
 
 
-def is_call_of(operation: Operation, target: str) -> bool:
-    """Return whether an op is a custom call of a target."""
-    name = attribute(operation, "call_target_name")
-    return (
-        operation.name == "stablehlo.custom_call"
-        and isinstance(name, StringAttr)
-        and name.data == target
-    )
+def is_call_of(operation: Operation, *targets: str) -> bool:
+    """Return whether an op is a custom call of one of the targets."""
+    is_call = operation.name == "stablehlo.custom_call"
+    return is_call and text(operation, "call_target_name") in targets
 
 
 def form_manual_computations(block: Block, border: Border) -> None:
@@ -71,7 +66,7 @@ def form_manual_computations(block: Block, border: Border) -> None:
 
     Raises OperationError if a local op reads a whole tensor that did not enter by a custom call.
     """
-    calls = [each for each in block.ops if is_call_of(each, ENTRY) or is_call_of(each, EXIT)]
+    calls = [each for each in block.ops if is_call_of(each, ENTRY, EXIT)]
     for around in sorted({border.around(each) for each in calls}, key=len, reverse=True):
         for computation in _Grouping(block, border, around).computations():
             _form(computation, border, around)
@@ -130,7 +125,7 @@ class _Grouping:
         return is_call_of(operation, EXIT) and self._border.around(operation) == self._around
 
     def _places_whole_tensor(self, operation: Operation) -> bool:
-        if not any(is_call_of(operation, each) for each in ("Sharding", ENTRY)):
+        if not is_call_of(operation, "Sharding", ENTRY):
             return False
         manual = self._border.manual_axes.get(operation.results[0], frozenset[str]())
         return manual <= self._around

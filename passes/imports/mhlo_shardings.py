@@ -230,7 +230,7 @@ def _form_manual_computations(found: Sequence[_ShardingString], name: str, mesh:
     blocks: dict[Block, None] = {}
     for each in found:
         tiling, operation = each.tiling, each.operation
-        if is_call_of(operation, ENTRY) or is_call_of(operation, EXIT):
+        if is_call_of(operation, ENTRY, EXIT):
             blocks[block_of(operation)] = None
             if tiling is None:
                 raise OperationError(

@@ -15,7 +15,6 @@ as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, SymbolRefAttr, UnitAttr
@@ -177,13 +176,6 @@ def _split_axes(operation: Operation) -> tuple[Axes, ...]:
     if not isinstance(found, AxesArrayAttr):
         raise OperationError(operation, "has no attribute 'split_axes'")
     return found.lists()
-
-
-def stated_lists(axes: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
-    """Return the axes of each dimension as they are printed: without trailing empty lists."""
-    while len(axes) > 1 and not axes[-1]:
-        axes = axes[:-1]
-    return axes or ((),)
 
 
 def _partials(operation: Operation) -> tuple[Partial, ...]:

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.shard.annotations import ShardingOp, ShardOp
+from ....dialects.shard.attributes import stated_lists
 from ....ir.attribute_access import block_of
 from ....ir.locations import block_with, made_by
 from ....ir.regions import enclosing
@@ -22,7 +23,7 @@ from ....sharding.local_shape import default_offsets
 from ....sharding.sharding import Sharding
 from ..propagation.graph import Entry, ShardingGraph
 from ..propagation.tensor_shardings import ShardedUse, ShardingAssigner, TensorShardings
-from .access import OPEN_DIMENSIONS_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD, stated_lists
+from .access import OPEN_DIMENSIONS_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD
 
 _UNIT = UnitAttr()
 

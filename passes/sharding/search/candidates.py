@@ -9,13 +9,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.shard.attributes import stated_lists
 from ....ir.diagnostics import OperationError, remarks_to
 from ....ir.host_programs import FUNCTIONS
 from ....ir.symbols import root_symbol, visibility
 from ....sharding.cost import BYTES_PER_POINT
 from ....sharding.machine import Machine
 from ....sharding.sharding import DimensionAxes
-from ..annotations.access import SHARD, stated_lists
+from ..annotations.access import SHARD
 from ..cost_report import Cost, module_costs
 from ..shard_annotate import annotate_operand, annotate_producer, find_or_create_grid
 from ..shard_complete import ShardCompletePass
