@@ -25,15 +25,7 @@ from .cost import known_extents
 from .local_shape import explicit_offsets
 from .refinement import Refinement, divisor_chain
 from .reshard_moves import Moves, Pending, State, is_even, moves_of_kind
-from .reshard_steps import (
-    AllGather,
-    AllSlice,
-    ExchangeHalo,
-    PlannedStep,
-    Step,
-    TrimHalo,
-    sent_fraction,
-)
+from .reshard_steps import AllSlice, ExchangeHalo, PlannedStep, Step, TrimHalo, sent_fraction
 from .sharding import Axes, Partial, Sharding
 
 STEP_COST = 1e-6
@@ -151,7 +143,10 @@ def _common_refinement(source: Sharding, target: Sharding) -> Refinement | None:
 
 
 def _merged(steps: Sequence[PlannedStep]) -> Iterator[PlannedStep]:
-    """Merge consecutive slices, or consecutive gathers, of one dimension into one step."""
+    """Merge consecutive slices of one dimension into one step.
+
+    Gathers need no merging: one of several axes is a move of its own, and cheaper than several.
+    """
     previous: PlannedStep | None = None
     for planned in steps:
         joined = None if previous is None else _joined(previous, planned)
@@ -166,8 +161,6 @@ def _joined(first: PlannedStep, second: PlannedStep) -> PlannedStep | None:
     match first.step, second.step:
         case AllSlice(dimension, axes), AllSlice(other, more) if dimension == other:
             return PlannedStep(AllSlice(dimension, axes + more), first.before, second.after)
-        case AllGather(dimension, axes), AllGather(other, more) if dimension == other:
-            return PlannedStep(AllGather(dimension, more + axes), first.before, second.after)
         case _:
             return None
 

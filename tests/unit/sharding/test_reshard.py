@@ -371,6 +371,13 @@ def test_no_step_holds_more_than_the_ends_if_there_is_another_way() -> None:
     assert [type(planned.step) for planned in plan.steps] == [AllToAll, AllSlice, AllGather]
 
 
+def test_a_step_may_hold_as_much_as_the_larger_end() -> None:
+    # To slice first would hold no more than the target, but send more.
+    grid = Grid("g", (2, 2))
+    plan = check((3, 8), Sharding(grid, ((0,), ())), Sharding(grid, ((), (0, 1))))
+    assert [type(planned.step) for planned in plan.steps] == [AllToAll, AllSlice]
+
+
 def test_offsets_are_kept_where_nothing_changes() -> None:
     grid = Grid("g", (2,))
     source = Sharding(grid, ((0,),), offsets=((0, 3, 8),))
