@@ -78,6 +78,12 @@ def test_decompositions(letter: str) -> None:
     _, s, u, vt, _ = run("gesdd", "", [wide, values[..., :3].copy(), u, vt, status], wide)
     np.testing.assert_allclose((u * s[..., None, :]) @ vt[..., :3, :], wide, **small)
 
+    thin = "mode = 83 : ui8"
+    for some in (wide, wide.swapaxes(-1, -2).copy()):
+        u, vt = some[..., :, :3].copy(), some[..., :3, :].copy()
+        _, s, u, vt, _ = run("gesdd", thin, [some, values[..., :3].copy(), u, vt, status], some)
+        np.testing.assert_allclose((u * s[..., None, :]) @ vt, some, **small)
+
     each = [values, values] if letter in "fd" else [tau]
     both = "compute_left = 86 : ui8, compute_right = 86 : ui8"
     sides = [a.astype(complex_type)] * 2
