@@ -55,6 +55,19 @@ def cost_of(module: ModuleOp, machine: str = "gpu-host") -> Cost:
     return program_cost(module, PRESETS[machine])
 
 
+def predictions(module: ModuleOp, **options: object) -> tuple[float, float, float]:
+    """The time of the plan as predicted and when partitioned, and the programs partitioned."""
+    remarks: list[Remark] = []
+    with remarks_to(remarks.append):
+        ShardSearchPass(**options).apply(context(), module)  # pyright: ignore
+    (quality,) = (note.message for note in remarks[0].notes if "integer program" in note.message)
+    form = r"predicts (\S+) [mu]s; partitioned it is (\S+) [mu]s; (\d+) programs"
+    found = re.search(form, quality)
+    assert found is not None
+    predicted, partitioned, programs = map(float, found.groups())
+    return predicted, partitioned, programs
+
+
 def names(cost: Cost) -> dict[str, int]:
     found: dict[str, int] = {}
     for (name, _), (count, _) in cost.collectives.items():
@@ -187,14 +200,8 @@ def test_repeated_layers_are_decided_once() -> None:
 
 def test_results_that_move_are_annotated_for_their_users() -> None:
     """Keys are made by rows and read by heads: the producer keeps its rows, and the keys move."""
-    module = parse_program(llama(2))
-    remarks: list[Remark] = []
-    with remarks_to(remarks.append):
-        ShardSearchPass(grid="4x4", machine="cpu-cluster").apply(context(), module)
-    (quality,) = (note.message for note in remarks[0].notes if "integer program" in note.message)
-    found = re.search(r"predicts (\S+) ms; partitioned it is (\S+) ms; (\d+) programs", quality)
-    assert found is not None
-    predicted, partitioned, programs = map(float, found.groups())
+    options = {"grid": "4x4", "machine": "cpu-cluster"}
+    predicted, partitioned, programs = predictions(parse_program(llama(2)), **options)
     assert partitioned <= predicted
     # Most annotations of the plan are left out without partitioning anything.
     assert programs < 12
@@ -265,6 +272,37 @@ def test_a_program_of_loops_and_calls() -> None:
     cost = cost_of(module)
     assert cost.sent == 0
     assert cost.work == 5 * 2 * 64 * 16 * 16 / 4
+
+
+def test_turns_of_a_loop_are_priced_as_in_the_partitioned_program() -> None:
+    text = """
+    shard.grid @g(shape = 4)
+    func.func @main(%x: tensor<640x160xf32>, %w: tensor<160x160xf32>) -> tensor<640x160xf32> {
+      %columns = shard.sharding @g split_axes = [[], [0]] : !shard.sharding
+      %whole = shard.sharding @g split_axes = [[]] : !shard.sharding
+      %low = arith.constant 0 : index
+      %high = arith.constant 5 : index
+      %step = arith.constant 1 : index
+      %zero = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<640x160xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%e : tensor<640x160xf32>) -> tensor<640x160xf32>
+      %r = scf.for %turn = %low to %high step %step iter_args(%a = %x) -> (tensor<640x160xf32>) {
+        %b = shard.shard %a to %columns : tensor<640x160xf32>
+        %c = linalg.matmul ins(%b, %w : tensor<640x160xf32>, tensor<160x160xf32>)
+          outs(%f : tensor<640x160xf32>) -> tensor<640x160xf32>
+        %d = shard.shard %c to %whole : tensor<640x160xf32>
+        %g = math.exp %d : tensor<640x160xf32>
+        %h = math.tanh %g : tensor<640x160xf32>
+        %i = shard.shard %h to %whole : tensor<640x160xf32>
+        %j = math.absf %i : tensor<640x160xf32>
+        %k = shard.shard %j to %whole : tensor<640x160xf32>
+        scf.yield %k : tensor<640x160xf32>
+      }
+      return %r : tensor<640x160xf32>
+    }
+    """
+    predicted, partitioned, _ = predictions(parse_program(text), grid="4")
+    assert predicted == partitioned
 
 
 @pytest.mark.parametrize(
