@@ -27,6 +27,7 @@ from .graph_empty import fill_empty_tensors
 from .graph_inputs_written import EffectError, results_of_writes
 from .graph_loops import call_loops
 from .graph_views import join_dimensions
+from .substitutes import composites_listed_once
 from .tracing import place_of, user_line
 
 Table = Mapping[Any, Callable[..., Any]]
@@ -146,7 +147,7 @@ def _attempt(
     dialect.register_dialect(context)
     handler = context.attach_diagnostic_handler(hear)
     try:
-        with _refused_at_operations(output):
+        with _refused_at_operations(output), composites_listed_once():
             taken_apart = exported.run_decompositions(table)
         written = results_of_writes(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer")

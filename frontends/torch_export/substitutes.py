@@ -1,13 +1,13 @@
-"""Substitutes for functions that torch.export cannot trace, because they read elements of tensors.
+"""Substitutes for functions of PyTorch: most read elements of tensors, so it cannot trace them.
 
-They replace the originals while a module is traced.
+They replace the originals while a module is traced or decomposed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import partialmethod
+from functools import cache, partialmethod
 from importlib import import_module
 from typing import Any
 
@@ -50,6 +50,26 @@ def traceable(torch: Any) -> Generator[None]:
     finally:
         transformer._detect_is_causal_mask, softmax.forward = detect, forward
         module._apply = apply
+
+
+@contextmanager
+def composites_listed_once() -> Generator[None]:
+    """Let PyTorch list its composite operations once in the context.
+
+    It does so for each namespace of operations, about 30 times in a decomposition, which takes
+    longer than to decompose a small program.
+    """
+    utils: Any = import_module("torch._export.utils")
+    name = "_materialize_cpp_cia_ops"
+    original = getattr(utils, name, None)
+    if original is None:  # in another version of PyTorch
+        yield
+        return
+    setattr(utils, name, cache(original))
+    try:
+        yield
+    finally:
+        setattr(utils, name, original)
 
 
 def _is_causal(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
