@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch_scripts import SAME
+from torch_scripts import comparing
 
 WRITES = """
 from copy import deepcopy
@@ -250,20 +250,20 @@ same(lambda w, i: func.grad(chosen)(w, i), torch.randn(3, 4), torch.tensor([0, 3
 
 
 def test_mutated_buffers(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + WRITES)
+    torch_python(comparing(WRITES))
 
 
 def test_loops_of_many_steps(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + LOOPS)
+    torch_python(comparing(LOOPS))
 
 
 def test_open_sizes(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + OPEN)
+    torch_python(comparing(OPEN))
 
 
 def test_modules_that_torch_export_cannot_trace(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + TRACED)
+    torch_python(comparing(TRACED))
 
 
 def test_training_steps(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + TRAINS)
+    torch_python(comparing(TRAINS))

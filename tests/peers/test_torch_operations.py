@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch_scripts import SAME
+from torch_scripts import comparing
 
 OPERATIONS = """
 x = torch.randn(4, 6)
@@ -379,17 +379,17 @@ torch.testing.assert_close(found, Mixed()(rows))
 
 def test_operations(torch_python: Callable[[str], str]) -> None:
     """What torch-mlir refuses or takes for something else."""
-    torch_python(SAME + OPERATIONS)
+    torch_python(comparing(OPERATIONS))
 
 
 def test_elements(torch_python: Callable[[str], str]) -> None:
     """Numbers at the edges, places in tensors, and what PyTorch has kernels for."""
-    torch_python(SAME + ELEMENTS)
+    torch_python(comparing(ELEMENTS))
 
 
 def test_rare(torch_python: Callable[[str], str]) -> None:
     """Numbers without dimensions, nothing at all, and sizes that depend on data."""
-    torch_python(SAME + RARE)
+    torch_python(comparing(RARE))
 
 
 COMPLEX_MATRICES = """
@@ -487,12 +487,12 @@ def test_promoted(torch_python: Callable[[str], str]) -> None:
 
 
 def test_reductions_and_extrema(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + REDUCED)
+    torch_python(comparing(REDUCED))
 
 
 def test_complex_matrices(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + COMPLEX_MATRICES)
+    torch_python(comparing(COMPLEX_MATRICES))
 
 
 def test_short_time_transforms(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + SHORT_TIME)
+    torch_python(comparing(SHORT_TIME))
