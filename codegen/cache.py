@@ -14,15 +14,15 @@ import ast
 import hashlib
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from threading import RLock
-from types import FunctionType
+from types import CodeType, FunctionType
 from weakref import WeakValueDictionary
 
-from ..runtime.abi.native_code import Native, load_object, target_platform
+from ..runtime.abi.native_code import Intrinsic, Native, load_object, target_platform
 from ..runtime.abi.private_cache import cache_folder, drop_oldest, read_private, write_private
 
 RECENT = 256
@@ -83,10 +83,42 @@ def _kernel_text(function: ast.FunctionDef, name: str) -> str:
     return str(kernel_module(function, name))
 
 
-def compile_function(function: FunctionType, *sources: str) -> Native:
-    """Return the native code of a function; `sources` are the texts of the modules it uses."""
-    text = "\0".join((function.__name__, function.__globals__["SOURCE"], *sources))
+def compile_function(function: FunctionType) -> Native:
+    """Return the native code of a function."""
+    text = "\0".join((function.__name__, *_origins(function)))
     return compile_module(text, partial(_function_text, function))
+
+
+def _origins(function: FunctionType) -> list[str]:
+    """Return what the code of a function is generated from.
+
+    These are the texts of its module and of those of all functions that it calls, and the numbers
+    that these functions read, which may come from any module.
+    """
+    found: dict[str, None] = {}
+    reached = {function: None}
+    pending = [function]
+    while pending:
+        each = pending.pop()
+        names = each.__globals__
+        found[names.get("SOURCE", "")] = None
+        for name in _global_names(each.__code__):
+            value = names.get(name)
+            if isinstance(value, Intrinsic):
+                value = value.emit
+            if isinstance(value, int):
+                found[f"{name} = {value}"] = None
+            elif isinstance(value, FunctionType) and value not in reached:
+                reached[value] = None
+                pending.append(value)
+    return list(found)
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _global_names(each)
 
 
 def _function_text(function: FunctionType, name: str) -> str:

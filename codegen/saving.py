@@ -41,15 +41,15 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.direct_call import native_call_with_arrays
+from ..runtime.direct_call import call_with_arrays
 from ..runtime.host.exchanges import COLLECTIVE
-from ..runtime.host.loop import native_loop
+from ..runtime.host.loop import run as run_host_code
 from ..runtime.host.pool import native_pool
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
-from ..runtime.host.scalar_code import native_scalars
-from ..runtime.host.worker_team import native_serve
-from ..runtime.messages.step_interpreter import native_messages
-from ..runtime.native_registry import used_functions
+from ..runtime.host.scalar_code import run_scalars
+from ..runtime.host.worker_team import serve_call
+from ..runtime.messages.step_interpreter import run_messages
+from ..runtime.native_registry import runtime_function, used_functions
 from ..runtime.saved.file_format import place_pieces, write_container
 from ..runtime.saved.program import platform
 from ..runtime.saved.tables import (
@@ -276,14 +276,14 @@ class _Writer:
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
-        needed = {native_loop(), native_pool().code, native_serve(), *thread_pool_functions()}
-        needed.add(native_call_with_arrays())
+        always = map(runtime_function, (run_host_code, serve_call, call_with_arrays))
+        needed = {*always, native_pool().code, *thread_pool_functions()}
         if self._has_scalars:
-            needed.add(native_scalars())
+            needed.add(runtime_function(run_scalars))
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:
-            needed |= {*collective_functions(each), native_messages()}
+            needed |= {*collective_functions(each), runtime_function(run_messages)}
         runtime = {key: native for key, native in used_functions().items() if native in needed}
         objects = {each.name: each for each in (*runtime.values(), *self._kernels.values())}
         return objects, {key: native.name for key, native in runtime.items()}

@@ -13,7 +13,8 @@ from ..sharding.collective_matching import DeviceState
 from .abi.arrays import Bytes, Words
 from .collectives import PERMUTE, Collective, Group, around, shard_range
 from .commands import AnyCommand, Buffer, Command, run_commands
-from .threads.shared_memory_collectives import shared_memory_function
+from .native_registry import runtime_function
+from .threads.shared_memory_collectives import copy, copy_rows
 
 
 class RankError(RuntimeError):
@@ -121,7 +122,7 @@ class Communicator(ABC):
 
 def copy_command(source: Buffer, result: Buffer, size: int, origin: object) -> Command:
     """Return a command that copies bytes within a device."""
-    return Command(shared_memory_function("copy"), (result, source), (size,), origin)
+    return Command(runtime_function(copy), (result, source), (size,), origin)
 
 
 def slice_command(
@@ -132,8 +133,7 @@ def slice_command(
     start, length = shard_range(size, collective.group.size, collective.group.index)
     item = inner * collective.source.storage_bytes
     constants = (outer, length * item, length * item, size * item, 0, start * item)
-    function = shared_memory_function("copy_rows")
-    return Command(function, (result, source), constants, origin)
+    return Command(runtime_function(copy_rows), (result, source), constants, origin)
 
 
 def empty_result(collective: Collective) -> npt.NDArray[Any]:

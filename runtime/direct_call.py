@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from . import intrinsics
 from .abi.arguments import IN_PLACE, ArrayKind
 from .abi.arrays import Array, Words
 from .abi.memory import as_numbers
-from .abi.native_code import Native, source_of
+from .abi.native_code import source_of
 from .communicator import Communicator
-from .host import machine_state, pool
 from .host.entry import ADDRESS_AND_BLOCK, DeviceFunction, EntryPoint, Shape
 from .host.machine_state import BEGIN, DONE, FIRST_FRAME, FRAME, POOL
 from .host.pool import release
@@ -137,15 +135,8 @@ def copy_results(call: int) -> None:
 
 
 @cache
-def native_call_with_arrays() -> Native:
-    """Return the native code of `call_with_arrays`."""
-    sources = intrinsics.SOURCE, machine_state.SOURCE, pool.SOURCE
-    return runtime_function(call_with_arrays, *sources)
-
-
-@cache
 def _native_call() -> Any:
-    return ctypes.PYFUNCTYPE(ctypes.c_int64)(native_call_with_arrays().address)
+    return ctypes.PYFUNCTYPE(ctypes.c_int64)(runtime_function(call_with_arrays).address)
 
 
 class DirectCall:

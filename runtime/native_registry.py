@@ -7,6 +7,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from threading import Lock
 from types import FunctionType
 
@@ -17,18 +18,15 @@ _used: dict[str, Native] = {}
 _lock = Lock()
 
 
-def runtime_function(function: FunctionType, *sources: str) -> Native:
-    """Return the native code of a function.
-
-    `sources` are the source texts of the other modules that it calls; they are part of its cache
-    key.
-    """
+@cache
+def runtime_function(function: FunctionType) -> Native:
+    """Return the native code of a function, compiled or loaded once."""
 
     def compile() -> Native:
         # Imported here because functions of saved programs are given, and need no compiler.
         from ..codegen.cache import compile_function
 
-        return compile_function(function, *sources)
+        return compile_function(function)
 
     return native_function_named(f"{function.__module__}.{function.__name__}", compile)
 

@@ -7,10 +7,7 @@ what is needed and calls it again.
 
 from __future__ import annotations
 
-from functools import cache
-
-from .. import intrinsics, protocol
-from ..abi.native_code import Native, rare, source_of
+from ..abi.native_code import rare, source_of
 from ..intrinsics import (
     add_overflows,
     call_function,
@@ -27,8 +24,6 @@ from ..intrinsics import (
     store_32,
     store_word,
 )
-from ..native_registry import runtime_function
-from . import instructions, long_instructions, machine_state, pool, worker_team
 from .instructions import CONTROL, FIRST_SCALAR
 from .long_instructions import carry_out, move, operand, time_is_up
 from .machine_state import (
@@ -275,10 +270,3 @@ def run(state: int) -> int:
     store_word(state + 8 * CODE, code)
     store_word(state + 8 * FRAME, frame)
     return DONE if reason == RETURNED else reason
-
-
-@cache
-def native_loop() -> Native:
-    """Return the native code of `run`."""
-    own = instructions, long_instructions, machine_state, pool, worker_team
-    return runtime_function(run, *(each.SOURCE for each in (intrinsics, protocol, *own)))

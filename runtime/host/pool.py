@@ -35,7 +35,6 @@ from ..intrinsics import (
     store_word,
     use_large_pages,
 )
-from ..intrinsics import SOURCE as INTRINSICS
 from ..native_registry import runtime_function
 
 SOURCE = source_of(__file__)
@@ -262,7 +261,7 @@ class NativePool:
 @cache
 def native_pool() -> NativePool:
     """Return the native function, compiled once."""
-    native = runtime_function(pool_call, INTRINSICS)
+    native = runtime_function(pool_call)
     words = [ctypes.c_int64] * 4
     # PYFUNCTYPE keeps the GIL: the calls are too short to release it.
     return NativePool(ctypes.PYFUNCTYPE(*words)(native.address), native)

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from ..abi.arrays import Words
 from ..abi.lapack import LapackFunction
 from ..abi.native_code import Native
+from ..native_registry import runtime_function
 from .instructions import BY_OPCODE, SCALAR_WORDS, SCALARS, Kind
 from .machine_state import FUNCTION_WORDS
-from .scalar_code import native_scalars
+from .scalar_code import run_scalars
 from .size_rules import KnownSizes
 
 
@@ -303,7 +304,7 @@ class LinkedProgram:
         """Compile all native code that a run may need: kernels, and the scalar instructions."""
         self.compile_kernels(range(len(self.natives)))
         if self.has_scalars:
-            native_scalars()
+            runtime_function(run_scalars)
 
     @property
     def has_scalars(self) -> bool:

@@ -6,17 +6,13 @@ It is compiled when a program first needs it, apart from the native loop, as it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from llvmlite import ir
 
-from .. import intrinsics
 from ..abi.elements import Element
-from ..abi.native_code import Native, source_of
+from ..abi.native_code import source_of
 from ..intrinsics import intrinsic, load_word
-from ..native_registry import runtime_function
-from . import instructions, long_instructions, machine_state
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
 from .long_instructions import move
 from .machine_state import CODE, FRAME, STEPPING
@@ -123,10 +119,3 @@ def run_scalars(state: int) -> int:
             code += 8 * SCALAR_WORDS
         opcode = load_word(code) if stepping == 0 else 0
     return code
-
-
-@cache
-def native_scalars() -> Native:
-    """Return the native code of `run_scalars`."""
-    own = instructions, long_instructions, machine_state
-    return runtime_function(run_scalars, *(each.SOURCE for each in (intrinsics, *own)))

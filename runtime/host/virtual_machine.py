@@ -16,24 +16,17 @@ from ..abi.arrays import Words
 from ..abi.memory import address_of, as_numbers
 from ..commands import CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
+from ..native_registry import runtime_function
 from . import loop, machine_state
 from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, native_pool, view
 from .program import Instruction, LinkedProgram
-from .scalar_code import native_scalars
+from .scalar_code import run_scalars
 from .timeline import Event, Timeline
 from .tracer import Tracer
-from .worker_team import (
-    CALL_WORDS,
-    ENDED,
-    WORKERS,
-    WorkerTeam,
-    native_serve,
-    team_words,
-    worker_call,
-)
+from .worker_team import CALL_WORDS, ENDED, WORKERS, WorkerTeam, serve_call, team_words, worker_call
 
 STACK_WORDS = 4096
 """The initial size of the stack of frames in words; it grows on demand."""
@@ -48,7 +41,7 @@ MAX_CALLS = 20_000
 @cache
 def _run() -> Any:
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-    return kind(loop.native_loop().address)
+    return kind(runtime_function(loop.run).address)
 
 
 def prepare() -> None:
@@ -108,7 +101,7 @@ class VirtualMachine:
         self._fill_state(max_calls)
         self._share_kernels(team)
         address = int(self._state.ctypes.data)
-        self.native_call = loop.native_loop().address, address
+        self.native_call = runtime_function(loop.run).address, address
         """The native function, and its argument, that run this machine until Python is needed."""
         self._argument = ctypes.c_int64(address)  # ctypes would convert a number at each call.
         self._registers = as_numbers(self._state)
@@ -263,7 +256,7 @@ class VirtualMachine:
         if self._team is None:
             return
         words, workers = self._team_words, self._team.workers
-        address, function = int(words.ctypes.data), native_serve().address
+        address, function = int(words.ctypes.data), runtime_function(serve_call).address
         calls: list[tuple[int, int]] = []
         for worker in range(1, workers):
             first = worker_call(workers, worker)
@@ -313,7 +306,7 @@ class VirtualMachine:
             case machine_state.COMPILE:
                 self.linked.compile_kernels(self.linked.kernels_from(at))
             case machine_state.SCALAR:
-                words[machine_state.SCALAR_CODE] = native_scalars().address
+                words[machine_state.SCALAR_CODE] = runtime_function(run_scalars).address
             case machine_state.CHECK:
                 self._check(at)
             case machine_state.WAIT:

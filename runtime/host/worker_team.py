@@ -13,10 +13,8 @@ not change while someone works on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
-from ..abi.native_code import Native, source_of
-from ..intrinsics import SOURCE as INTRINSICS
+from ..abi.native_code import source_of
 from ..intrinsics import (
     atomic_add,
     atomic_exchange_if,
@@ -26,8 +24,6 @@ from ..intrinsics import (
     load_word,
     store_word,
 )
-from ..native_registry import runtime_function
-from ..protocol import SOURCE as PROTOCOL
 from ..protocol import back_off
 from ..threads.thread_pool import Call, ThreadPool
 
@@ -138,12 +134,6 @@ def serve(team: int, worker: int, call: int) -> int:
 def serve_call(words: int) -> int:
     """Serve a team until a call ends; `words` holds the arguments of `serve`."""
     return serve(load_word(words), load_word(words + 8), load_word(words + 16))
-
-
-@cache
-def native_serve() -> Native:
-    """Return the native code of `serve_call`."""
-    return runtime_function(serve_call, INTRINSICS, PROTOCOL)
 
 
 class WorkerTeam:

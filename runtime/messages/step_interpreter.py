@@ -15,10 +15,8 @@ that Python can check whether other ranks have failed; called again, it continue
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
-from ..abi.native_code import Native, source_of
-from ..intrinsics import SOURCE as INTRINSICS
+from ..abi.native_code import source_of
 from ..intrinsics import (
     atomic_load,
     atomic_store,
@@ -30,7 +28,6 @@ from ..intrinsics import (
     load_word,
     store_word,
 )
-from ..native_registry import runtime_function
 from ..protocol import (
     BARRIER_GENERATION,
     FAILED,
@@ -45,7 +42,6 @@ from ..protocol import (
     arrive,
     back_off,
 )
-from ..protocol import SOURCE as PROTOCOL
 
 SOURCE = source_of(__file__)
 
@@ -324,9 +320,3 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             status = constants[at + 1]
     store_word(context + 8 * POSITION, begin if status == WAITING else 0)
     return status
-
-
-@cache
-def native_messages() -> Native:
-    """Return the native code of `run_messages`."""
-    return runtime_function(run_messages, INTRINSICS, PROTOCOL)

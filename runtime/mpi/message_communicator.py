@@ -15,7 +15,8 @@ from ..communicator import Communicator
 from ..messages.collective_steps import CollectiveStepBuilder, RankBarrier
 from ..messages.context import HEADER_BYTES, MessageContext, PlainState
 from ..messages.size_changes import SizeChangeNotices, padded
-from ..messages.step_interpreter import native_messages
+from ..messages.step_interpreter import run_messages
+from ..native_registry import runtime_function
 from .failure_supervisor import Supervisor
 from .mailbox import Channel, Mailbox, packed, unpacked
 
@@ -90,7 +91,8 @@ class MessageCommunicator(Communicator):
         self.context.reserve(written.scratch_bytes, written.messages)
         bindings = (self.context.address, source, result)
         words, waits = tuple(written.words), self._waits(plain)
-        return Command(native_messages(), bindings, words, state.operation, state, waits)
+        function = runtime_function(run_messages)
+        return Command(function, bindings, words, state.operation, state, waits)
 
     def sizes(
         self, group: Group, state: DeviceState, own: tuple[int, ...]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import NoReturn
 from weakref import finalize
 
@@ -23,8 +22,7 @@ import numpy as np
 from ...sharding.collective_matching import CollectiveMismatch, DeviceState
 from ..abi.arrays import Words
 from ..abi.memory import free
-from ..abi.native_code import Native, source_of
-from ..intrinsics import SOURCE as INTRINSICS
+from ..abi.native_code import source_of
 from ..intrinsics import (
     allocate_aligned,
     atomic_add,
@@ -36,9 +34,7 @@ from ..intrinsics import (
     load_word,
     store_word,
 )
-from ..native_registry import runtime_function
 from ..protocol import FAILED, MISMATCHED, RELEASED, RESUMPTIONS, WAITING, YIELDS, back_off
-from ..protocol import SOURCE as PROTOCOL
 
 SOURCE = source_of(__file__)
 
@@ -101,17 +97,6 @@ def take_message(bindings: Sequence[int], constants: Sequence[int], first: int, 
         polls += 1
         back_off(polls, YIELDS)
     return WAITING
-
-
-@cache
-def native_mail(name: str) -> Native:
-    """Return the native code of one of this module's functions."""
-    return runtime_function(globals()[name], INTRINSICS, PROTOCOL)
-
-
-def mail_functions() -> set[Native]:
-    """Return the native functions that carry out messages between threads."""
-    return {native_mail(each.__name__) for each in (post_message, take_message)}
 
 
 class MessageQueue:

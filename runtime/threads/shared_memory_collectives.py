@@ -12,12 +12,9 @@ barrier (`protocol.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
-from ..abi.native_code import Native, source_of
-from ..intrinsics import SOURCE as INTRINSICS
+from ..abi.native_code import source_of
 from ..intrinsics import call_kernel, clear_bytes, copy_bytes, load_word, store_word
-from ..native_registry import runtime_function
 from ..protocol import (
     FINISH,
     FIRST_SLOT,
@@ -32,7 +29,6 @@ from ..protocol import (
     wait,
     wait_for_devices,
 )
-from ..protocol import SOURCE as PROTOCOL
 
 SOURCE = source_of(__file__)
 
@@ -323,9 +319,3 @@ def exchange_halo(bindings: Sequence[int], constants: Sequence[int], first: int,
             start = source + (row * other + low) * inner
             copy_bytes(result + (row * size + size - high) * inner, start, high * inner)
     return wait_for_devices(barrier, participants, group_status)
-
-
-@cache
-def shared_memory_function(name: str) -> Native:
-    """Return the native code of one of this module's functions."""
-    return runtime_function(globals()[name], INTRINSICS, PROTOCOL)

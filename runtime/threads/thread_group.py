@@ -10,28 +10,22 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import prod
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
-from ...sharding.collective_rows import ALL_GATHER, ALL_REDUCE, ALL_TO_ALL, REDUCE_SCATTER
 from ..abi.arrays import Words
 from ..abi.native_code import Native
 from ..collectives import HALO, PERMUTE, Collective, Group, around, shard_range
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from ..communicator import Communicator
+from ..native_registry import runtime_function
 from ..protocol import RESUMPTIONS, barrier_words
 from ..reductions import reduction_kernel
-from .message_queues import (
-    MessageQueue,
-    Receiver,
-    mail_functions,
-    native_mail,
-    post_message,
-    take_message,
-)
-from .shared_memory_collectives import shared_memory_function
+from . import shared_memory_collectives as shared_memory
+from .message_queues import MessageQueue, Receiver, post_message, take_message
 from .thread_pool import TASK_ALONE, Call, ThreadPool
 
 T = TypeVar("T")
@@ -325,7 +319,7 @@ class ThreadCommunicator(Communicator):
     def collective_commands(
         self, collective: Collective, source: Buffer, result: Buffer, state: DeviceState
     ) -> list[AnyCommand]:
-        name, constants = _native_collective(collective)
+        function, constants = _native_collective(collective)
         participants = collective.group.size
         scratch = Buffer(8 * (participants + 2))
         words = self._threads.barrier(collective.group)
@@ -337,8 +331,8 @@ class ThreadCommunicator(Communicator):
             scratch,
             self._threads.signature_number((state.signature, collective.shapes)),
         )
-        function = shared_memory_function(name)
-        return [Command(function, bindings, constants, state.operation, state)]
+        native = runtime_function(function)
+        return [Command(native, bindings, constants, state.operation, state)]
 
     def send_command(self, source: Buffer, state: DeviceState) -> AnyCommand:
         assert state.signature is not None
@@ -346,7 +340,7 @@ class ThreadCommunicator(Communicator):
         queue = self._threads.message_queue(self.process, receiver)
         number = self._threads.signature_number(state)
         bindings = (queue.address, source, self._kind(state), number)
-        function = native_mail(post_message.__name__)
+        function = runtime_function(post_message)
         return Command(function, bindings, (source.size,), state.operation, state)
 
     def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
@@ -365,7 +359,7 @@ class ThreadCommunicator(Communicator):
             target,
             self._kind(state),
         )
-        function = native_mail(take_message.__name__)
+        function = runtime_function(take_message)
         return Command(function, bindings, (target.size,), state.operation, state, waits)
 
     def _kind(self, state: DeviceState) -> int:
@@ -377,21 +371,21 @@ class ThreadCommunicator(Communicator):
 
 def message_functions() -> set[Native]:
     """Return the native functions that carry out messages between threads."""
-    return {shared_memory_function("copy"), *mail_functions()}
+    return set(map(runtime_function, (shared_memory.copy, post_message, take_message)))
 
 
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
-    found = {shared_memory_function("copy"), shared_memory_function("copy_rows")}
+    found = set(map(runtime_function, (shared_memory.copy, shared_memory.copy_rows)))
     if not collective.is_local:
-        found.add(shared_memory_function(_native_collective(collective)[0]))
+        found.add(runtime_function(_native_collective(collective)[0]))
     if collective.reduces:
         found.add(reduction_kernel(collective))
     return found
 
 
-def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
-    """Return the name and the constants of the native function of a collective.
+def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int, ...]]:
+    """Return the native function of a collective and its constants.
 
     What the row of the collective says decides: whether it divides, joins or reduces.
     """
@@ -403,32 +397,61 @@ def _native_collective(collective: Collective) -> tuple[str, tuple[int, ...]]:
     if collective.kind == HALO:
         outer, size, inner = around(shape, collective.axis)
         widths = (collective.low, collective.high)
-        return "exchange_halo", (*head, outer, size, inner * item, *widths)
+        return shared_memory.exchange_halo, (
+            *head,
+            outer,
+            size,
+            inner * item,
+            *widths,
+        )
     if collective.kind == PERMUTE:
         size = prod(shape) * item
         sender = -1 if collective.sender is None else collective.sender
-        return "pull", (*head, sender, 1, size, size, 0)
+        return shared_memory.pull, (*head, sender, 1, size, size, 0)
     if collective.divides and collective.joins:
-        return ALL_TO_ALL.name, (*head, *_all_to_all_constants(collective))
+        return shared_memory.all_to_all, (
+            *head,
+            *_all_to_all_constants(collective),
+        )
     if collective.joins:
         outer, size, inner = around(shape, collective.axis)
-        return ALL_GATHER.name, (*head, root, outer, size * inner * item)
+        return shared_memory.all_gather, (*head, root, outer, size * inner * item)
     if collective.reduces:
         reduction = reduction_kernel(collective).address
         target = collective.result.storage_bytes
         if not collective.divides:
-            return ALL_REDUCE.name, (*head, root, prod(shape), item, target, reduction)
+            return shared_memory.all_reduce, (
+                *head,
+                root,
+                prod(shape),
+                item,
+                target,
+                reduction,
+            )
         outer, size, inner = around(shape, collective.axis)
         start, length = shard_range(size, *head)
         runs = (outer, size * inner, start * inner, length * inner)
-        return REDUCE_SCATTER.name, (*head, *runs, item, target, reduction)
+        return shared_memory.reduce_scatter, (
+            *head,
+            *runs,
+            item,
+            target,
+            reduction,
+        )
     if collective.divides:
         outer, size, inner = around(shape, collective.axis)
         start, length = shard_range(size, *head)
         row, pitch = length * inner * item, size * inner * item
-        return "pull", (*head, root, outer, row, pitch, start * inner * item)
+        return shared_memory.pull, (
+            *head,
+            root,
+            outer,
+            row,
+            pitch,
+            start * inner * item,
+        )
     size = prod(shape) * item
-    return "pull", (*head, root, 1, size, size, 0)
+    return shared_memory.pull, (*head, root, 1, size, size, 0)
 
 
 def _all_to_all_constants(collective: Collective) -> tuple[int, ...]:

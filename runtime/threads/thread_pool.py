@@ -25,7 +25,6 @@ import numpy as np
 
 from ..abi.memory import as_numbers
 from ..abi.native_code import Native, source_of
-from ..intrinsics import SOURCE as INTRINSICS
 from ..intrinsics import (
     acquire_lock,
     atomic_add,
@@ -128,12 +127,9 @@ def await_all(pool: int, microseconds: int) -> int:
     return acquire_lock(load_word(pool + 8 * ALL_ENDED), microseconds)
 
 
-@cache
 def thread_pool_functions() -> tuple[Native, ...]:
     """Return the native code of `attend`, `post_and_wait`, `await_all` and `post`."""
-    return tuple(
-        runtime_function(each, INTRINSICS) for each in (attend, post_and_wait, await_all, post)
-    )
+    return tuple(map(runtime_function, (attend, post_and_wait, await_all, post)))
 
 
 @cache

@@ -27,6 +27,14 @@ LIMIT, LEAST = 7, -7
 WORDS = [-(2**63), -(2**40), -13, -7, -3, -1, 0, 1, 2, 3, 7, 8, 13, 64, 2**40, 2**63 - 1]
 
 
+def limit() -> int:
+    return LIMIT
+
+
+def shifted_limit(left: int, right: int) -> int:
+    return limit() + left + right
+
+
 def divide(left: int, right: int) -> int:
     return left // right
 
@@ -151,6 +159,13 @@ def test_addresses_of_words_are_sequences() -> None:
     array = np.array([3, -5, 2**62], np.int64)
     native = compile_function(words)
     assert callable_of(native)(array.ctypes.data, 3) == 2**62 - 2
+
+
+def test_another_value_of_a_number_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number may come from another module, so the function's own text does not say it."""
+    assert callable_of(compile_function(shifted_limit))(1, 2) == 10
+    monkeypatch.setitem(globals(), "LIMIT", 8)
+    assert callable_of(compile_function(shifted_limit))(1, 2) == 11
 
 
 def test_a_function_may_have_no_result() -> None:
