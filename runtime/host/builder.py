@@ -143,19 +143,12 @@ class Builder(FoldingIndices[Register]):
         if first is None or instructions[first].operands[1] != self.hold(size):
             return False
         uses = instructions[first + 1 :]
-        if any(target in _registers(each) for each in uses):
+        if any(target in each.registers for each in uses):
             return False
         for each in uses:
-            each.operands = tuple(
-                tuple(target if one == block else one for one in operand)
-                if isinstance(operand, tuple)
-                else (target if operand == block else operand)
-                for operand in each.operands
-            )
-        del instructions[first]
-        for label in self.function.labels:
-            if label.position > first:
-                label.position -= 1
+            each.substitute(lambda one: target if one == block else one)
+        rows = [[] if at == first else [each] for at, each in enumerate(instructions)]
+        self.function.replace(rows)
         return True
 
     def is_unshared(self, block: Register) -> bool:
@@ -167,7 +160,7 @@ class Builder(FoldingIndices[Register]):
         instructions = self.function.instructions
         for position in reversed(range(len(instructions))):
             each = instructions[position]
-            if block not in _registers(each):
+            if block not in each.registers:
                 continue
             if each.scope != self._scope:
                 return None
@@ -263,13 +256,3 @@ class Builder(FoldingIndices[Register]):
             else:
                 result = self.index_instruction("size", result, factor)
         return result
-
-
-def _registers(instruction: Instruction) -> set[AnyRegister]:
-    found: set[AnyRegister] = set()
-    for operand in instruction.operands:
-        if isinstance(operand, tuple):
-            found |= set(operand)
-        elif isinstance(operand, Register):
-            found.add(operand)
-    return found

@@ -35,7 +35,7 @@ def propagate_constants(
         if instruction.kind.name == "move" and target in values:
             kept.append(None)
             continue
-        instruction.operands = tuple(_replaced(each, values, hold) for each in instruction.operands)
+        instruction.substitute(lambda each: hold(values[each]) if each in values else each)
         known = _condition(instruction, function)
         if known is not None and isinstance(target, Register) and target in once:
             values[target] = known
@@ -44,10 +44,7 @@ def propagate_constants(
         is_settled = _is_settled(instruction, function, accepts)
         kept.append(None if is_settled else _jumped(instruction, function))
     _leave_out_jumps(function, kept)
-    places = [0]
-    for instruction in kept:
-        places.append(places[-1] + (instruction is not None))
-    function.replace([each for each in kept if each is not None], places)
+    function.replace([[] if each is None else [each] for each in kept])
 
 
 def _condition(instruction: Instruction, function: HostFunction) -> int | None:
@@ -160,16 +157,6 @@ def _written(function: HostFunction) -> Iterator[Register]:
 def _value(source: Operand, values: dict[Register, Constant], function: HostFunction) -> Constant:
     assert isinstance(source, Register)
     return function.constants[source] if source in function.constants else values[source]
-
-
-def _replaced(
-    operand: Operand, values: dict[Register, Constant], hold: Callable[[Constant], Register]
-) -> Operand:
-    if isinstance(operand, tuple):
-        return tuple(hold(values[each]) if each in values else each for each in operand)
-    if isinstance(operand, Register) and operand in values:
-        return hold(values[operand])
-    return operand
 
 
 def _is_settled(instruction: Instruction, function: HostFunction, accepts: Accepts) -> bool:

@@ -51,16 +51,13 @@ def place_switches(function: HostFunction) -> None:
         return
     wanted = devices_of(old)
     possible = _possible_devices(old, wanted)
-    kept: list[Instruction] = []
-    starts: list[int] = []
+    rows: list[list[Instruction]] = []
     for instruction, device, found in zip(old, wanted, possible, strict=True):
-        starts.append(len(kept))
+        rows.append([] if instruction.kind.name == "device" else [instruction])
         if instruction.kind.name in DEVICE_DEPENDENT and found != {device}:
             switch = Instruction(KINDS["device"], (device,), instruction.source, instruction.scope)
-            kept.append(switch)
-        if instruction.kind.name != "device":
-            kept.append(instruction)
-    function.replace(kept, [*starts, len(kept)])
+            rows[-1].insert(0, switch)
+    function.replace(rows)
 
 
 def _possible_devices(instructions: Sequence[Instruction], wanted: Sequence[int]) -> list[set[int]]:

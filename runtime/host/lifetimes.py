@@ -23,17 +23,17 @@ def shorten_lifetimes(function: HostFunction) -> None:
     uses: dict[Register, list[int]] = {block: [] for block in set(blocks.values())}
     devices = devices_of(instructions)
     for position, instruction in enumerate(instructions):
-        for block in {blocks[each] for each in _registers(instruction) if each in blocks}:
+        for block in {blocks[each] for each in instruction.registers if each in blocks}:
             uses[block].append(position)
     # Moved instructions, by the instruction that they are placed before or after.
-    before: dict[int, list[int]] = {}
-    after: dict[int, list[int]] = {}
+    before: dict[int, list[Instruction]] = {}
+    after: dict[int, list[Instruction]] = {}
     moved: set[int] = set()
     for block, places in uses.items():
         first, last = places[0], places[-1]
         to = _sunk(instructions, devices, first, places[1]) if len(places) > 1 else first
         if to > first:
-            before.setdefault(to, []).append(first)
+            before.setdefault(to, []).append(instructions[first])
             moved.add(first)
         if (
             len(places) > 2
@@ -41,17 +41,14 @@ def shorten_lifetimes(function: HostFunction) -> None:
             and instructions[last].kind.name == "release"
             and instructions[last].scope == instructions[places[-2]].scope
         ):
-            after.setdefault(places[-2], []).append(last)
+            after.setdefault(places[-2], []).append(instructions[last])
             moved.add(last)
-    _rearrange(function, before, after, moved)
-
-
-def _registers(instruction: Instruction) -> list[Register]:
-    found: list[Register] = []
-    for operand in instruction.operands:
-        each = operand if isinstance(operand, tuple) else (operand,)
-        found += [register for register in each if isinstance(register, Register)]
-    return found
+    function.replace(
+        [
+            [] if at in moved else [*before.get(at, ()), instruction, *after.get(at, ())]
+            for at, instruction in enumerate(instructions)
+        ]
+    )
 
 
 def _blocks_of(
@@ -71,7 +68,7 @@ def _blocks_of(
             written.add(result)
             if name in ("allocate", "reuse", "own"):
                 blocks[result] = result
-        own = {blocks[each] for each in _registers(instruction) if each in blocks}
+        own = {blocks[each] for each in instruction.registers if each in blocks}
         if name in ADDRESS_OPS and isinstance(result, Register) and len(own) == 1:
             blocks[result] = own.pop()
         elif name in ("move", "retain", "address", "python", "exchange"):
@@ -110,21 +107,3 @@ def _passing(instructions: Sequence[Instruction], start: int, to: int) -> int | 
             ):
                 return position
     return None
-
-
-def _rearrange(
-    function: HostFunction,
-    before: dict[int, list[int]],
-    after: dict[int, list[int]],
-    moved: set[int],
-) -> None:
-    """Put instructions in their new places and move labels along."""
-    old = function.instructions
-    order: list[int] = []
-    places: list[int] = []
-    for position in range(len(old)):
-        places.append(len(order))
-        if position in moved:
-            continue
-        order += [*before.get(position, ()), position, *after.get(position, ())]
-    function.replace([old[position] for position in order], [*places, len(order)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from typing import Any, cast
 
 import numpy as np
@@ -67,6 +68,23 @@ class Instruction:
     source: object
     scope: int = 0
 
+    @property
+    def registers(self) -> Iterator[AnyRegister]:
+        """The registers among the operands and in their lists, in order."""
+        for operand in self.operands:
+            for each in operand if isinstance(operand, tuple) else (operand,):
+                if isinstance(each, AnyRegister):
+                    yield each
+
+    def substitute(self, found: Callable[[AnyRegister], AnyRegister]) -> None:
+        """Replace each register by what `found` returns for it."""
+        self.operands = tuple(
+            tuple(map(found, each))
+            if isinstance(each, tuple)
+            else (found(each) if isinstance(each, AnyRegister) else each)
+            for each in self.operands
+        )
+
 
 @dataclass(slots=True, eq=False)
 class HostFunction:
@@ -82,15 +100,13 @@ class HostFunction:
     instructions: list[Instruction] = field(default_factory=list[Instruction])
     labels: list[Label] = field(default_factory=list[Label])
 
-    def replace(self, instructions: Sequence[Instruction], places: Sequence[int]) -> None:
-        """Replace the instructions, and move labels along.
-
-        `places[i]` is the new position of the old instruction i; the last entry is the new end.
-        """
+    def replace(self, rows: Sequence[Sequence[Instruction]]) -> None:
+        """Replace each instruction by those of a row, and move labels along."""
+        starts = list(accumulate(map(len, rows), initial=0))
         for label in self.labels:
             if label.position >= 0:
-                label.position = places[label.position]
-        self.instructions[:] = instructions
+                label.position = starts[label.position]
+        self.instructions[:] = chain.from_iterable(rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,12 +356,11 @@ class FrameLayout:
         self._slots = {register: slot for slot, register in enumerate(first)}
         self.outgoing = 0
         for instruction in function.instructions:
-            for operand in instruction.operands:
-                for each in operand if isinstance(operand, tuple) else (operand,):
-                    if isinstance(each, Register):
-                        self._slots.setdefault(each, len(self._slots))
-                    elif isinstance(each, Outgoing):
-                        self.outgoing = max(self.outgoing, each.number + 1)
+            for each in instruction.registers:
+                if isinstance(each, Register):
+                    self._slots.setdefault(each, len(self._slots))
+                else:
+                    self.outgoing = max(self.outgoing, each.number + 1)
             if instruction.kind.name == "run":
                 lists = (each for each in instruction.operands if isinstance(each, tuple))
                 self.outgoing = max(self.outgoing, sum(map(len, lists)))
