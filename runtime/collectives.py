@@ -21,9 +21,6 @@ from .abi.elements import Element
 
 Shape = tuple[int, ...]
 
-HALO, PERMUTE = "halo", "permute"
-"""Kinds without a row in the table of collectives: one dimension of `update_halo`, and `shift`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -42,16 +39,16 @@ class Group:
 class Collective:
     """One collective of a group as one of its processes sees it.
 
-    - `kind`: the name of a row of `sharding/collective_rows.py` that is not a message, `HALO` or
-      `PERMUTE`;
+    - `kind`: the name of a row of `sharding/collective_rows.py` that is not a message;
     - `source_shape`, `result_shape`: the shapes of this process's operand and result. Before a run
       provides dynamic sizes, `DYNAMIC_SIZE` stands for them and the result has no shape (see
       `of_sizes`);
     - `axis`: the tensor dimension that is gathered, scattered or split;
     - `concat_axis`: for `all_to_all`, the dimension along which the pieces are concatenated;
     - `root`: the index of the root in the group, for collectives that have one;
-    - `sender`, `receiver`: for `permute`, the indices to receive from and to send to, or `None`;
-    - `low`, `high`: for `halo`, how much of `axis` is the halo on either side;
+    - `sender`, `receiver`: for `shift`, the indices to receive from and to send to, or `None`;
+    - `low`, `high`: for `update_halo`, which is one collective for each of its dimensions, how much
+      of `axis` is the halo on either side;
     - `shapes`: the operand shapes of all participants, in order; empty if all are equal;
     - `op_signature`: the signature of the op, if it has one.
     """
@@ -95,34 +92,9 @@ class Collective:
         )
 
     @property
-    def row(self) -> CollectiveRow | None:
-        """The row of the table of collectives; `None` for `halo` and `permute`."""
-        return COLLECTIVES.get(f"shard.{self.kind}")
-
-    @property
-    def is_local(self) -> bool:
-        """Whether each process slices its own operand, and nothing is sent."""
-        return self.row is not None and self.row.is_local
-
-    @property
-    def reduces(self) -> bool:
-        """Whether the operands are reduced."""
-        return self.row is not None and self.row.reduces
-
-    @property
-    def divides(self) -> bool:
-        """Whether each process gets one piece along `axis`."""
-        return self.row is not None and bool(self.row.divides)
-
-    @property
-    def joins(self) -> bool:
-        """Whether pieces of several processes are concatenated."""
-        return self.row is not None and bool(self.row.joins)
-
-    @property
-    def replicates(self) -> bool:
-        """Whether all processes get the same result."""
-        return self.row is not None and self.row.replicates
+    def row(self) -> CollectiveRow:
+        """The row of the table of collectives."""
+        return COLLECTIVES[f"shard.{self.kind}"]
 
     @property
     def joins_unequal(self) -> bool:
@@ -135,11 +107,8 @@ class Collective:
         `shape` is this process's operand shape; `shapes` are those of all participants if they
         differ. The result shape is computed from them.
         """
-        row, group = self.row, self.group
-        result = shape
-        if row is not None:
-            all_shapes = shapes or (shape,) * group.size
-            result = row.result_shape(all_shapes, group.index, self.axis, self.concat_axis)
+        group, all_shapes = self.group, shapes or (shape,) * self.group.size
+        result = self.row.result_shape(all_shapes, group.index, self.axis, self.concat_axis)
         op_signature = None if self.op_signature is None else self.op_signature.of_sizes(shape)
         return replace(
             self, source_shape=shape, result_shape=result, shapes=shapes, op_signature=op_signature

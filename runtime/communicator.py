@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..sharding.collective_matching import DeviceState
+from ..sharding.collective_rows import SHIFT
 from .abi.arrays import Bytes, Words
-from .collectives import PERMUTE, Collective, Group, around, shard_range
+from .collectives import Collective, Group, around, shard_range
 from .commands import AnyCommand, Buffer, Command, run_commands
 from .native_registry import runtime_function
 from .threads.shared_memory_collectives import copy, copy_rows
@@ -98,9 +99,9 @@ class Communicator(ABC):
         self, collective: Collective, source: Buffer, result: Buffer, operation: object
     ) -> list[AnyCommand]:
         """Return the commands of a collective; `operation` is named in errors."""
-        if collective.is_local:
+        if collective.row.is_local:
             return [slice_command(collective, source, result, operation)]
-        alone = collective.group.size == 1 and collective.kind != PERMUTE
+        alone = collective.group.size == 1 and collective.row is not SHIFT
         if alone and collective.source == collective.result:
             count = prod(collective.source_shape) * collective.source.storage_bytes
             return [copy_command(source, result, count, operation)]

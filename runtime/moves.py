@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from .collectives import HALO, PERMUTE, Collective, Shape, shard_range
+from ..sharding.collective_rows import SHIFT, UPDATE_HALO
+from .collectives import Collective, Shape, shard_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +79,22 @@ def moves(collective: Collective, sender: int, receiver: int) -> Sequence[Move]:
     axis, count, root = collective.axis, collective.group.size, collective.root
     shape = shapes[sender]
     whole = ByteSection(0, prod(shape) * item)
-    if collective.kind == HALO:
+    if collective.row is UPDATE_HALO:
         return _halo_moves(collective, sender, receiver)
-    if collective.reduces:
+    if collective.row.reduces:
         raise ValueError(f"{collective.kind} reduces data, expected only moves")
-    if root is not None and root != (receiver if collective.joins else sender):
+    if root is not None and root != (receiver if collective.row.joins else sender):
         return ()
-    if collective.kind == PERMUTE:
+    if collective.row is SHIFT:
         meets = (sender, receiver) == (collective.sender, collective.group.index)
         return ((whole, whole),) if meets else ()
-    if collective.divides and collective.joins:
+    if collective.row.divides and collective.row.joins:
         return (_transposed(collective, sender, receiver),)
-    if collective.divides:
+    if collective.row.divides:
         piece = (axis, *shard_range(shape[axis], count, receiver))
         origin = byte_section(shape, item, piece, piece)
         return ((origin, origin.packed()),)
-    if collective.joins:
+    if collective.row.joins:
         joined = sum(each[axis] for each in shapes)
         start = sum(each[axis] for each in shapes[:sender])
         target = (*shape[:axis], joined, *shape[axis + 1 :])
@@ -150,7 +151,7 @@ def reduced_section(collective: Collective, member: int) -> ByteSection:
     """Return the section of a source that a member reduces for all."""
     shape, count = collective.group_shapes[member], collective.group.size
     item = collective.source.storage_bytes
-    if collective.divides:
+    if collective.row.divides:
         piece = (collective.axis, *shard_range(shape[collective.axis], count, member))
         return byte_section(shape, item, piece, piece)
     if collective.root is not None:

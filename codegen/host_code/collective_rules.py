@@ -25,7 +25,7 @@ from ...interpreter.shard import (
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, moved_element, reduced_element
-from ...runtime.collectives import HALO, PERMUTE, Group, group_of
+from ...runtime.collectives import Group, group_of
 from ...sharding.collective_matching import RECEIVE
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.grid import Grid
@@ -111,7 +111,7 @@ def _shift(call: CollectiveCall, op: Operation) -> None:
 
     signature = collective_signature(op, group.processes, call.shape)
     there = {"sender": at(-offset), "receiver": at(offset)}
-    call.collective(PERMUTE, group, _elements(op), signature, **there)
+    call.collective(SHIFT.name, group, _elements(op), signature, **there)
 
 
 def _send(call: CollectiveCall, op: Operation) -> None:
@@ -137,7 +137,8 @@ def _update_halo(call: CollectiveCall, op: Operation) -> None:
         signature = collective_signature(
             op, group.processes, call.shape, dimension=(dimension,), halo_sizes=(low, high)
         )
-        call.collective(HALO, group, _elements(op), signature, axis=dimension, low=low, high=high)
+        where = {"axis": dimension, "low": low, "high": high}
+        call.collective(UPDATE_HALO.name, group, _elements(op), signature, **where)
 
 
 COLLECTIVE_RULES: dict[str, Rule] = {

@@ -13,8 +13,9 @@ from math import prod
 import numpy as np
 
 from ...sharding.collective_matching import ANY_SIZE, DYNAMIC_SIZE, CollectiveSignature, DeviceState
+from ...sharding.collective_rows import UPDATE_HALO
 from ..abi.arrays import Bytes
-from ..collectives import HALO, Collective, Shape
+from ..collectives import Collective, Shape
 from ..commands import AnyCommand, Buffer, Command, run_commands
 from ..communicator import Communicator, copy_command
 from .cached_exchanges import CachedExchange
@@ -164,7 +165,7 @@ def _with_known_sizes(
 ) -> Collective:
     """Return a collective with known sizes, exchanging those of others where they may differ."""
     low, high = collective.low, collective.high
-    if collective.kind == HALO and shape[collective.axis] < low + high:
+    if collective.row is UPDATE_HALO and shape[collective.axis] < low + high:
         raise ExchangeFailed(
             f"has {shape[collective.axis]} elements to hold halos of {low} and {high}"
         )

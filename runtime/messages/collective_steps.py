@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import prod
 
-from ..collectives import HALO, PERMUTE, Collective
+from ...sharding.collective_rows import SHIFT, UPDATE_HALO
+from ..collectives import Collective
 from ..intrinsics import LARGE_BLOCK
 from ..moves import ByteSection, halo_is_too_wide, moves, reduced_section
 from ..protocol import TOO_NARROW
@@ -112,7 +113,7 @@ class CollectiveStepBuilder:
         collective, group = self._collective, self._collective.group
         sizes = [prod(shape) * self._item for shape in self._shapes]
         is_small = group.size > 1 and sum(sizes) <= SMALL_BYTES
-        if not collective.reduces:
+        if not collective.row.reduces:
             self._begin_result()
         self._publish(hash_word)
         with self._steps.carried_out_if(self._leads):
@@ -123,14 +124,14 @@ class CollectiveStepBuilder:
         ]
         if is_small and len(self._rank_groups) > 1:
             self._synchronize()
-        if collective.kind == HALO and halo_is_too_wide(collective):
+        if collective.row is UPDATE_HALO and halo_is_too_wide(collective):
             self._steps.fail(TOO_NARROW)
-        elif collective.reduces:
+        elif collective.row.reduces:
             (self._reduce_all if is_small else self._reduce)(places)
         elif is_small:
             self._take_all(places)
         else:
-            (self._permute if collective.kind == PERMUTE else self._exchange)(places)
+            (self._permute if collective.row is SHIFT else self._exchange)(places)
         # Sources must not be overwritten until the other devices of the rank have read them.
         self._synchronize()
         self._steps.end()
@@ -226,13 +227,13 @@ class CollectiveStepBuilder:
         """Write the parts of the result that nobody sends."""
         collective = self._collective
         size = prod(collective.result_shape) * collective.result.storage_bytes
-        if collective.kind == HALO:
+        if collective.row is UPDATE_HALO:
             self._steps.copy(
                 (RESULT_DATA, 0), ByteSection(0, size), (SOURCE_DATA, 0), ByteSection(0, size)
             )
         root = collective.root
-        is_outside = collective.joins and root is not None and self._own != root
-        if is_outside or (collective.kind == PERMUTE and collective.sender is None):
+        is_outside = collective.row.joins and root is not None and self._own != root
+        if is_outside or (collective.row is SHIFT and collective.sender is None):
             self._steps.clear(size)
 
     def _take_all(self, places: Sequence[Place]) -> None:
@@ -280,7 +281,7 @@ class CollectiveStepBuilder:
         collective, own = self._collective, self._own
         result = prod(collective.result_shape) * collective.result.storage_bytes
         is_larger = prod(self._shapes[own]) * self._item < LARGE_BLOCK <= result
-        gathers = collective.joins and collective.replicates
+        gathers = collective.row.joins and collective.row.replicates
         if not gathers or len(self._here) > 1 or not is_larger:
             return None
         ((_, to),) = moves(collective, own, own)
@@ -389,7 +390,7 @@ class CollectiveStepBuilder:
         collective, steps = self._collective, self._steps
         target = collective.result.storage_bytes
         part = ByteSection(0, prod(collective.source_shape) * self._item)
-        if not collective.replicates:
+        if not collective.row.replicates:
             part = reduced_section(collective, self._own)
         if not part.bytes:
             steps.clear(prod(collective.result_shape) * target)
@@ -432,12 +433,12 @@ class CollectiveStepBuilder:
         self._wait_for_leader()
         count = part.bytes // self._item
         target = collective.result.storage_bytes
-        place = part.start // self._item * target if collective.replicates else 0
+        place = part.start // self._item * target if collective.row.replicates else 0
         if count:
             steps.reduce(reduction_kernel(collective).address, count, (RESULT_DATA, place), sources)
         elif collective.root is not None:
             steps.clear(prod(collective.result_shape) * target)
-        if collective.replicates:
+        if collective.row.replicates:
             self._share(ByteSection(place, count * target))
 
     def _terms(self, sender: int, receiver: int) -> list[Parcel]:

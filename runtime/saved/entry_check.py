@@ -12,18 +12,16 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from ...sharding.collective_matching import DYNAMIC_SIZE
+from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.elements import moved_element_of_type, reduced_element_of_type
 from ..abi.shards import all_intervals, check_fits
 from ..abi.value_types import FunctionTypes, ValueType
-from ..collectives import HALO, PERMUTE, Collective, Shape
+from ..collectives import Collective, Shape
 from ..host.entry import ADDRESS_AND_BLOCK, EntryPoint
 from ..host.exchanges import Exchange
 from .fields import DamagedFile
-
-_SIGNED = {HALO: "update_halo", PERMUTE: "shift"}
-"""Names of operations whose collectives have another kind."""
 
 _TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(.+)>")
 """The text of a tensor type: its sizes and its element type."""
@@ -162,15 +160,15 @@ def _collective_problem(collective: Collective, exchange: Exchange, process: int
         return f"process {process} is number {group.index} of {list(group.processes)}"
     if signature.group != group.processes:
         return f"groups {list(group.processes)} and {list(signature.group)}"
-    if collective.row is None and collective.kind not in _SIGNED:
+    if f"shard.{collective.kind}" not in COLLECTIVES:
         return f"{collective.kind!r} is not a collective"
-    if signature.kind != _SIGNED.get(collective.kind, collective.kind):
+    if signature.kind != collective.kind:
         return f"{collective.kind!r} for {signature.kind!r}"
     if collective.source_shape != exchange.shape:
         return f"shapes {list(collective.source_shape)} and {list(exchange.shape)}"
     if collective.source.storage_bytes != exchange.item:
         return f"elements of {exchange.item} bytes, which are {collective.source.name}"
-    element_of = reduced_element_of_type if collective.reduces else moved_element_of_type
+    element_of = reduced_element_of_type if collective.row.reduces else moved_element_of_type
     if element_of(str(signature.element)) != collective.source:
         return f"elements of {collective.source.name}, which are {signature.element}"
     result = str(signature.result)

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 from .fields import DamagedFile, Fields
 
 MAGIC = b"MESHPROG"
-VERSION = 7
+VERSION = 8
 HEAD = struct.Struct("<8sIIQQ32s")
 LINE, PAGE = 64, 4096
 PAGED = "constants"

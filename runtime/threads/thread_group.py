@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, SEND, CollectiveMismatch, DeviceState
+from ...sharding.collective_rows import SHIFT, UPDATE_HALO
 from ..abi.arrays import Words
 from ..abi.native_code import Native
-from ..collectives import HALO, PERMUTE, Collective, Group, around, shard_range
+from ..collectives import Collective, Group, around, shard_range
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from ..communicator import Communicator
 from ..native_registry import runtime_function
@@ -377,9 +378,9 @@ def message_functions() -> set[Native]:
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
     found = set(map(runtime_function, (shared_memory.copy, shared_memory.copy_rows)))
-    if not collective.is_local:
+    if not collective.row.is_local:
         found.add(runtime_function(_native_collective(collective)[0]))
-    if collective.reduces:
+    if collective.row.reduces:
         found.add(reduction_kernel(collective))
     return found
 
@@ -394,7 +395,7 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
     root = -1 if collective.root is None else collective.root
     head = (group.size, group.index)
     shape = collective.source_shape
-    if collective.kind == HALO:
+    if collective.row is UPDATE_HALO:
         outer, size, inner = around(shape, collective.axis)
         widths = (collective.low, collective.high)
         return shared_memory.exchange_halo, (
@@ -404,22 +405,22 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
             inner * item,
             *widths,
         )
-    if collective.kind == PERMUTE:
+    if collective.row is SHIFT:
         size = prod(shape) * item
         sender = -1 if collective.sender is None else collective.sender
         return shared_memory.pull, (*head, sender, 1, size, size, 0)
-    if collective.divides and collective.joins:
+    if collective.row.divides and collective.row.joins:
         return shared_memory.all_to_all, (
             *head,
             *_all_to_all_constants(collective),
         )
-    if collective.joins:
+    if collective.row.joins:
         outer, size, inner = around(shape, collective.axis)
         return shared_memory.all_gather, (*head, root, outer, size * inner * item)
-    if collective.reduces:
+    if collective.row.reduces:
         reduction = reduction_kernel(collective).address
         target = collective.result.storage_bytes
-        if not collective.divides:
+        if not collective.row.divides:
             return shared_memory.all_reduce, (
                 *head,
                 root,
@@ -438,7 +439,7 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
             target,
             reduction,
         )
-    if collective.divides:
+    if collective.row.divides:
         outer, size, inner = around(shape, collective.axis)
         start, length = shard_range(size, *head)
         row, pitch = length * inner * item, size * inner * item

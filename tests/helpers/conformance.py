@@ -248,14 +248,14 @@ def check_neighbours(checker: Checker, group: Group) -> None:
     n, rank = group.size, group.index
     before, after = (rank - 1) % n, (rank + 1) % n
     checker.run(
-        "permute",
+        "shift",
         [(3, 2)] * n,
         lambda arrays: [arrays[(r - 1) % n] for r in range(n)],
         sender=before,
         receiver=after,
     )
     checker.run(
-        "permute",
+        "shift",
         [(3, 2)] * n,
         lambda arrays: [arrays[r - 1] if r else np.zeros_like(arrays[0]) for r in range(n)],
         sender=before if rank else None,
@@ -269,7 +269,7 @@ def check_neighbours(checker: Checker, group: Group) -> None:
             sizes[axis] += member + low + high
             shapes.append(tuple(sizes))
         checker.run(
-            "halo",
+            "update_halo",
             shapes,
             lambda arrays, a=axis, lo=low, hi=high: reference.exchanged_halos(arrays, a, lo, hi),
             axis=axis,

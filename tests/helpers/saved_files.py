@@ -16,7 +16,7 @@ HOSTILE: tuple[Any, ...] = (
     None, True, -1, 0, 1, 7, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 64, 1.5, "", "f32", "x" * 5000,
     [], [0], [-1], [1 << 40] * 3, [[]], {}, {"a": 1},
 )  # fmt: skip
-NAMES = ("f64", "i8", "tensor<4xf64>", "all_to_all", "permute", "halo", "gather", "max")
+NAMES = ("f64", "i8", "tensor<4xf64>", "all_to_all", "shift", "update_halo", "gather", "max")
 
 
 def _contents(path: Path) -> tuple[dict[str, Any], dict[str, list[bytes]]]:

@@ -80,7 +80,7 @@ def test_damaged_files(program: Path, tmp_path: Path) -> None:
     assert "the text of a program is for mesh_opt.compile" in refusal(path, b"module {}")
     assert "it begins with b'ML\\xefR'" in refusal(path, b"ML\xefR")
     older = data[:8] + (0).to_bytes(4, "little") + data[12:]
-    assert "has version 0 of the format, and this mesh-opt reads version 7: an older" in refusal(
+    assert "has version 0 of the format, and this mesh-opt reads version 8: an older" in refusal(
         path, older
     )
     newer = data[:8] + (9).to_bytes(4, "little") + data[12:]
@@ -243,7 +243,7 @@ MEETING = (*EXCHANGE, 4, 0, 1)
         ((*EXCHANGE, 0), [5], "cannot be carried out: sizes [4] of [5]"),
         ((*EXCHANGE, 1), 8, "elements of 8 bytes, which are f32"),
         ((*MEETING, "shape"), [8], "shapes [8] and [4]"),
-        ((*MEETING, "kind"), "halo", "'halo' for 'all_reduce'"),
+        ((*MEETING, "kind"), "update_halo", "'update_halo' for 'all_reduce'"),
         ((*MEETING, "kind"), "f", "'f' is not a collective"),
         ((*MEETING, "group"), [[1, 0], 1], "process 1 is number 1 of [1, 0]"),
         ((*MEETING, "group"), [[1], 0], "groups [1] and [0, 1]"),
