@@ -129,7 +129,8 @@ class CollectiveStepBuilder:
         elif collective.row.reduces:
             (self._reduce_all if is_small else self._reduce)(places)
         elif is_small:
-            self._take_all(places)
+            for member, place in enumerate(places):
+                self._take(member, place)
         else:
             (self._permute if collective.row is SHIFT else self._exchange)(places)
         # Sources must not be overwritten until the other devices of the rank have read them.
@@ -236,12 +237,8 @@ class CollectiveStepBuilder:
         if is_outside or (collective.row is SHIFT and collective.sender is None):
             self._steps.clear(size)
 
-    def _take_all(self, places: Sequence[Place]) -> None:
-        """Copy what this device needs from the operands of all."""
-        for member, place in enumerate(places):
-            self._take(member, place)
-
     def _take(self, member: int, place: Place) -> None:
+        """Copy what this device needs from the operand of a member."""
         for origin, to in moves(self._collective, member, self._own):
             self._steps.copy((RESULT_DATA, 0), to, place, origin)
 
