@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import ml_dtypes
 import numpy as np
 
-from .arrays import FLOAT_TYPES, integer_type
+from .arrays import FLOAT_TYPES, container, integer_type
 
 if TYPE_CHECKING:
     from xdsl.ir import Attribute, Operation
@@ -101,11 +101,8 @@ def integer_element(width: int, unsigned: bool = False) -> Element:
     """Return the integer element of `width` bits, at most 64."""
     if width == 1 and not unsigned:
         return I1
-    container = next(native for native in NATIVE_WIDTHS if native >= width)
-    dtype = np.dtype(f"{'u' if unsigned else ''}int{container}")
-    return Element(
-        f"{'u' if unsigned else 'i'}{width}", width, container // 8, dtype, False, unsigned
-    )
+    dtype, sign = container(width, unsigned), "u" if unsigned else "i"
+    return Element(f"{sign}{width}", width, dtype.itemsize, dtype, False, unsigned)
 
 
 def element_by_name(name: str) -> Element:
