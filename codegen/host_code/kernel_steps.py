@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
-from xdsl.ir.affine import AffineDimExpr
 
 from ...interpreter.lapack_calls import static_call
 from ...runtime.abi.values import integer_width
@@ -16,6 +15,7 @@ from ...runtime.host.program import Register
 from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
 from ..kernels.lapack_kernels import write_lapack_call
 from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
+from ..kernels.reduction_loops import loop_sizes
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
 from .elements import load_element
@@ -128,7 +128,7 @@ def _product(
 ) -> None:
     """Run a product by packed panels if it is large, otherwise by its loop kernel."""
     builder = lowering.builder
-    sizes = _loop_sizes(lowering, product)
+    sizes = loop_sizes(lowering.shape, product.contraction.view)
     work = builder.product(sizes)
 
     def by_panels() -> None:
@@ -155,19 +155,6 @@ def _product(
         builder.bind_label(large)
         by_panels()
     builder.bind_label(end)
-
-
-def _loop_sizes(lowering: FunctionLowering, product: PanelProduct) -> list[IndexOrInt]:
-    """Return the trip counts of a product's loops."""
-    view = product.contraction.view
-    sizes: list[IndexOrInt] = [0] * len(view.iterators)
-    for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-        for size, each in zip(lowering.shape(operand), affine_map.results, strict=True):
-            if isinstance(each, AffineDimExpr):
-                known = sizes[each.position]
-                if isinstance(size, int) or known == 0:
-                    sizes[each.position] = size
-    return sizes
 
 
 @lowers("stablehlo.cholesky", "stablehlo.custom_call", "stablehlo.triangular_solve")

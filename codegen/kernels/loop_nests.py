@@ -69,7 +69,7 @@ def write_kernel(
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
     view = fold_permutations(view, is_fused)
-    tiles = register_tiles(writer, view, loop_sizes(writer, view))
+    tiles = register_tiles(writer, view, loop_sizes(writer.shape, view))
     return writer.finish((tiles or ReductionLoops(writer, view)).write())
 
 

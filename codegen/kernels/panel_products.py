@@ -76,7 +76,7 @@ def gains_from_panels(contraction: Contraction, is_fused: Callable[[SSAValue], b
         # Strips read scalars in place, and would widen them again for each strip.
         return True
     writer = KernelWriter(view.operation, (), is_fused, write_element)
-    tiles = register_tiles(writer, view, loop_sizes(writer, view))
+    tiles = register_tiles(writer, view, loop_sizes(writer.shape, view))
     return tiles is None or not tiles.is_small
 
 
@@ -143,7 +143,7 @@ class _ProductWriter:
         contraction, panels = self.contraction, self.panels[position]
         writer = self._writer(panels)
         first, packed = (writer.constant(each) for each in (FIRST_PANEL, PANEL_COUNT))
-        sizes = loop_sizes(writer, contraction.view)
+        sizes = loop_sizes(writer.shape, contraction.view)
         packing = PanelPacking(writer, contraction, position, sizes, *self._words(writer, sizes))
         base = writer.address(panels)
         code, together = writer.code, packing.together
@@ -169,7 +169,7 @@ class _ProductWriter:
         name, item = contraction.element.name, contraction.element.storage_bytes
         left, right = (writer.address(each) for each in self.panels)
         scratch = code.load(f"scratch_{name}_{tile.rows * tile.columns}")
-        sizes = loop_sizes(writer, contraction.view)
+        sizes = loop_sizes(writer.shape, contraction.view)
         rows = code.product([sizes[loop] for loop in contraction.rows])
         first_word, words = self._words(writer, sizes)
         steps = code.floor_divide(words, tile.step)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from math import prod
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.diagnostics import OperationError
+from ...ir.index_folding import V
 from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
@@ -45,14 +46,17 @@ SHORT_BODY = 6
 """The most operations of a body that is unrolled."""
 
 
-def loop_sizes(writer: KernelWriter, view: StructuredView) -> Indices:
+def loop_sizes(
+    shape_of: Callable[[SSAValue], Sequence[int | V]], view: StructuredView
+) -> tuple[int | V, ...]:
     """Return the trip counts of a structured operation's loops, static if any operand's size is.
 
-    Raises OperationError for a loop that no operand's dimension determines.
+    `shape_of` returns the sizes of a tensor. Raises OperationError for a loop that no operand's
+    dimension determines.
     """
-    sizes: list[Term | None] = [None] * len(view.iterators)
+    sizes: list[int | V | None] = [None] * len(view.iterators)
     for operand, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
-        shape = writer.shape(operand) if affine_map.results else ()
+        shape = shape_of(operand) if affine_map.results else ()
         for size, expression in zip(shape, affine_map.results, strict=True):
             if not isinstance(expression, AffineDimExpr):
                 continue
@@ -87,7 +91,7 @@ class ReductionLoops:
         self.code = writer.code
         self.view = view
         self.operands = (*view.inputs, *view.outputs)
-        self.sizes = loop_sizes(writer, view)
+        self.sizes = loop_sizes(writer.shape, view)
         written = written_loops(view)
         self.is_written_once = written is not None
         self.parallels = written or ()
