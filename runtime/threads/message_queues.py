@@ -13,13 +13,11 @@ of a queue is a dummy inside the queue:
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from typing import NoReturn
+from collections.abc import Sequence
 from weakref import finalize
 
 import numpy as np
 
-from ...sharding.collective_matching import CollectiveMismatch, DeviceState
 from ..abi.arrays import Words
 from ..abi.memory import free
 from ..abi.native_code import source_of
@@ -139,26 +137,3 @@ def _drop_messages(words: Words) -> None:
 
 def _word(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
-
-
-class Receiver:
-    """What Python does for a device that has waited for a message for a while."""
-
-    def __init__(
-        self,
-        queues: Sequence[MessageQueue],
-        state: DeviceState,
-        wait: Callable[[Sequence[MessageQueue], DeviceState], None],
-        mismatch: Callable[[Sequence[MessageQueue], DeviceState], CollectiveMismatch],
-    ) -> None:
-        self.queues, self.state = queues, state
-        self.addresses: Words = np.array([each.address for each in queues], np.int64)
-        self._wait, self._mismatch = wait, mismatch
-
-    def check_for_failures(self) -> None:
-        """Wait until there is a message. Raises DeviceFailed if none can come."""
-        self._wait(self.queues, self.state)
-
-    def mismatched(self) -> NoReturn:
-        """Raise CollectiveMismatch: the oldest message does not match."""
-        raise self._mismatch(self.queues, self.state)

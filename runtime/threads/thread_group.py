@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from math import prod
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from ..native_registry import runtime_function
 from ..protocol import RESUMPTIONS, barrier_words
 from ..reductions import reduction_kernel
 from . import shared_memory_collectives as shared_memory
-from .message_queues import MessageQueue, Receiver, post_message, take_message
+from .message_queues import MessageQueue, post_message, take_message
 from .thread_pool import TASK_ALONE, Call, ThreadPool
 
 T = TypeVar("T")
@@ -294,6 +293,26 @@ def _states(errors: Sequence[BaseException | None]) -> Iterator[tuple[int, Devic
             yield process, error.state
 
 
+class _Receiver:
+    """What Python does for a device that has waited for a message for a while."""
+
+    def __init__(
+        self, threads: ThreadGroup, process: int, state: DeviceState, senders: Sequence[int]
+    ) -> None:
+        self.queues = [threads.message_queue(each, process) for each in senders]
+        self.addresses: Words = np.array([each.address for each in self.queues], np.int64)
+        self._threads = threads
+        self._awaited = process, self.queues, state
+
+    def check_for_failures(self) -> None:
+        """Wait until there is a message. Raises DeviceFailed if none can come."""
+        self._threads.wait_for_message(*self._awaited)
+
+    def mismatched(self) -> NoReturn:
+        """Raise CollectiveMismatch: the oldest message does not match."""
+        raise self._threads.mismatch(*self._awaited)
+
+
 class ThreadCommunicator(Communicator):
     """The communicator of one device thread."""
 
@@ -347,12 +366,7 @@ class ThreadCommunicator(Communicator):
     def receive_command(self, target: Buffer, state: DeviceState) -> AnyCommand:
         assert state.signature is not None
         threads = self._threads
-        waits = Receiver(
-            [threads.message_queue(each, self.process) for each in state.signature.group],
-            state,
-            partial(threads.wait_for_message, self.process),
-            partial(threads.mismatch, self.process),
-        )
+        waits = _Receiver(threads, self.process, state, state.signature.group)
         bindings = (
             int(waits.addresses.ctypes.data),
             len(waits.queues),
