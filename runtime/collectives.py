@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from ..sharding.collective_matching import ANY_SIZE, CollectiveSignature
-from ..sharding.collective_rows import COLLECTIVES, CollectiveRow
+from ..sharding.collective_rows import ALL_GATHER, COLLECTIVES, CollectiveRow
 from ..sharding.grid import Grid
 from ..sharding.local_shape import interval
 from ..sharding.sharding import ReductionKind
@@ -118,6 +118,13 @@ class Collective:
     def group_shapes(self) -> tuple[Shape, ...]:
         """The operand shapes of all participants, in order."""
         return self.shapes or (self.source_shape,) * self.group.size
+
+
+def all_gather(group: Group, element: Element, lengths: Sequence[int]) -> Collective:
+    """Return the collective that joins a vector of each participant, given their lengths."""
+    shapes = tuple((length,) for length in lengths)
+    own, joined = shapes[group.index], (sum(lengths),)
+    return Collective(ALL_GATHER.name, group, own, element, joined, element, shapes=shapes)
 
 
 def group_of(grid: Grid, process: int, axes: Sequence[int]) -> Group:

@@ -158,25 +158,3 @@ def call_native(function: int, bindings: int, constants: int, tiles: int) -> int
 @cache
 def _kernel_type() -> Any:
     return ctypes.CFUNCTYPE(*[ctypes.c_int64] * 5)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceMemory:
-    """The bytes of one device's buffers.
-
-    - `arena_bytes`: the peak of the transient buffers;
-    - `transient_bytes`: the transient buffers without any reuse of memory;
-    - `constant_bytes`: what is known before the run;
-    - `boundary_bytes`: inputs and results, whose memory transient buffers may share.
-    """
-
-    owner: str
-    arena_bytes: int
-    transient_bytes: int
-    constant_bytes: int
-    boundary_bytes: int
-
-    @property
-    def peak_bytes(self) -> int:
-        """The largest number of bytes allocated at the same time."""
-        return self.arena_bytes + self.constant_bytes + self.boundary_bytes

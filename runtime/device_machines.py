@@ -9,7 +9,7 @@ from .abi.arguments import InputTypes
 from .abi.arrays import Array
 from .communicator import Communicator
 from .direct_call import DirectCall, OnFailure
-from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint, statistics_of
+from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint
 from .host.timeline import Timeline
 from .host.virtual_machine import MAX_CALLS, VirtualMachine
 from .threads.device_threads import DeviceThreads
@@ -152,7 +152,8 @@ class DeviceMachines:
     @property
     def device_statistics(self) -> list[DeviceStatistics]:
         """Statistics of each device that the program names, in its last run, by process."""
-        return statistics_of(self.last)
+        runs = sorted(self.last, key=lambda run: run.process or 0)
+        return [each for run in runs for each in run.statistics()]
 
     def forget(self) -> Mapping[Key, DeviceFunction]:
         """Drop all machines, so that the next run creates new ones; return what was dropped."""

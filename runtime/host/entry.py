@@ -15,7 +15,6 @@ import numpy.typing as npt
 from ..abi.arguments import ArrayKind
 from ..abi.arrays import Array
 from ..abi.memory import address_of
-from ..commands import DeviceMemory
 from .pool import ALLOCATED, DISPATCHES, INPUTS, PEAK_IN_USE, RECEIVED, RESULTS
 from .program import LinkedProgram
 from .virtual_machine import VirtualMachine
@@ -70,32 +69,6 @@ class EntryPoint:
         self.has_dynamic_results = any(min(each.shape or (), default=0) < 0 for each in results)
         static = () if self.has_dynamic_results else results
         self._result_bytes = sum(prod(each.shape or ()) * each.dtype.itemsize for each in static)
-
-    def device_memory(
-        self, machine: VirtualMachine, result_bytes: int
-    ) -> Iterator[tuple[DeviceMemory, int, int]]:
-        """Yield (memory, dispatches, received bytes) for each device that the program names.
-
-        If it names none, there is one, and kernels count as dispatches; its results have
-        `result_bytes` bytes.
-        """
-        devices = sorted((name, number) for number, name in enumerate(self.devices) if name)
-        if not devices:
-            pool = machine.pool
-            allocated = sum(pool.count(each, ALLOCATED) for each in range(len(self.devices)))
-            peak, own = max(pool.peak_bytes - result_bytes, 0), max(allocated - result_bytes, 0)
-            yield DeviceMemory("", peak, own, 0, result_bytes), machine.runs, 0
-        for name, number in devices:
-            count = partial(machine.pool.count, number)
-            results = count(RESULTS)
-            memory = DeviceMemory(
-                name,
-                max(count(PEAK_IN_USE) - results, 0),
-                max(count(ALLOCATED) - results, 0),
-                self.constants.get(number, 0),
-                count(INPUTS) + results,
-            )
-            yield memory, count(DISPATCHES), count(RECEIVED)
 
     def takes(self, kinds: Sequence[ArrayKind]) -> bool:
         """Whether the arguments are arrays of these kinds, static and dynamic where they are."""
@@ -170,11 +143,27 @@ def scalar_of(word: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """The bytes of one device's buffers.
+
+    - `arena_bytes`: the peak of the transient buffers;
+    - `transient_bytes`: the transient buffers without any reuse of memory;
+    - `constant_bytes`: what is known before the run;
+    - `boundary_bytes`: inputs and results, whose memory transient buffers may share.
+    """
+
+    arena_bytes: int
+    transient_bytes: int
+    constant_bytes: int
+    boundary_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceStatistics:
     """Statistics of one device in one run.
 
-    - `memory`: the bytes of its buffers by purpose;
     - `name`: empty for the only device of a program that names none;
+    - `memory`: the bytes of its buffers by purpose;
     - `dispatches`: the number of dispatches it ran, or of kernels if there are no executables;
     - `received_bytes`: what other devices sent to it, without collectives;
     - `process`: for a partitioned program, the grid process;
@@ -191,7 +180,8 @@ class DeviceStatistics:
     @property
     def peak_bytes(self) -> int:
         """The peak of its buffers in bytes, including constants, inputs and results."""
-        return self.memory.peak_bytes
+        memory = self.memory
+        return memory.arena_bytes + memory.constant_bytes + memory.boundary_bytes
 
 
 @dataclass(slots=True, eq=False)
@@ -207,14 +197,26 @@ class DeviceFunction:
     result_bytes: int = 0
     sent_messages: int | None = None
 
+    def statistics(self) -> Iterator[DeviceStatistics]:
+        """Yield the statistics of each device that the program names.
 
-def statistics_of(runs: Sequence[DeviceFunction]) -> list[DeviceStatistics]:
-    """Return the statistics of each device that a program names, process by process.
-
-    For a program that names none, there is one row per process, and kernels count as dispatches.
-    """
-    return [
-        DeviceStatistics(memory.owner, memory, dispatches, received, run.process, run.sent_messages)
-        for run in sorted(runs, key=lambda run: run.process or 0)
-        for memory, dispatches, received in run.entry.device_memory(run.machine, run.result_bytes)
-    ]
+        If it names none, there is one, and kernels count as dispatches.
+        """
+        entry, pool, where = self.entry, self.machine.pool, (self.process, self.sent_messages)
+        devices = sorted((name, number) for number, name in enumerate(entry.devices) if name)
+        if not devices:
+            results = self.result_bytes
+            allocated = sum(pool.count(each, ALLOCATED) for each in range(len(entry.devices)))
+            own = max(pool.peak_bytes - results, 0), max(allocated - results, 0)
+            memory = DeviceMemory(*own, 0, results)
+            yield DeviceStatistics("", memory, self.machine.runs, 0, *where)
+        for name, number in devices:
+            count = partial(pool.count, number)
+            results = count(RESULTS)
+            memory = DeviceMemory(
+                max(count(PEAK_IN_USE) - results, 0),
+                max(count(ALLOCATED) - results, 0),
+                entry.constants.get(number, 0),
+                count(INPUTS) + results,
+            )
+            yield DeviceStatistics(name, memory, count(DISPATCHES), count(RECEIVED), *where)

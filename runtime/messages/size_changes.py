@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from ...sharding.collective_matching import DeviceState
-from ...sharding.collective_rows import ALL_GATHER
 from ..abi.arrays import Words
 from ..abi.elements import I64
-from ..collectives import Collective, Group
+from ..collectives import Collective, Group, all_gather
 from ..commands import Buffer, Command, run_commands
 from ..protocol import SIGNATURE
 from . import step_interpreter
@@ -67,9 +66,7 @@ class SizeChangeNotices:
         processes = state.signature.group
         count = len(processes)
         group = Group(processes, processes.index(self._process))
-        gather = Collective(
-            ALL_GATHER.name, group, (1,), I64, (count,), I64, shapes=((1,),) * count
-        )
+        gather = all_gather(group, I64, [1] * count)
         words = self._words.setdefault(processes, np.zeros(1 + count, np.int64))
         command = self._prepare(gather, Buffer(8), Buffer(8 * count), state, "offer")
         return command, words

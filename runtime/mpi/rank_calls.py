@@ -16,15 +16,13 @@ from zlib import crc32
 import numpy as np
 
 from ...sharding.collective_matching import ENDED, CollectiveSignature, DeviceState
-from ...sharding.collective_rows import ALL_GATHER
 from ...sharding.grid import Grid
 from ..abi.arguments import InputError
 from ..abi.arrays import Array, shape_phrase
 from ..abi.elements import integer_element
-from ..collectives import Collective
-from ..commands import DeviceMemory
+from ..collectives import all_gather
 from ..communicator import Communicator, RankError, as_bytes
-from ..host.entry import DeviceStatistics
+from ..host.entry import DeviceMemory, DeviceStatistics
 from ..host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
@@ -173,15 +171,7 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
         shapes = [tuple(next(each) for _ in array.shape) for each in sizes]
         lengths = [prod(shape) * array.itemsize for shape in shapes]
         flat = as_bytes(np.asarray(array, order="C")).view(np.int8)
-        gather = Collective(
-            ALL_GATHER.name,
-            world,
-            flat.shape,
-            element,
-            (sum(lengths),),
-            element,
-            shapes=tuple((length,) for length in lengths),
-        )
+        gather = all_gather(world, element, lengths)
         parts = np.split(communicator.perform(gather, flat), np.cumsum(lengths)[:-1])
         for found, part, shape in zip(everywhere, parts, shapes, strict=True):
             found.append(part.copy().view(array.dtype).reshape(shape))
@@ -296,7 +286,7 @@ def statistics_on_ranks(rows: Sequence[DeviceStatistics]) -> list[DeviceStatisti
     for text, table in everywhere:
         for name, row in zip(text.tobytes().decode().split("\0"), table.tolist(), strict=False):
             process, *memory, dispatches, received, sent = row
-            sizes = DeviceMemory(name, *memory)
+            sizes = DeviceMemory(*memory)
             at = None if process < 0 else process
             messages = None if sent < 0 else sent
             found.append(DeviceStatistics(name, sizes, dispatches, received, at, messages))

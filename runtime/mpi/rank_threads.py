@@ -16,9 +16,8 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
-from ...sharding.collective_rows import ALL_GATHER
 from ..abi.elements import I64
-from ..collectives import Collective, Group
+from ..collectives import Group, all_gather
 from ..commands import Buffer, DeviceFailed, run_commands
 from ..communicator import as_bytes
 from ..messages.collective_steps import RankBarrier
@@ -207,10 +206,7 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
         self, group: Group, state: DeviceState, numbers: tuple[int, ...]
     ) -> list[tuple[int, ...]]:
         count, everybody = len(numbers), group.size
-        shapes = ((count,),) * everybody
-        gather = Collective(
-            ALL_GATHER.name, group, (count,), I64, (count * everybody,), I64, shapes=shapes
-        )
+        gather = all_gather(group, I64, [count] * everybody)
         source, result = Buffer(8 * count), Buffer(8 * count * everybody)
         own = np.array(numbers, np.int64)
         found = np.zeros((everybody, count), np.int64)
