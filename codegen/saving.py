@@ -44,7 +44,7 @@ from ..runtime.collectives import Collective
 from ..runtime.direct_call import call_with_arrays
 from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.loop import run as run_host_code
-from ..runtime.host.pool import native_pool
+from ..runtime.host.pool import pool_call
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
 from ..runtime.host.scalar_code import run_scalars
 from ..runtime.host.worker_team import serve_call
@@ -276,8 +276,8 @@ class _Writer:
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
-        always = map(runtime_function, (run_host_code, serve_call, call_with_arrays))
-        needed = {*always, native_pool().code, *thread_pool_functions()}
+        always = map(runtime_function, (run_host_code, pool_call, serve_call, call_with_arrays))
+        needed = {*always, *thread_pool_functions()}
         if self._has_scalars:
             needed.add(runtime_function(run_scalars))
         if self._has_messages:

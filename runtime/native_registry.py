@@ -6,10 +6,12 @@ nothing.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from functools import cache
 from threading import Lock
 from types import FunctionType
+from typing import Any
 
 from .abi.native_code import Native, load_objects
 
@@ -29,6 +31,17 @@ def runtime_function(function: FunctionType) -> Native:
         return compile_function(function)
 
     return native_function_named(f"{function.__module__}.{function.__name__}", compile)
+
+
+@cache
+def callable_function(function: FunctionType, *, keeps_gil: bool = False) -> Any:
+    """Return the native code of a function, callable from Python with words.
+
+    A short call should keep the GIL.
+    """
+    words = [ctypes.c_int64] * (1 + function.__code__.co_argcount)
+    kind = ctypes.PYFUNCTYPE if keeps_gil else ctypes.CFUNCTYPE
+    return kind(*words)(runtime_function(function).address)
 
 
 def native_function_named(key: str, compile: Callable[[], Native]) -> Native:

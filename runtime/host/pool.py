@@ -14,8 +14,7 @@ import ctypes
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from ..abi.arrays import Array, Bytes, Words
 from ..abi.memory import as_numbers, free
-from ..abi.native_code import Native, source_of
+from ..abi.native_code import source_of
 from ..intrinsics import (
     LARGE_BLOCK,
     LARGE_PAGE,
@@ -35,7 +34,7 @@ from ..intrinsics import (
     store_word,
     use_large_pages,
 )
-from ..native_registry import runtime_function
+from ..native_registry import callable_function
 
 SOURCE = source_of(__file__)
 
@@ -250,23 +249,6 @@ def pool_call(function: int, pool: int, argument: int) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class NativePool:
-    """`pool_call` for Python; `code` keeps it loaded."""
-
-    call: Any
-    code: Native
-
-
-@cache
-def native_pool() -> NativePool:
-    """Return the native function, compiled once."""
-    native = runtime_function(pool_call)
-    words = [ctypes.c_int64] * 4
-    # PYFUNCTYPE keeps the GIL: the calls are too short to release it.
-    return NativePool(ctypes.PYFUNCTYPE(*words)(native.address), native)
-
-
 class Pool:
     """Blocks of memory, which live as long as the pool is referenced."""
 
@@ -278,7 +260,7 @@ class Pool:
         self._numbers = as_numbers(self.words)
         self.returned: deque[int] = deque()
         """Blocks to be released before the next run; a destructor may append at any time."""
-        self._native = native_pool().call
+        self._native = callable_function(pool_call, keeps_gil=True)
         # At exit, threads may still use the memory; the system frees it.
         weakref.finalize(self, free_blocks, self.words).atexit = False
 

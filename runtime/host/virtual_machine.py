@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
 from time import perf_counter_ns
 from typing import Any
 
@@ -16,12 +15,12 @@ from ..abi.arrays import Words
 from ..abi.memory import address_of, as_numbers
 from ..commands import CommandFailed, DeviceFailed, call_native
 from ..communicator import Communicator
-from ..native_registry import runtime_function
+from ..native_registry import callable_function, runtime_function
 from . import loop, machine_state
 from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
-from .pool import Pool, native_pool, view
+from .pool import Pool, pool_call, view
 from .program import Instruction, LinkedProgram
 from .scalar_code import run_scalars
 from .timeline import Event, Timeline
@@ -38,16 +37,10 @@ MAX_CALLS = 20_000
 """The default limit of nested calls."""
 
 
-@cache
-def _run() -> Any:
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-    return kind(runtime_function(loop.run).address)
-
-
 def prepare() -> None:
     """Load the native code that all machines need, compiling it if it is not cached."""
-    _run()
-    native_pool()
+    runtime_function(loop.run)
+    runtime_function(pool_call)
 
 
 class VirtualMachine:
@@ -87,7 +80,7 @@ class VirtualMachine:
         self.communicator = communicator
         self.pool = self._new_pool()
         self._abandoned: Pool | None = None
-        self._native: Any = _run()
+        self._native: Any = callable_function(loop.run)
         self._cancel: Words = np.zeros(1, np.int64) if cancel is None else cancel
         self._stack: Words = np.empty(STACK_WORDS, np.int64)
         self._calls: Words = np.empty(2 * max_calls, np.int64)

@@ -19,6 +19,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from ..intrinsics import (
     store_word,
     yield_processor,
 )
-from ..native_registry import runtime_function
+from ..native_registry import callable_function, runtime_function
 
 SOURCE = source_of(__file__)
 
@@ -132,16 +133,6 @@ def thread_pool_functions() -> tuple[Native, ...]:
     return tuple(map(runtime_function, (attend, post_and_wait, await_all, post)))
 
 
-@cache
-def _functions() -> tuple[Any, ...]:
-    """Return the same functions, callable from Python."""
-    word = ctypes.c_int64
-    return tuple(
-        ctypes.CFUNCTYPE(word, *[word] * count)(native.address)
-        for native, count in zip(thread_pool_functions(), (3, 2, 2, 1), strict=True)
-    )
-
-
 Task = Callable[[int, int], None]
 """Continues a call in Python, given the number of the thread and the call's status; must not raise.
 """
@@ -196,7 +187,7 @@ class ThreadPool:
         self._shared.task = task
         self._set_calls([(0, 0)] * self._count if calls is None else calls)
         self._is_running = True
-        return self._has_ended(_functions()[1], seconds)
+        return self._has_ended(post_and_wait, seconds)
 
     def post(self, calls: Sequence[Call], kept: object) -> None:
         """Let each thread run its call, without waiting; such calls must not continue in Python.
@@ -207,7 +198,7 @@ class ThreadPool:
         self._shared.kept = kept
         self._set_calls(calls)
         self._is_running = True
-        _functions()[3](self._shared.address)
+        callable_function(post)(self._shared.address)
 
     def _set_calls(self, calls: Sequence[Call]) -> None:
         numbers, first = self._shared.numbers, FIRST_MEMBER
@@ -220,10 +211,10 @@ class ThreadPool:
         if self._process != os.getpid():
             # A forked process has the pool's memory but not its threads.
             self._start()
-        return not self._is_running or self._has_ended(_functions()[2], seconds)
+        return not self._is_running or self._has_ended(await_all, seconds)
 
-    def _has_ended(self, function: Any, seconds: float) -> bool:
-        if function(self._shared.address, int(seconds * 1e6)) == 1:
+    def _has_ended(self, function: FunctionType, seconds: float) -> bool:
+        if callable_function(function)(self._shared.address, int(seconds * 1e6)) == 1:
             self._is_running = False
             self._shared.task = None
         return not self._is_running
@@ -239,10 +230,10 @@ class ThreadPool:
 
 
 def _serve(shared: _Shared, number: int) -> None:
-    attend = _functions()[0]
+    run_calls = callable_function(attend)
     has_ended = 0
     while True:
-        status = attend(shared.address, number, has_ended)
+        status = run_calls(shared.address, number, has_ended)
         if status == CLOSED:
             return
         assert shared.task is not None

@@ -18,7 +18,7 @@ from mesh_opt.runtime.commands import DeviceFailed
 from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.instructions import BY_OPCODE, CONTROL, KINDS, SCALARS
 from mesh_opt.runtime.host.machine_state import SCALAR_CODE
-from mesh_opt.runtime.host.pool import ALLOCATED, HEADER, TAKEN, Pool, native_pool, view
+from mesh_opt.runtime.host.pool import ALLOCATED, HEADER, TAKEN, Pool, pool_call, view
 from mesh_opt.runtime.host.printer import print_program
 from mesh_opt.runtime.host.program import (
     ArrayAddress,
@@ -35,6 +35,7 @@ from mesh_opt.runtime.host.virtual_machine import (
     address_of,
 )
 from mesh_opt.runtime.intrinsics import LARGE_BLOCK, LARGE_PAGE
+from mesh_opt.runtime.native_registry import runtime_function
 
 Write = Callable[[Builder], None]
 
@@ -381,7 +382,7 @@ def test_a_run_that_fails_keeps_no_memory() -> None:
 def test_the_code_of_pools_stays_in_memory() -> None:
     """Of functions that nothing uses the code is unloaded when many others have been compiled."""
     Pool().allocate(64)
-    code = weakref.ref(native_pool().code)
+    code = weakref.ref(runtime_function(pool_call))
     cache._recent.clear()
     gc.collect()
     assert code() is not None
