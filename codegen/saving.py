@@ -216,10 +216,7 @@ class _Writer:
         return {
             "number": entry.number,
             "arguments": [None if each is None else list(each) for each in entry.arguments],
-            "results": [
-                [None if each.shape is None else list(each.shape), each.registers]
-                for each in entry.results
-            ],
+            "results": [None if each.shape is None else list(each.shape) for each in entry.results],
             "devices": list(entry.devices),
             "constants": [entry.constants.get(each, 0) for each in range(len(entry.devices))],
             "code": len(self.code) - 1,

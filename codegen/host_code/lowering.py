@@ -24,7 +24,7 @@ from ...sharding.grid import Grid
 from .function_lowering import FunctionLowering
 from .program_lowering import ProgramLowering
 from .rules import load_rules
-from .values import element_dtype, register_count, type_shape
+from .values import element_dtype, type_shape
 
 load_rules()
 
@@ -48,10 +48,7 @@ class HostEntry(EntryPoint):
         self.grid = grid
         arguments, results = argument_types(target), result_types(target)
         given = [
-            PassedResult(
-                type_shape(each, target), element_dtype(each, target), register_count(each, target)
-            )
-            for each in results
+            PassedResult(type_shape(each, target), element_dtype(each, target)) for each in results
         ]
         taken = [type_shape(each, target) for each in arguments]
         lowering = ProgramLowering(symbols, grid, _lower, process, devices)

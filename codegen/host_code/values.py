@@ -22,6 +22,7 @@ from ...ir.diagnostics import OperationError
 from ...runtime.abi.arrays import UnsupportedType
 from ...runtime.abi.values import dtype_of, element_type, static_shape
 from ...runtime.host.builder import Builder, IndexOrInt
+from ...runtime.host.entry import passing_registers
 from ...runtime.host.program import Register
 
 Shape = tuple[IndexOrInt, ...]
@@ -185,7 +186,7 @@ def register_count(value_type: Attribute, op: Operation) -> int:
         return 1
     shape = type_shape(value_type, op)
     element_dtype(value_type, op)
-    return 1 if shape is None else 2 + sum(size < 0 for size in shape)
+    return passing_registers(shape)
 
 
 def flatten(value: HostValue, value_type: Attribute, op: Operation) -> list[IndexOrInt]:

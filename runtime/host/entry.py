@@ -25,16 +25,17 @@ ADDRESS_AND_BLOCK = 2
 """The number of registers of a tensor before those of its dynamic sizes."""
 
 
+def passing_registers(shape: Shape | None) -> int:
+    """Return the number of registers that pass a tensor of a shape, or a scalar if it is `None`."""
+    return 1 if shape is None else ADDRESS_AND_BLOCK + sum(size < 0 for size in shape)
+
+
 @dataclass(frozen=True, slots=True)
 class PassedResult:
-    """How a result is passed: its shape, dtype and number of registers.
-
-    `shape` is negative where dynamic, and `None` for a scalar.
-    """
+    """The shape of a result, negative where dynamic and `None` for a scalar, and its dtype."""
 
     shape: Shape | None
     dtype: np.dtype[Any]
-    registers: int
 
 
 class EntryPoint:
@@ -64,7 +65,7 @@ class EntryPoint:
         self._are_static = all(
             shape is not None and min(shape, default=0) >= 0 for shape in arguments
         )
-        ends = list(accumulate(each.registers for each in results))
+        ends = list(accumulate(passing_registers(each.shape) for each in results))
         self._result_words = list(zip(results, (0, *ends), ends, strict=False))
         self.has_dynamic_results = any(min(each.shape or (), default=0) < 0 for each in results)
         static = () if self.has_dynamic_results else results

@@ -19,7 +19,7 @@ from ..abi.elements import moved_element_of_type, reduced_element_of_type
 from ..abi.shards import all_intervals, check_fits
 from ..abi.value_types import FunctionTypes, ValueType
 from ..collectives import Collective, Shape
-from ..host.entry import ADDRESS_AND_BLOCK, EntryPoint
+from ..host.entry import EntryPoint, passing_registers
 from ..host.exchanges import Exchange
 from .fields import DamagedFile
 
@@ -59,18 +59,11 @@ def check_entry(
         raise DamagedFile(f"has {code.arguments} registers for arguments, expected {words}")
     results = [each.shape for each in entry.results]
     words = _check_shapes(types.results, placed[1], results, processes, f"{path}.results")
-    given = [each.registers for each in entry.results]
-    if words != code.results or any(
-        found != _registers(shape) for found, shape in zip(given, results, strict=True)
-    ):
-        raise DamagedFile(f"has {code.results} and {given} registers for results of {path}")
+    if words != code.results:
+        raise DamagedFile(f"has {code.results} registers for results, expected {words}")
     for position in entry.program.program.global_blocks:
         if entry.program.program.globals[position] != 0:
             raise DamagedFile(f"has a global of {path} with a block before a run")
-
-
-def _registers(shape: Local) -> int:
-    return 1 if shape is None else ADDRESS_AND_BLOCK + sum(size < 0 for size in shape)
 
 
 def _check_shapes(
@@ -92,7 +85,7 @@ def _check_shapes(
             raise DamagedFile(f"has {len(local)} shapes as {path}, expected {len(kinds)}")
         if (own is None) != (kind.container == ""):
             raise DamagedFile(f"has shape {own} as {place}, which is {kind}")
-        words += _registers(own)
+        words += passing_registers(own)
         if own is None:
             continue
         for process in processes:

@@ -62,7 +62,6 @@ from .fields import DamagedFile, Fields
 from .file_format import Container, piece
 from .functions import SavedFunction
 from .tables import (
-    MAX_COUNT,
     read_constants,
     read_exchange,
     read_function,
@@ -263,15 +262,13 @@ class SavedProgram:
         )
         program.global_blocks += data["global_blocks"].integers(0, len(program.globals) - 1)
         number = data["number"].integer(0, len(functions) - 1)
-        rows = [each.items(2) for each in data["results"].items(len(types.results))]
+        shapes = map(read_shape, data["results"].items(len(types.results)))
+        results = zip(shapes, types.results, strict=True)
         return EntryPoint(
             LinkedProgram(program, ProgramCode(words, functions)),
             number,
             [read_shape(each) for each in data["arguments"].items()],
-            [
-                PassedResult(read_shape(shape), kind.dtype, registers.count(MAX_COUNT))
-                for (shape, registers), kind in zip(rows, types.results, strict=True)
-            ],
+            [PassedResult(shape, kind.dtype) for shape, kind in results],
             devices,
             dict(enumerate(data["constants"].integers(0, count=len(devices)))),
         )
