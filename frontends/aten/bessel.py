@@ -244,6 +244,26 @@ def i0(torch: Any, x: Any) -> Any:
     return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(real_type(torch, x))
 
 
+@decomposition("kaiser_window.default", "kaiser_window.periodic", "kaiser_window.beta")
+def kaiser_window(
+    torch: Any,
+    size: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    **options: Any,
+) -> Any:
+    """Return `i0(beta sqrt(1 - t^2)) / i0(beta)` at places t from -1 to 1, computed in f64."""
+    dtype = dtype or torch.get_default_dtype()
+    if size <= 1:
+        return torch.ones(size, dtype=dtype)
+    last = size if periodic else size - 1
+    places = torch.arange(size, dtype=torch.float64) * (2 / last) - 1
+    root = beta * torch.sqrt(torch.clamp(1 - places * places, min=0))
+    return (i0(torch, root) / float(special.i0(beta))).to(dtype)
+
+
 @decomposition("special_i1.default", "special_modified_bessel_i1.default")
 def i1(torch: Any, x: Any) -> Any:
     return torch.ops.aten.special_i1e(x) * torch.exp(torch.abs(x))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, is_static, real_type
+from .operands import as_real, broadcast, is_static, real_type
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -169,6 +169,12 @@ def full(torch: Any, size: Any, value: Any, *, dtype: Any = None, **options: Any
     return complex_of(torch, real, torch.full(size, parts.imag, dtype=kind))
 
 
+@decomposition("scalar_tensor.default")
+def scalar_tensor(torch: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    require(isinstance(value, complex) or (dtype is not None and dtype.is_complex))
+    return torch.full((), value, dtype=dtype)
+
+
 def _like(name: str, value: int) -> None:
     @decomposition(f"{name}.default")
     def make(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
@@ -224,9 +230,13 @@ def reciprocal(torch: Any, x: Any) -> Any:
 
 @decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
 def power(torch: Any, x: Any, y: Any) -> Any:
+    """Raise complex numbers, and integers, which torch-mlir refuses in linalg."""
     dtype = torch.result_type(x, y)
-    require(dtype.is_complex)
-    x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
+    require(not dtype.is_floating_point and dtype != torch.bool)
+    if dtype.is_complex:
+        x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
+    else:
+        x, y = broadcast(torch, x, y)
     return emit_elementwise(torch, "%r = stablehlo.power %a0, %a1 : {r}", x, y)
 
 

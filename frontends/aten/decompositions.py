@@ -32,7 +32,7 @@ def composites(torch: Any) -> Decompositions:
 
 
 _RULES = (
-    *("bessel", "complex_numbers", "data_dependent", "elementwise", "fft", "indexing"),
+    *("bessel", "bits", "complex_numbers", "data_dependent", "elementwise", "fft", "indexing"),
     *(
         "lapack",
         "linear_algebra",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, is_static
+from .operands import as_real, broadcast, is_static
 from .rules import decomposition, decomposition_with_op, require
 
 
@@ -48,12 +49,35 @@ def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) ->
     """
     if not dims:
         return roll(torch, x.reshape(-1), shifts, [0]).reshape(x.shape)
-    require(x.dim() and is_static(x.shape) and x.numel())
+    require(x.dim())
+    if not is_static(x.shape):
+        return _roll_open(torch, x, shifts, dims)
+    require(x.numel())
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
         # The last elements come first.
         first = (-shift) % size
         x = torch.cat((x.narrow(dim, first, size - first), x.narrow(dim, 0, first)), dim)
+    return x
+
+
+def _roll_open(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+    """Leave shifts that are below the sizes to torch-mlir; select rows for others.
+
+    Its conversion has no remainder of sizes, which a cut would need.
+    """
+    known = import_module("torch.fx.experimental.symbolic_shapes").statically_known_true
+    pairs = [each for each in zip(shifts, dims, strict=True) if each[0]]
+    require(len(pairs) < len(dims) or not all(known(abs(s) <= x.shape[d]) for s, d in pairs))
+    for shift, dim in pairs:
+        size = x.shape[dim]
+        if known(abs(shift) <= size):
+            x = torch.ops.aten.roll.default(x, [shift], [dim])
+        else:
+            rows = torch.arange(size) - shift
+            x = x.index_select(
+                dim, torch.remainder(rows, torch.scalar_tensor(size, dtype=rows.dtype))
+            )
     return x
 
 
@@ -158,29 +182,25 @@ def magnitude(torch: Any, x: Any) -> Any:
 # Division ----------------------------------------------------------------------------------------
 
 
-def _broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return two operands in their common type and shape."""
-    dtype = torch.result_type(x, y)
-    x, y = (
-        each.to(dtype) if isinstance(each, torch.Tensor) else torch.full((), each, dtype=dtype)
-        for each in (x, y)
-    )
-    return tuple(torch.broadcast_tensors(x, y))
-
-
 @decomposition("fmod.Tensor", "fmod.Scalar")
 def fmod(torch: Any, x: Any, y: Any) -> Any:
     """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
-    x, y = _broadcast(torch, x, y)
+    x, y = broadcast(torch, x, y)
     require(x.dtype.is_floating_point or (x.dtype.is_signed and not x.dtype.is_complex))
     return emit_elementwise(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x, y)
 
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
 def floor_divide(torch: Any, x: Any, y: Any) -> Any:
-    """Divide as Python does: correct by the exact remainder, not by the rounded quotient."""
-    x, y = _broadcast(torch, x, y)
-    require(x.dtype.is_floating_point)
+    """Divide as Python does: correct by the exact remainder, not by the rounded quotient.
+
+    Convert integers to the common type: torch-mlir's linalg extends bytes as signed numbers.
+    """
+    kinds = {getattr(each, "dtype", None) for each in (x, y)} - {None}
+    x, y = broadcast(torch, x, y)
+    if not x.dtype.is_floating_point:
+        require(len({*kinds, x.dtype}) > 1)
+        return torch.ops.aten.floor_divide.default(x, y)
     rest = fmod(torch, x, y)
     quotient = (x - rest) / y
     quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
@@ -206,7 +226,7 @@ def _extremum(name: str) -> None:
         Its linalg also converts bytes to the common type as signed numbers.
         """
         kinds = {x.dtype, y.dtype}
-        x, y = _broadcast(torch, x, y)
+        x, y = broadcast(torch, x, y)
         if not x.dtype.is_floating_point:
             require(len(kinds) > 1)
             return getattr(torch.ops.aten, name).default(x, y)
@@ -222,8 +242,8 @@ def clamp(torch: Any, x: Any, least: Any = None, most: Any = None) -> Any:
     """Propagate NaN, which torch-mlir's linalg does not."""
     require(x.dtype.is_floating_point)
     if least is not None:
-        x = torch.maximum(*_broadcast(torch, x, least))
-    return x if most is None else torch.minimum(*_broadcast(torch, x, most))
+        x = torch.maximum(*broadcast(torch, x, least))
+    return x if most is None else torch.minimum(*broadcast(torch, x, most))
 
 
 @decomposition("hardtanh.default")
@@ -240,26 +260,26 @@ def relu6(torch: Any, x: Any) -> Any:
 def atan2(torch: Any, x: Any, y: Any) -> Any:
     """Convert to the common type: torch-mlir's linalg reads bytes as signed numbers."""
     require(not (x.dtype.is_floating_point and y.dtype.is_floating_point))
-    x, y = _broadcast(torch, x, y)
+    x, y = broadcast(torch, x, y)
     return torch.atan2(as_real(torch, x), as_real(torch, y))
 
 
 @decomposition("clamp_max.Tensor")
 def clamp_max(torch: Any, x: Any, most: Any) -> Any:
     """Propagate NaN of either operand, and broadcast, which torch-mlir does not."""
-    return torch.minimum(*_broadcast(torch, x, most))
+    return torch.minimum(*broadcast(torch, x, most))
 
 
 @decomposition("clamp_min.Tensor")
 def clamp_min(torch: Any, x: Any, least: Any) -> Any:
-    return torch.maximum(*_broadcast(torch, x, least))
+    return torch.maximum(*broadcast(torch, x, least))
 
 
 def _without_nan(name: str, extremum: str) -> None:
     @decomposition(f"{name}.default")
     def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Prefer numbers to NaN, and broadcast, which torch-mlir does not."""
-        x, y = _broadcast(torch, x, y)
+        x, y = broadcast(torch, x, y)
         found = getattr(torch, extremum)(x, y)
         if not x.dtype.is_floating_point:
             return found
@@ -312,7 +332,7 @@ cond {{{{
 @decomposition("gcd.default")
 def gcd(torch: Any, x: Any, y: Any) -> Any:
     """Run Euclid's algorithm on all elements, until the largest remainder is 0."""
-    x, y = (torch.abs(each) for each in _broadcast(torch, x, y))
+    x, y = (torch.abs(each) for each in broadcast(torch, x, y))
     signed = "i" if x.dtype.is_signed else "ui"
     kind = f"{signed}{torch.iinfo(x.dtype).bits}"
     body = _EUCLID.format(kind=kind, dims=list(range(x.dim())))
@@ -321,79 +341,6 @@ def gcd(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("lcm.default")
 def lcm(torch: Any, x: Any, y: Any) -> Any:
-    x, y = _broadcast(torch, x, y)
+    x, y = broadcast(torch, x, y)
     common = gcd(torch, x, y)
     return torch.abs(torch.div(x, torch.where(common == 0, 1, common), rounding_mode="trunc") * y)
-
-
-# Bits --------------------------------------------------------------------------------------------
-
-
-def _shift(name: str, operation: str) -> None:
-    short = f"__{name[0]}shift__"
-    long = f"bitwise_{name}_shift"
-
-    forms = (f"{long}.{each}" for each in ("Tensor", "Tensor_Scalar", "Scalar_Tensor"))
-
-    @decomposition(f"{short}.Tensor", f"{short}.Scalar", *forms)
-    def shift(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        """Shift by a negative or too large amount: only the sign remains."""
-        x, y = _broadcast(torch, x, y)
-        if not x.dtype.is_signed:
-            return shift(torch, x.to(torch.int32), y.to(torch.int32)).to(x.dtype)
-        bits = torch.iinfo(x.dtype).bits
-        body = f"%r = stablehlo.{operation} %a0, %a1 : {{r}}"
-        most = torch.where((y < 0) | (y >= bits), bits - 1, y)
-        found = emit_elementwise(torch, body, x, most)
-        return torch.where(most == y, found, 0) if name == "left" else found
-
-
-_shift("left", "shift_left")
-_shift("right", "shift_right_arithmetic")
-
-
-def _bitwise(name: str) -> None:
-    @decomposition(f"bitwise_{name}.Scalar", f"bitwise_{name}.Scalar_Tensor")
-    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        x, y = _broadcast(torch, x, y)
-        return getattr(torch.ops.aten, f"bitwise_{name}").Tensor(x, y)
-
-
-for _name in ("and", "or", "xor"):
-    _bitwise(_name)
-
-
-@decomposition("nextafter.default")
-def nextafter(torch: Any, x: Any, y: Any) -> Any:
-    x, y = _broadcast(torch, x, y)
-    body = "%r = chlo.next_after %a0, %a1 : {0}, {1} -> {r}"
-    return emit_elementwise(torch, body, x, y)
-
-
-@decomposition("copysign.Tensor", "copysign.Scalar")
-def copysign(torch: Any, x: Any, y: Any) -> Any:
-    """Take the sign in the result's type: torch-mlir reads bytes as signed numbers."""
-    whole = isinstance(y, torch.Tensor)
-    require(not whole or x.dtype != y.dtype or not x.dtype.is_floating_point)
-    x, y = _broadcast(torch, as_real(torch, x), y if whole else float(y))
-    return torch.copysign(x, y)
-
-
-_BITS = {"float64": (52, 11), "float32": (23, 8), "float16": (10, 5), "bfloat16": (7, 8)}
-"""The bits of the fraction and of the exponent."""
-
-
-@decomposition("frexp.Tensor")
-def frexp(torch: Any, x: Any) -> Any:
-    """Replace the bits of the exponent, of subnormal numbers after scaling them."""
-    fraction, size = _BITS[str(x.dtype).removeprefix("torch.")]
-    integer = {64: torch.int64, 32: torch.int32, 16: torch.int16}[x.dtype.itemsize * 8]
-    body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
-    small = torch.abs(x) < torch.finfo(x.dtype).smallest_normal
-    bits = emit_inline_mlir(torch, body, x.shape, integer, torch.where(small, x * 2.0**fraction, x))
-    mask, half = (1 << size) - 1, (1 << (size - 1)) - 2
-    exponent = ((bits >> fraction) & mask) - half - torch.where(small, fraction, 0)
-    changed = (bits & ~(mask << fraction)) | (half << fraction)
-    mantissa = emit_inline_mlir(torch, body, x.shape, x.dtype, changed)
-    plain = (x == 0) | ~torch.isfinite(x)
-    return torch.where(plain, x, mantissa), torch.where(plain, 0, exponent).to(torch.int32)

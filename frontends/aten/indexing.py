@@ -31,6 +31,24 @@ def as_strided(
     return torch.ops.aten.view.default(x, size)
 
 
+@decomposition("as_strided_scatter.default")
+def as_strided_scatter(
+    torch: Any,
+    x: Any,
+    part: Any,
+    size: Sequence[Any],
+    stride: Sequence[Any],
+    storage_offset: Any = None,
+) -> Any:
+    """Write to places of the flattened tensor."""
+    require(x.is_contiguous() and is_static((*x.shape, *size)) and part.numel())
+    places = torch.full((), 0 if storage_offset is None else storage_offset, dtype=torch.int64)
+    for count, step in zip(size, stride, strict=True):
+        places = places[..., None] + torch.arange(count) * step
+    flat = torch.index_put(x.reshape(-1), [places.reshape(-1)], part.reshape(-1))
+    return flat.reshape(x.shape)
+
+
 @decomposition("take.default")
 def take(torch: Any, x: Any, index: Any) -> Any:
     """Index the flattened tensor. PyTorch's rule would read the value of a single index."""

@@ -24,3 +24,13 @@ def is_static(sizes: Iterable[Any]) -> bool:
 def non_negative(torch: Any, index: Any, size: Any) -> Any:
     """Return indices counted from the start of a dimension; negative ones count from its end."""
     return torch.where(index < 0, index + size, index)
+
+
+def broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Return two operands in their common type and shape."""
+    dtype = torch.result_type(x, y)
+    x, y = (
+        each.to(dtype) if isinstance(each, torch.Tensor) else torch.full((), each, dtype=dtype)
+        for each in (x, y)
+    )
+    return tuple(torch.broadcast_tensors(x, y))

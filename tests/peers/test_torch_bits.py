@@ -1,0 +1,41 @@
+"""Bits, strides, windows and quantised numbers of PyTorch, in StableHLO and in linalg."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_scripts import SAME
+
+BITS = """
+# With an open size, torch-mlir converts to linalg.
+open_sizes = {"dynamic_shapes": {"inputs[0]": {0: torch.export.Dim("n", min=2, max=99)}}}
+edge = tensor([0.0, -0.0, 1, -2.5, nan, -inf])
+bytes_, small = tensor([200, 7, 255, 9]), tensor([-3, 2, 5, -7], dtype=torch.int8)
+
+def bits(x, e, a, b):
+    a = a.to(torch.uint8)
+    x, e, a, b = (each + (0 * x.sum()).to(each.dtype) for each in (x, e, a, b))
+    return (x.view(torch.int32), e.signbit(), b.signbit(), torch.copysign(e, e.flip(0)),
+            torch.copysign(b, -2.0), torch.floor_divide(a, b), torch.floor_divide(b, a),
+            b**2, b**b, a**3, 2**a, x.roll(1, 0), x.roll(-101, 0), x.roll((0, 8), (0, 1)))
+
+for options in ({}, open_sizes):
+    case_numbers = itertools.count()
+    same(bits, torch.randn(3, 6), edge, bytes_, small, **options)
+
+def views(x):
+    filled, placed = x * 1, x * 1
+    filled.fill_diagonal_(6)
+    placed.as_strided((2, 3), (6, 2), 1).mul_(3)
+    return (x.view(torch.float64).view(torch.int64), x.view(torch.uint8), filled, placed,
+            torch.as_strided_scatter(x, x[:2, :2] * 2, (2, 2), (1, 6)),
+            x[0, 0] * torch.kaiser_window(5), x[0, 0] * torch.kaiser_window(6, False, 3.0))
+case_numbers = itertools.count()
+same(views, torch.randn(4, 6))
+case_numbers = itertools.count()
+same(lambda z: (z.where(z.real > 0, 0j), z * 2j), torch.randn(4, 6, dtype=torch.complex64))
+"""
+
+
+def test_bits(torch_python: Callable[[str], str]) -> None:
+    torch_python(SAME + BITS)
