@@ -31,6 +31,14 @@ def as_strided(
     return torch.ops.aten.view.default(x, size)
 
 
+@decomposition("gather.default")
+def gather(torch: Any, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """Select from vectors of one element where PyTorch allows rank 0."""
+    require(not x.dim() or not index.dim())
+    x, places = (each if each.dim() else each.reshape(1) for each in (x, index))
+    return torch.gather(x, 0, places).reshape(index.shape)
+
+
 @decomposition("as_strided_scatter.default")
 def as_strided_scatter(
     torch: Any,

@@ -52,7 +52,14 @@ def variance(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Any:
-    """Return NaN for too few elements: torch-mlir divides by a negative number."""
+    """Return NaN for too few elements: torch-mlir divides by a negative number.
+
+    It crashes on rank 0.
+    """
+    if not x.dim():
+        few = (1 if correction is None else correction) >= 1
+        none = torch.abs(x - x)
+        return none / torch.zeros_like(none) if few else none
     if x.is_complex():
         parts = (
             torch.var(part, dim, correction=correction, keepdim=keepdim)
@@ -78,4 +85,6 @@ def with_mean(
     aten = torch.ops.aten
     spread = aten.var if operation is aten.var_mean.correction else aten.std
     found = spread.correction(x, dim, keepdim=keepdim, **options)
+    if not x.dim():
+        return found, x.clone()
     return found, x.mean(dim or list(range(x.dim())), keepdim=keepdim)

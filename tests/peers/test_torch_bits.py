@@ -34,6 +34,9 @@ case_numbers = itertools.count()
 same(views, torch.randn(4, 6))
 case_numbers = itertools.count()
 same(lambda z: (z.where(z.real > 0, 0j), z * 2j), torch.randn(4, 6, dtype=torch.complex64))
+case_numbers = itertools.count()
+same(lambda a: (a.gather(0, tensor(0)), a.var(correction=0), a.std(0), a.mean(0),
+                *torch.var_mean(a, 0, correction=0)), tensor(2.5))
 """
 
 
