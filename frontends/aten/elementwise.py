@@ -215,6 +215,21 @@ def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
     return floor_divide(torch, x, y)
 
 
+@decomposition("fake_quantize_per_channel_affine_cachemask.default")
+def fake_quantize_per_channel(
+    torch: Any, x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int
+) -> Any:
+    """Round to steps that each channel has, and return which elements are in range."""
+    shape = [-1 if each == axis % x.dim() else 1 for each in range(x.dim())]
+    scale, zero = scale.reshape(shape), zero_point.reshape(shape).to(x.dtype)
+    steps = x * (1 / scale)
+    # PyTorch rounds after it adds a zero point that is not an integer.
+    is_real = zero_point.dtype.is_floating_point
+    steps = torch.round(steps + zero) if is_real else torch.round(steps) + zero
+    found = (torch.clamp(steps, least, most) - zero) * scale
+    return found, (steps >= least) & (steps <= most)
+
+
 # Extrema -----------------------------------------------------------------------------------------
 
 

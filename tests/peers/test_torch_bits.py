@@ -37,6 +37,10 @@ same(lambda z: (z.where(z.real > 0, 0j), z * 2j), torch.randn(4, 6, dtype=torch.
 case_numbers = itertools.count()
 same(lambda a: (a.gather(0, tensor(0)), a.var(correction=0), a.std(0), a.mean(0),
                 *torch.var_mean(a, 0, correction=0)), tensor(2.5))
+case_numbers = itertools.count()
+same(lambda x: [torch.fake_quantize_per_channel_affine(
+        x, torch.full((4,), 0.1), torch.arange(4, dtype=kind), 0, -8, 9)
+    for kind in (torch.int32, torch.float32)], torch.randn(4, 6))
 """
 
 
