@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from torch_scripts import SAME
+from torch_scripts import comparing
 
 BITS = """
 # With an open size, torch-mlir converts to linalg.
@@ -45,4 +45,4 @@ same(lambda x: [torch.fake_quantize_per_channel_affine(
 
 
 def test_bits(torch_python: Callable[[str], str]) -> None:
-    torch_python(SAME + BITS)
+    torch_python(comparing(BITS))
