@@ -41,6 +41,9 @@ def traceable(torch: Any) -> Generator[None]:
     adaptive: Any = import_module("torch.nn.modules.adaptive")
     softmax = adaptive.AdaptiveLogSoftmaxWithLoss
     detect, forward = transformer._detect_is_causal_mask, softmax.forward
+    distribution = torch.distributions.Distribution
+    validates = distribution._validate_args
+    distribution.set_default_validate_args(False)
     transformer._detect_is_causal_mask = _is_causal
     module._apply = partialmethod(_apply, apply)
     softmax.forward = partialmethod(_adaptive_log_softmax, adaptive._ASMoutput, forward)
@@ -50,6 +53,7 @@ def traceable(torch: Any) -> Generator[None]:
     finally:
         transformer._detect_is_causal_mask, softmax.forward = detect, forward
         module._apply = apply
+        distribution.set_default_validate_args(validates)
 
 
 @contextmanager

@@ -94,6 +94,17 @@ place = tensor(-1)
 x = torch.randn(4, 6)
 same(lambda x, p: (x[p], x[:, p], x[..., p, None], x[p, 1:3], x[p][p]), x, place)
 
+# Distributions look at their parameters before they compute.
+def likelihoods(x, mean):
+    distributions = torch.distributions
+    width = functional.softplus(mean) + 1
+    student = distributions.Independent(distributions.StudentT(width, mean, width), 1)
+    normal, standard = distributions.Normal(mean, width), distributions.Normal(0 * x, 1 + 0 * x)
+    return student.log_prob(x), distributions.kl_divergence(normal, standard)
+
+case_numbers = itertools.count()
+same(likelihoods, x, x + 1)
+
 # Examples that are one tensor say nothing of calls.
 class Two(torch.nn.Module):
     def forward(self, a, b):
