@@ -18,7 +18,10 @@ _ITS_MODULES = r"(torch|torch_mlir|copyreg)\b"
 
 @contextmanager
 def without_torch_logs() -> Generator[None]:
-    """Let PyTorch log only errors and silence its warnings, unless the user requests its logs."""
+    """Silence PyTorch's logs and warnings, unless the user requests its logs.
+
+    It also logs errors that it or the module catches; the others are raised.
+    """
     if os.environ.get(ASKED_FOR):
         yield
         return
@@ -27,18 +30,18 @@ def without_torch_logs() -> Generator[None]:
     loggers = [logging.getLogger("torch"), *_below_torch()]
     try:
         for logger in loggers:
-            logger.addFilter(_is_error)
+            logger.addFilter(_nothing)
         with warnings.catch_warnings():
             for category in (FutureWarning, DeprecationWarning):
                 warnings.filterwarnings("ignore", category=category, module=_ITS_MODULES)
             yield
     finally:
         for logger in loggers:
-            logger.removeFilter(_is_error)
+            logger.removeFilter(_nothing)
 
 
-def _is_error(record: logging.LogRecord) -> bool:
-    return record.levelno >= logging.ERROR
+def _nothing(_: logging.LogRecord) -> bool:
+    return False
 
 
 def _below_torch() -> list[logging.Logger]:
