@@ -140,6 +140,13 @@ def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     return x.clone() if real else x.to(torch.get_default_dtype())
 
 
+@decomposition_with_op("softmax.int", "log_softmax.int", "_softmax.default", "_log_softmax.default")
+def softmax(torch: Any, operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any:
+    """Handle rank 0, on which torch-mlir hangs or crashes."""
+    require(not x.dim())
+    return operation(x.reshape(1), 0, *options, **more).reshape(())
+
+
 @decomposition_with_op("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
 def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():

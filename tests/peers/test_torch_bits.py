@@ -36,6 +36,7 @@ case_numbers = itertools.count()
 same(lambda z: (z.where(z.real > 0, 0j), z * 2j), torch.randn(4, 6, dtype=torch.complex64))
 case_numbers = itertools.count()
 same(lambda a: (a.gather(0, tensor(0)), a.var(correction=0), a.std(0), a.mean(0),
+                a.softmax(0), a.log_softmax(-1, dtype=torch.float64),
                 *torch.var_mean(a, 0, correction=0)), tensor(2.5))
 case_numbers = itertools.count()
 same(lambda x: [torch.fake_quantize_per_channel_affine(
