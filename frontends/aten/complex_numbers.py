@@ -208,17 +208,20 @@ _FUNCTIONS = {
     "log1p": "log_plus_one",
     "neg": "negate",
 }
+_OF_CHLO = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh")
 
 
-def _complex_function(name: str, operation: str) -> None:
+def _complex_function(name: str, operation: str, form: str = "{r}") -> None:
     @decomposition(f"{name}.default")
     def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         require(x.is_complex())
-        return emit_elementwise(torch, f"%r = stablehlo.{operation} %a0 : {{r}}", x)
+        return emit_elementwise(torch, f"%r = {operation} %a0 : {form}", x)
 
 
 for _name, _operation in _FUNCTIONS.items():
-    _complex_function(_name, _operation)
+    _complex_function(_name, f"stablehlo.{_operation}")
+for _name in _OF_CHLO:
+    _complex_function(_name, f"chlo.{_name}", "{0} -> {r}")
 
 
 @decomposition("reciprocal.default")

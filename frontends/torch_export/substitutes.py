@@ -22,6 +22,8 @@ def traceable(torch: Any) -> Generator[None]:
         functional.ctc_loss: _ctc_loss,
         functional.gaussian_nll_loss: _gaussian_nll_loss,
         functional.one_hot: _one_hot,
+        **dict.fromkeys((torch.corrcoef, base.corrcoef), _corrcoef),
+        **dict.fromkeys((torch.cov, base.cov), _cov),
         torch.linalg.lstsq: _lstsq,
         base.__getitem__: _getitem,
         base.__setitem__: _setitem,
@@ -291,3 +293,30 @@ def _lstsq(torch: Any, x: Any, y: Any, rcond: Any = None, *, driver: str | None 
     rank = torch.full(x.shape[:-2], min(rows, columns), dtype=torch.int64)
     found = found.squeeze(-1) if vector else found
     return torch.return_types.linalg_lstsq((found, residuals, rank, none))
+
+
+def _cov(
+    torch: Any, x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None
+) -> Any:
+    """Assume weights that PyTorch accepts."""
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    x = x if x.dtype.is_floating_point or x.is_complex() else x.to(torch.get_default_dtype())
+    weights = torch.ones_like(x[0].real)
+    for each in (fweights, aweights):
+        weights = weights if each is None else weights * each
+    total = weights.sum()
+    taken = 1 if aweights is None else (weights * aweights).sum() / total
+    x = x - (x * weights).sum(1, keepdim=True) / total
+    found = (x * weights) @ x.mH / (total - correction * taken).clamp(min=0)
+    return found.squeeze()
+
+
+def _corrcoef(torch: Any, x: Any) -> Any:
+    found = _cov(torch, x)
+    if not found.dim():
+        return found / found
+    width = found.diagonal().real.sqrt()
+    found = found / width[:, None] / width
+    if not found.is_complex():
+        return found.clamp(-1, 1)
+    return torch.complex(found.real.clamp(-1, 1), found.imag.clamp(-1, 1))

@@ -33,7 +33,8 @@ def views(x):
 case_numbers = itertools.count()
 same(views, torch.randn(4, 6))
 case_numbers = itertools.count()
-same(lambda z: (z.where(z.real > 0, 0j), z * 2j), torch.randn(4, 6, dtype=torch.complex64))
+same(lambda z: (z.where(z.real > 0, 0j), z * 2j, z.sinh(), z.cosh(), z.asinh(), z.acosh(),
+                z.atanh(), z.asin(), z.acos(), z.atan()), torch.randn(4, 6, dtype=torch.complex64))
 case_numbers = itertools.count()
 same(lambda a: (a.gather(0, tensor(0)), a.var(correction=0), a.std(0), a.mean(0),
                 a.softmax(0), a.log_softmax(-1, dtype=torch.float64),

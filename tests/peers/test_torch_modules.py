@@ -105,6 +105,15 @@ def likelihoods(x, mean):
 case_numbers = itertools.count()
 same(likelihoods, x, x + 1)
 
+# So do covariances, at their weights.
+def covariances(x, weights):
+    counts = (3 * weights).long() + 1
+    return (x.cov(), torch.cov(x, correction=0, fweights=counts), x[0].corrcoef(),
+            torch.cov(x, correction=2, fweights=counts, aweights=weights), torch.corrcoef(x))
+
+case_numbers = itertools.count()
+same(covariances, x, torch.rand(6))
+
 # Examples that are one tensor say nothing of calls.
 class Two(torch.nn.Module):
     def forward(self, a, b):
