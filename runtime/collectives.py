@@ -120,7 +120,7 @@ class Collective:
         return self.shapes or (self.source_shape,) * self.group.size
 
 
-def all_gather(group: Group, element: Element, lengths: Sequence[int]) -> Collective:
+def gather_of_vectors(group: Group, element: Element, lengths: Sequence[int]) -> Collective:
     """Return the collective that joins a vector of each participant, given their lengths."""
     shapes = tuple((length,) for length in lengths)
     own, joined = shapes[group.index], (sum(lengths),)

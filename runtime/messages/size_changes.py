@@ -15,7 +15,7 @@ import numpy as np
 from ...sharding.collective_matching import DeviceState
 from ..abi.arrays import Words
 from ..abi.elements import I64
-from ..collectives import Collective, Group, all_gather
+from ..collectives import Collective, Group, gather_of_vectors
 from ..commands import Buffer, Command, run_commands
 from ..protocol import SIGNATURE
 from . import step_interpreter
@@ -66,7 +66,7 @@ class SizeChangeNotices:
         processes = state.signature.group
         count = len(processes)
         group = Group(processes, processes.index(self._process))
-        gather = all_gather(group, I64, [1] * count)
+        gather = gather_of_vectors(group, I64, [1] * count)
         words = self._words.setdefault(processes, np.zeros(1 + count, np.int64))
         command = self._prepare(gather, Buffer(8), Buffer(8 * count), state, "offer")
         return command, words

@@ -20,7 +20,7 @@ from ...sharding.grid import Grid
 from ..abi.arguments import InputError
 from ..abi.arrays import Array, shape_phrase
 from ..abi.elements import integer_element
-from ..collectives import all_gather
+from ..collectives import gather_of_vectors
 from ..communicator import Communicator, RankError, as_bytes
 from ..host.entry import DeviceMemory, DeviceStatistics
 from ..host.timeline import Event, Timeline
@@ -171,7 +171,7 @@ def gather_everywhere(communicator: Communicator, arrays: Sequence[Array]) -> li
         shapes = [tuple(next(each) for _ in array.shape) for each in sizes]
         lengths = [prod(shape) * array.itemsize for shape in shapes]
         flat = as_bytes(np.asarray(array, order="C")).view(np.int8)
-        gather = all_gather(world, element, lengths)
+        gather = gather_of_vectors(world, element, lengths)
         parts = np.split(communicator.perform(gather, flat), np.cumsum(lengths)[:-1])
         for found, part, shape in zip(everywhere, parts, shapes, strict=True):
             found.append(part.copy().view(array.dtype).reshape(shape))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...sharding.collective_matching import CollectiveSignature, DeviceState
 from ..abi.elements import I64
-from ..collectives import Group, all_gather
+from ..collectives import Group, gather_of_vectors
 from ..commands import Buffer, DeviceFailed, run_commands
 from ..communicator import as_bytes
 from ..messages.collective_steps import RankBarrier
@@ -206,7 +206,7 @@ class MpiThreadCommunicator(MessageCommunicator, ThreadCommunicator):
         self, group: Group, state: DeviceState, numbers: tuple[int, ...]
     ) -> list[tuple[int, ...]]:
         count, everybody = len(numbers), group.size
-        gather = all_gather(group, I64, [count] * everybody)
+        gather = gather_of_vectors(group, I64, [count] * everybody)
         source, result = Buffer(8 * count), Buffer(8 * count * everybody)
         own = np.array(numbers, np.int64)
         found = np.zeros((everybody, count), np.int64)

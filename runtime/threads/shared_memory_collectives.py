@@ -88,7 +88,7 @@ def copy_rows(bindings: Sequence[int], constants: Sequence[int], first: int, las
     return 0
 
 
-def all_gather(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
+def join_shards(bindings: Sequence[int], constants: Sequence[int], first: int, last: int) -> int:
     """Concatenate all sources, on the root or everywhere.
 
     Constants: [participants, index, root (-1: all), rows, bytes of a row of the own source].

@@ -430,7 +430,7 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
         )
     if collective.row.joins:
         outer, size, inner = around(shape, collective.axis)
-        return shared_memory.all_gather, (*head, root, outer, size * inner * item)
+        return shared_memory.join_shards, (*head, root, outer, size * inner * item)
     if collective.row.reduces:
         reduction = reduction_kernel(collective).address
         target = collective.result.storage_bytes
