@@ -412,22 +412,13 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
     if collective.row is UPDATE_HALO:
         outer, size, inner = around(shape, collective.axis)
         widths = (collective.low, collective.high)
-        return shared_memory.exchange_halo, (
-            *head,
-            outer,
-            size,
-            inner * item,
-            *widths,
-        )
+        return shared_memory.exchange_halo, (*head, outer, size, inner * item, *widths)
     if collective.row is SHIFT:
         size = prod(shape) * item
         sender = -1 if collective.sender is None else collective.sender
         return shared_memory.pull, (*head, sender, 1, size, size, 0)
     if collective.row.divides and collective.row.joins:
-        return shared_memory.all_to_all, (
-            *head,
-            *_all_to_all_constants(collective),
-        )
+        return shared_memory.all_to_all, (*head, *_all_to_all_constants(collective))
     if collective.row.joins:
         outer, size, inner = around(shape, collective.axis)
         return shared_memory.join_shards, (*head, root, outer, size * inner * item)
@@ -435,36 +426,16 @@ def _native_collective(collective: Collective) -> tuple[FunctionType, tuple[int,
         reduction = reduction_kernel(collective).address
         target = collective.result.storage_bytes
         if not collective.row.divides:
-            return shared_memory.all_reduce, (
-                *head,
-                root,
-                prod(shape),
-                item,
-                target,
-                reduction,
-            )
+            return shared_memory.all_reduce, (*head, root, prod(shape), item, target, reduction)
         outer, size, inner = around(shape, collective.axis)
         start, length = shard_range(size, *head)
         runs = (outer, size * inner, start * inner, length * inner)
-        return shared_memory.reduce_scatter, (
-            *head,
-            *runs,
-            item,
-            target,
-            reduction,
-        )
+        return shared_memory.reduce_scatter, (*head, *runs, item, target, reduction)
     if collective.row.divides:
         outer, size, inner = around(shape, collective.axis)
         start, length = shard_range(size, *head)
         row, pitch = length * inner * item, size * inner * item
-        return shared_memory.pull, (
-            *head,
-            root,
-            outer,
-            row,
-            pitch,
-            start * inner * item,
-        )
+        return shared_memory.pull, (*head, root, outer, row, pitch, start * inner * item)
     size = prod(shape) * item
     return shared_memory.pull, (*head, root, 1, size, size, 0)
 
