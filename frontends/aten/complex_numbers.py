@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
@@ -257,21 +258,24 @@ def silu(torch: Any, x: Any) -> Any:
 
 @decomposition("logaddexp.default")
 def logaddexp(torch: Any, x: Any, y: Any) -> Any:
-    """Order the operands by real part, so that exp does not overflow; torch-mlir crashes.
-
-    The difference of equal infinities would be NaN.
-    """
+    """Order the operands by real part, so that exp does not overflow; torch-mlir crashes."""
     if torch.result_type(x, y).is_complex:
         first = x.real >= y.real
         most, least = torch.where(first, x, y), torch.where(first, y, x)
         return most + torch.log(1 + torch.exp(least - most))
-    most, least = torch.maximum(x, y), torch.minimum(x, y)
-    same = torch.isinf(most) & (most == least)
-    return torch.where(same, most, most + torch.log1p(torch.exp(least - most)))
+    return _log_of_sum(torch, x, y, lambda less: torch.log1p(torch.exp(less)))
 
 
 @decomposition("logaddexp2.default")
 def logaddexp2(torch: Any, x: Any, y: Any) -> Any:
+    return _log_of_sum(torch, x, y, lambda less: torch.log2(1 + torch.exp2(less)))
+
+
+def _log_of_sum(torch: Any, x: Any, y: Any, more: Callable[[Any], Any]) -> Any:
+    """Add to the larger number what `more` returns for the difference of the other one.
+
+    The difference of equal infinities would be NaN.
+    """
     most, least = torch.maximum(x, y), torch.minimum(x, y)
     same = torch.isinf(most) & (most == least)
-    return torch.where(same, most, most + torch.log2(1 + torch.exp2(least - most)))
+    return torch.where(same, most, most + more(least - most))
