@@ -27,7 +27,12 @@ KERNEL_IN_PLACE = "flow.dispatch.workgroups"
 DISPATCH_REGION = "flow.dispatch.region"
 
 CONSTANTS = frozenset({"arith.constant", "flow.tensor.constant"})
+
 LOOPS = frozenset({"scf.for", "scf.while"})
+"""Loops whose turns run in order."""
+CHOICES = frozenset({"scf.if", "scf.index_switch"})
+"""Operations that run at most one of their regions, once."""
+CONTROL_FLOW = LOOPS | CHOICES
 
 ABI_AFFINITY = "iree.abi.affinity"
 """On arguments and results of public functions: the device that holds the value."""

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
+from ...ir.host_programs import LOOPS
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
 from .expressions import CONCATENATIONS, RESHAPES, Access
@@ -37,7 +38,6 @@ from .kernel_operations import (
     is_tensor,
     slides_over,
 )
-from .loop_forms import LOOPS
 from .mmt4d import MMT4D
 from .product_sums import is_long, reduces_jointly
 from .static_values import (

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from .index_ranges import CHOICES
+from ...ir.host_programs import CHOICES
 
 
 def initial_values(loop: Operation) -> Sequence[SSAValue]:

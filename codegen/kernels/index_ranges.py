@@ -15,15 +15,11 @@ from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, integers, operand_groups
+from ...ir.host_programs import CHOICES, CONTROL_FLOW
 from ...ir.integer_ranges import result_range, within_type
 from ...ir.intervals import Interval, affine_interval
 from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from .static_values import constant_attribute, shape_of
-
-CHOICES = frozenset(("scf.if", "scf.index_switch"))
-
-CONTROL_FLOW = CHOICES | {"scf.for", "scf.while"}
-"""Operations whose bodies are part of the code around them."""
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)
 """The indices of a loop of unknown length."""

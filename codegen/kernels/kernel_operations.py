@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineMap
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, operand_groups
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import CONTROL_FLOW, LOOPS
 from ...ir.regions import captured
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import element_type
@@ -19,8 +20,8 @@ from ..scalar_ops.scalars import is_scalar_operation
 from .expressions import DATA_MOVEMENT, RESHAPES, RULES, Access, unit_reshape, written_loops
 from .factorizations import FACTORIZATIONS, has_factorization_kernel
 from .fourier import FOURIER, has_fourier_kernel
-from .index_ranges import CONTROL_FLOW, unproven
-from .loop_forms import LOOPS, is_element_loop
+from .index_ranges import unproven
+from .loop_forms import is_element_loop
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import shape_of

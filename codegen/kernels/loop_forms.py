@@ -19,12 +19,11 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
+from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from .in_place import carried_arguments, in_place_versions, initial_values, passed_values
-from .index_ranges import CHOICES, CONTROL_FLOW, is_scalar_code, most_turns, unproven
+from .index_ranges import is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, updates_slices
 from .static_values import constant_attribute, shape_of
-
-LOOPS = frozenset(("scf.for", "scf.while"))
 
 MAX_STEPS = 1 << 28
 """The most scalar operations of a kernel between two pauses, in which it can be interrupted."""

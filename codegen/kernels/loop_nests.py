@@ -18,16 +18,15 @@ from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.foreign_code import attribute_faults
+from ...ir.host_programs import CHOICES, LOOPS
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
-from .index_ranges import CHOICES
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
-from .loop_forms import LOOPS
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
 from .permuted_operands import fold_permutations

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...ir.host_programs import LOOPS
 from .equal_kernels import EqualKernels, Kernels
 from .fusion import FusionPlan, no_operation, plan_block
 from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels
-from .loop_forms import LOOPS
 from .mmt4d import mmt4d_tile
 from .panel_products import PanelProduct
 

@@ -24,11 +24,11 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.attribute_access import integers, kept_dimensions, operand_groups
+from ...ir.host_programs import CHOICES
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import Term
 from .expressions import expand_indices, slice_geometry
-from .index_ranges import CHOICES
 from .static_values import dimensions_of_part, shape_of
 from .writer import KernelWriter
 

@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineMap
 
 from ...ir.attribute_access import integers
 from ...ir.diagnostics import OperationError
+from ...ir.host_programs import CHOICES
 from ...ir.index_lists import mixed_list
 from ...runtime.abi.elements import Element, element_of
 from ...runtime.abi.values import element_type
@@ -25,7 +26,6 @@ from ..scalar_ops.scalars import INDEX, is_scalar_operation, write_constant, wri
 from .affine_terms import affine_term
 from .ast_builder import AstBuilder, Term
 from .checks import Checks
-from .index_ranges import CHOICES
 from .kernel_text import (
     Bound,
     Constant,
@@ -358,10 +358,8 @@ class KernelWriter:
         elements = {
             name: (cast(OpResult, result).index, at) for (result, at), name in names.items()
         }
-        chosen, blocks = (
-            self.scalar(operation.operands[0]),
-            [r.first_block for r in operation.regions],
-        )
+        chosen = self.scalar(operation.operands[0])
+        blocks = [region.first_block for region in operation.regions]
         if operation.name == "scf.if":
             cases = [(chosen, blocks[0])]
             default = blocks[1]

@@ -51,7 +51,7 @@ from ...ir.attribute_access import (
     kept_dimensions,
     operand_groups,
 )
-from ...ir.host_programs import FUNCTIONS
+from ...ir.host_programs import CONTROL_FLOW, FUNCTIONS
 from ...ir.index_lists import mixed_list
 from ...ir.locations import (
     builder_before,
@@ -65,9 +65,6 @@ from ...ir.locations import (
 from ...ir.regions import captured, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
-
-STRUCTURES = frozenset({"scf.for", "scf.if", "scf.index_switch", "scf.while"})
-"""Operations that forward tensors to their regions, or from them to their results."""
 
 RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
 """A reshape after a slice is read, and the write of a slice that is reshaped before."""
@@ -94,7 +91,7 @@ def detensorize(function: Operation) -> None:
     scalars = _Scalars(function)
     if scalars.forwarded or scalars.read:
         for operation in tuple(walk(function)):
-            if operation.name in STRUCTURES:
+            if operation.name in CONTROL_FLOW:
                 _forward_scalars(operation, scalars)
         _Computation(function, scalars).run()
         region_dce(function.regions[0])
@@ -204,8 +201,8 @@ def _sources_of(function: Operation) -> dict[SSAValue, list[SSAValue]]:
 def _forwards(operation: Operation) -> Iterator[tuple[int, Sequence[SSAValue]]]:
     """Yield what a structure, or a terminator of its regions, forwards."""
     parent = operation.parent_op()
-    is_end = parent is not None and parent.name in STRUCTURES and operation.next_op is None
-    if operation.name in STRUCTURES or is_end:
+    is_end = parent is not None and parent.name in CONTROL_FLOW and operation.next_op is None
+    if operation.name in CONTROL_FLOW or is_end:
         yield from forwards(operation)
 
 

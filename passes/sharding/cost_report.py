@@ -33,7 +33,7 @@ from ...dialects.linalg.structured_view import structured_view
 from ...dialects.shard.attributes import AxesArrayAttr
 from ...dialects.shard.boundary import enclosing_grid
 from ...ir.attribute_access import constant_integer, number_list
-from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS
+from ...ir.host_programs import CALLS, CHOICES, EXECUTABLES, FUNCTIONS
 from ...ir.regions import enclosing
 from ...ir.symbols import root_symbol
 from ...ir.tensor_types import element_bytes, ranked, static_shape_or_none
@@ -59,9 +59,6 @@ Shapes = Callable[..., Sequence[int] | None]
 """Return the shape of a value on the last process or, along given grid axes, on the first one."""
 
 _HOLDS_NOTHING = ANNOTATIONS | {"tensor.empty"}
-
-_BRANCHES = ("scf.if", "scf.index_switch")
-"""Operations that run one of their regions."""
 
 
 @dataclass(slots=True)
@@ -287,7 +284,7 @@ class CostCounter:
             times = trip_count(operation)
             parts = [self._region(region) for region in operation.regions]
             cost.peak = max(part.peak for part in parts)
-            if operation.name in _BRANCHES:
+            if operation.name in CHOICES:
                 parts = [max(parts, key=lambda part: (part.sent, part.work))]
             for part in parts:
                 cost.add(part, times)

@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.types import ResourceType
-from ...ir.host_programs import RETURNS, host_operations
+from ...ir.host_programs import CHOICES, RETURNS, host_operations
 from ...ir.index import BuilderIndices
 from ...ir.locations import block_with, builder_before
 from ...ir.symbols import visibility
@@ -39,9 +39,6 @@ DISPATCH = "stream.async.dispatch"
 
 NOT_FOLLOWED = frozenset({"arith.select", "util.optimization_barrier"})
 """Operations whose results are not taken for resources that the program owns."""
-
-CHOICES = frozenset({"scf.if", "scf.index_switch"})
-"""Operations that run at most one of their regions, once."""
 
 
 class ElideAsyncCopiesPass(ModulePass):

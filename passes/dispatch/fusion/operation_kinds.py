@@ -25,6 +25,7 @@ from ....dialects.linalg.structured_view import structured_view
 from ....dialects.stream.affinity import own_affinity
 from ....dialects.tensor.dialect import UPDATES
 from ....ir.attribute_access import is_splat
+from ....ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, values_read
 from ....ir.tensor_types import ranked
@@ -71,13 +72,6 @@ HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "
 PARALLEL_LOOPS = frozenset({"scf.forall"})
 """Loops that run in a kernel, since their iterations are independent."""
 
-SEQUENTIAL_LOOPS = frozenset({"scf.for", "scf.while"})
-"""Loops that run in a kernel if they only make small updates."""
-
-CHOICES = frozenset({"scf.if", "scf.index_switch"})
-
-CONTROL_FLOW = SEQUENTIAL_LOOPS | CHOICES
-
 FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 """Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
 
@@ -120,7 +114,7 @@ def is_update_loop(operation: Operation) -> bool:
     all elements of small ones, in less time than a dispatch takes. If the loop carries both kinds,
     the kernel makes the large tensors, since a table that comes from outside would be copied.
     """
-    if operation.name not in SEQUENTIAL_LOOPS or not operation.results:
+    if operation.name not in LOOPS or not operation.results:
         return False
     initial = operation.operands[-len(operation.results) :]
     carried = [each for each in zip(initial, operation.results, strict=False) if ranked(each[1])]
@@ -186,14 +180,13 @@ def updated_tensor(value: SSAValue) -> SSAValue | None:
     operation, number = value.op, value.index
     if operation.name in UPDATES:
         return operation.operands[1]
-    if operation.name not in SEQUENTIAL_LOOPS or not _keeps_types(operation):
+    if operation.name not in LOOPS or not _keeps_types(operation):
         return None
-    first = len(operation.operands) - len(operation.results)
     for block in inner_blocks(operation):
         new = _passed(block, number, len(operation.results))
         if new is None or not _is_update_of(new, block.args[number - len(operation.results)]):
             return None
-    return operation.operands[first + number]
+    return operation.operands[number - len(operation.results)]
 
 
 def _is_update_of(value: SSAValue, tensor: SSAValue) -> bool:
