@@ -79,7 +79,7 @@ CheckSizes = Callable[[str, int, int, RegisterValues], None]
 """Raises an exception if sizes are inconsistent: takes function, process, check and numbers."""
 
 
-_NATIVE_MODULES = (
+NATIVE_MODULES = (
     *(intrinsics, protocol, message_queues, shared_memory_collectives, step_interpreter),
     *(thread_pool, instructions, long_instructions, loop, machine_state, pool, scalar_code),
     *(worker_team, direct_call),
@@ -89,7 +89,7 @@ _NATIVE_MODULES = (
 
 def platform() -> dict[str, str]:
     """Return what native code depends on; a saved program is recompiled if one value differs."""
-    digest = sha256("\0".join(each.SOURCE for each in _NATIVE_MODULES).encode())
+    digest = sha256("\0".join(each.SOURCE for each in NATIVE_MODULES).encode())
     return {**target_platform(), "version of the runtime": digest.hexdigest()[:16]}
 
 

@@ -16,6 +16,7 @@ from mesh_opt import api
 from mesh_opt.runtime.saved.code_check import decode
 from mesh_opt.runtime.saved.fields import DamagedFile, SavedFileError
 from mesh_opt.runtime.saved.file_format import HEAD, PAGE, Container, write_container
+from mesh_opt.runtime.saved.program import NATIVE_MODULES
 from saved_files import altered, mutate, slots, with_section, with_words
 
 MUTATIONS = cases(300, 20_000)
@@ -45,6 +46,13 @@ def refusal(path: Path, data: bytes, *, verify: bool = True) -> str:
         mesh_opt.load(path, verify=verify)
     assert str(found.value).startswith(f"'{path}' is not a program that can be run: it ")
     return str(found.value)
+
+
+def test_a_change_of_any_native_function_outdates_saved_programs() -> None:
+    folder = Path(mesh_opt.__file__).parent / "runtime"
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    native = {path for path, text in texts.items() if "\nSOURCE = source_of(" in text}
+    assert {Path(module.__file__) for module in NATIVE_MODULES} == native
 
 
 def test_sections_lie_where_they_can_be_mapped(tmp_path: Path) -> None:
