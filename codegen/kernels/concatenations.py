@@ -6,6 +6,7 @@ Only the code of the chosen tensor runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from xdsl.ir import SSAValue
 
@@ -22,18 +23,18 @@ def in_range(writer: KernelWriter, index: Term, size: Term) -> Term:
 def write_concatenation(
     writer: KernelWriter, parts: Sequence[SSAValue], axis: int, indices: Indices
 ) -> Term:
-    """Return the element of tensors that are concatenated along an axis."""
-    code = writer.code
-    first, *rest = parts
+    """Return the element of tensors that are concatenated along an axis.
 
-    def at(position: Term) -> Indices:
-        return (*indices[:axis], position, *indices[axis + 1 :])
-
-    if not rest:
-        return writer.element(first, indices)
-    size = writer.shape(first)[axis]
+    Each comparison halves the tensors that are left, so that hundreds do not nest too deeply.
+    """
+    if len(parts) == 1:
+        return writer.element(parts[0], indices)
+    code, position = writer.code, indices[axis]
+    below, above = parts[: len(parts) // 2], parts[len(parts) // 2 :]
+    size = reduce(code.add, (writer.shape(part)[axis] for part in below))
+    behind = (*indices[:axis], code.subtract(position, size), *indices[axis + 1 :])
     return code.choose(
-        code.compare("slt", indices[axis], size),
-        lambda: writer.element(first, indices),
-        lambda: write_concatenation(writer, rest, axis, at(code.subtract(indices[axis], size))),
+        code.compare("slt", position, size),
+        lambda: write_concatenation(writer, below, axis, indices),
+        lambda: write_concatenation(writer, above, axis, behind),
     )

@@ -349,6 +349,14 @@ def test_more_buffers_than_llvm_is_told_to_be_apart() -> None:
     check(function([kind] * 34, kind, "\n".join([*sums, f"return %33 : {kind}"])))
 
 
+def test_hundreds_of_tensors_are_concatenated() -> None:
+    types = [f"tensor<2x{1 + i % 3}xf32>" for i in range(300)]
+    names = ", ".join(f"%a{i}" for i in range(300))
+    kind = "tensor<2x600xf32>"
+    joined = f"%0 = tensor.concat dim(1) {names} : ({', '.join(types)}) -> {kind}"
+    check(function(types, kind, f"{joined}\nreturn %0 : {kind}"))
+
+
 def test_unusual_names() -> None:
     """Names of the program never reach the generated code, however they look."""
     name = "a.b; import os"
