@@ -9,10 +9,10 @@ tensors, splats, broadcasts) are rematerialized in each kernel that reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult
 
 from ....dialects.iree_encoding.dialect import SetEncodingOp
 from ....dialects.linalg.structured_view import structured_view
@@ -45,6 +45,10 @@ class FusionGroup:
     parallel_dims: SharedParallelDims = field(default_factory=SharedParallelDims)
 
 
+Unit = Operation | FusionGroup
+"""What is arranged as a whole: a group, or an operation of none."""
+
+
 class Grouping:
     """Groups the operations of one block and reorders the block so that groups are contiguous."""
 
@@ -57,6 +61,7 @@ class Grouping:
         self._placement = placement
         self._operations = list(block.ops)
         self._positions = {operation: i for i, operation in enumerate(self._operations)}
+        self._producers = {operation: self._read_by(operation) for operation in self._operations}
         self._groups: dict[Operation, FusionGroup] = {}
         self._all: list[FusionGroup] = []
         """All groups, ordered by the position of their first operation."""
@@ -84,7 +89,7 @@ class Grouping:
 
     def _add(self, operation: Operation) -> None:
         affinity = self._placement.runs_on(operation)
-        groups = dict.fromkeys(map(self._group_of, self._sources(operation)))
+        groups = dict.fromkeys(map(self._groups.get, self._sources(operation)))
         candidates = [group for group in groups if group is not None]
         if operation.name == "tensor.from_elements" and candidates:
             # A dispatch returns numbers as tensors.
@@ -118,24 +123,27 @@ class Grouping:
         self._all.remove(other)
         self._all.sort(key=lambda each: each.positions[0])
 
-    def _group_of(self, value: SSAValue) -> FusionGroup | None:
-        return self._groups.get(value.op) if isinstance(value, OpResult) else None
-
     def _is_rematerialized(self, operation: Operation) -> bool:
         return operation in self._rematerialized or is_rematerialized(operation)
 
-    def _sources(self, operation: Operation) -> list[SSAValue]:
-        """Return the values that an operation depends on, looking through repeated broadcasts."""
-        seen: dict[SSAValue, None] = {}
-        stack = list(values_read(operation))
+    def _read_by(self, operation: Operation) -> list[Operation]:
+        """Return the other operations of the block whose results an operation reads."""
+        owners = {each.op: None for each in values_read(operation) if isinstance(each, OpResult)}
+        found = dict.fromkeys(map(self._block.find_ancestor_op_in_block, owners))
+        return [each for each in found if each is not None and each is not operation]
+
+    def _sources(self, operation: Operation) -> list[Operation]:
+        """Return the operations that one depends on, looking through repeated broadcasts."""
+        seen: dict[Operation, None] = {}
+        stack = list(self._producers[operation])
         while stack:
-            value = stack.pop()
-            if value in seen:
+            producer = stack.pop()
+            if producer in seen:
                 continue
-            seen[value] = None
-            if isinstance(value, OpResult) and value.op in self._rematerialized:
-                stack += value.op.operands
-        return [v for v in seen if not (isinstance(v, OpResult) and v.op in self._rematerialized)]
+            seen[producer] = None
+            if producer in self._rematerialized:
+                stack += self._producers[producer]
+        return [each for each in seen if each not in self._rematerialized]
 
     def _may_join(
         self, operation: Operation, group: FusionGroup, affinity: Attribute | None
@@ -151,7 +159,7 @@ class Grouping:
             is_encoded = any(member.name == SetEncodingOp.name for member in group.operations)
             if is_encoded or not group.parallel_dims.may_join(operation, self._rematerialized):
                 return False
-        others = [o for o in self._sources(operation) if self._unit(o) not in (group, operation)]
+        others = set(map(self._unit, self._sources(operation))) - {group}
         return not self._depends(others, group)
 
     def _may_merge(self, operation: Operation, other: FusionGroup, group: FusionGroup) -> bool:
@@ -165,27 +173,23 @@ class Grouping:
             return False
         if not self._may_join(operation, other, group.affinity):
             return False
-        read = [value for each in other.operations for value in self._sources(each)]
-        if self._depends([each for each in read if self._unit(each) is not other], group):
+        if self._depends(self._needs(other, self._sources), group):
             return False
         return group.parallel_dims.merge(other.parallel_dims, operation, self._rematerialized)
 
-    def _unit(self, value: SSAValue) -> Operation | FusionGroup | None:
-        """Return the group or operation of this block that makes a value, if there is one."""
-        if not isinstance(value, OpResult):
-            return None
-        operation = self._block.find_ancestor_op_in_block(value.op)
-        return None if operation is None else self._groups.get(operation, operation)
+    def _unit(self, operation: Operation) -> Unit:
+        """Return the group of an operation, or itself if it has none."""
+        return self._groups.get(operation, operation)
 
-    def _depends(self, values: Sequence[SSAValue], group: FusionGroup) -> bool:
-        """Return whether any of the values may depend on what a group computes.
+    def _depends(self, units: Iterable[Unit], group: FusionGroup) -> bool:
+        """Return whether any of some units may depend on what a group computes.
 
         The search stops before units that cannot depend on the group, and answers yes if it gets
         long.
         """
         first = self._earliest(group)
-        seen: set[Operation | FusionGroup] = set()
-        stack = [unit for value in values if (unit := self._unit(value)) is not None]
+        seen: set[Unit] = set()
+        stack = list(units)
         while stack:
             unit = stack.pop()
             if unit is group or len(seen) > LONGEST_SEARCH:
@@ -193,16 +197,14 @@ class Grouping:
             if unit in seen or self._key(unit) < first:
                 continue
             seen.add(unit)
-            stack += self._needs(unit, values_read)
+            stack += self._needs(unit, self._producers.__getitem__)
         return False
 
-    def _needs(
-        self, unit: Operation | FusionGroup, read: Callable[[Operation], Iterable[SSAValue]]
-    ) -> set[Operation | FusionGroup]:
+    def _needs(self, unit: Unit, read: Callable[[Operation], Iterable[Operation]]) -> set[Unit]:
         """Return what must precede a unit: the producers of what it reads, and earlier effects."""
         members = unit.operations if isinstance(unit, FusionGroup) else (unit,)
-        producers = {self._unit(value) for member in members for value in read(member)}
-        needs = {other for other in producers if other is not None and other is not unit}
+        needs = {self._unit(producer) for member in members for producer in read(member)}
+        needs.discard(unit)
         if not isinstance(unit, FusionGroup) and unit in self._effect_before:
             needs.add(self._effect_before[unit])
         return needs
@@ -217,20 +219,18 @@ class Grouping:
 
     # Order of units
 
-    def _order(self) -> list[Operation | FusionGroup]:
+    def _order(self) -> list[Unit]:
         """Sort units by dependence, otherwise in the original order. Effects keep their order."""
-        units: list[Operation | FusionGroup] = []
-        for operation in self._operations:
-            unit = self._groups.get(operation, operation)
-            if not isinstance(unit, FusionGroup) or unit.operations[0] is operation:
-                units.append(unit)
-        needs: dict[Operation | FusionGroup, set[Operation | FusionGroup]] = {}
+        units = dict.fromkeys(map(self._unit, self._operations))
+        needs: dict[Unit, set[Unit]] = {}
         for unit in units:
-            read = self._sources if isinstance(unit, FusionGroup) else values_read
-            needs[unit] = self._needs(unit, read)
-            if not isinstance(unit, FusionGroup) and unit.next_op is None:
-                needs[unit] |= set(units) - {unit}
+            is_group = isinstance(unit, FusionGroup)
+            needs[unit] = self._needs(
+                unit, self._sources if is_group else self._producers.__getitem__
+            )
+            if not is_group and unit is self._operations[-1]:
+                needs[unit] |= units.keys() - {unit}
         return list(topological_order(needs, self._key))
 
-    def _key(self, unit: Operation | FusionGroup) -> int:
+    def _key(self, unit: Unit) -> int:
         return unit.positions[-1] if isinstance(unit, FusionGroup) else self._positions[unit]
