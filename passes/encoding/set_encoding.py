@@ -28,6 +28,8 @@ from xdsl.passes import ModulePass
 
 from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, LOOPS, host_operations
 from ...ir.locations import block_with, made_by
+from ...ir.regions import enclosing
+from ..dispatch.fusion.operation_kinds import is_update_loop
 from .analysis.contraction_encoder import encoder_of
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .analysis.dispatch_regions import is_compilation_chosen
@@ -63,8 +65,13 @@ class SetEncodingPass(ModulePass):
                 contraction = tiled_convolution(operation)
             if contraction is None or is_compilation_chosen(operation):
                 continue
-            if not _costs_more(contraction):
+            if not _costs_more(contraction) and not _is_in_update_loop(operation):
                 encoder.encode(contraction)
+
+
+def _is_in_update_loop(operation: Operation) -> bool:
+    """Return whether an operation is part of a loop that becomes one kernel as it is."""
+    return any(map(is_update_loop, enclosing(operation.parent_op())))
 
 
 def _costs_more(contraction: TiledContraction) -> bool:

@@ -82,6 +82,38 @@ BODIES = {
     %k1 = arith.addi %k, %n : i32""",
         "%k1, %t1",
     ),
+    "a reduction": (
+        "f32, tensor<9x40xf32>",
+        "%s = %a0, %t = %a3",
+        """%o = tensor.empty() : tensor<40xf32>
+    %low = arith.constant -5.0 : f32
+    %f = linalg.fill ins(%low : f32) outs(%o : tensor<40xf32>) -> tensor<40xf32>
+    %m = linalg.reduce { arith.maximumf } ins(%t : tensor<9x40xf32>) outs(%f : tensor<40xf32>) dimensions = [0]
+    %w = tensor.empty() : tensor<9x40xf32>
+    %b = linalg.broadcast ins(%m : tensor<40xf32>) outs(%w : tensor<9x40xf32>) dimensions = [0]
+    %t1 = linalg.sub ins(%b, %t : tensor<9x40xf32>, tensor<9x40xf32>) outs(%w : tensor<9x40xf32>) -> tensor<9x40xf32>
+    %g = tensor.empty() : tensor<f32>
+    %h = linalg.fill ins(%s : f32) outs(%g : tensor<f32>) -> tensor<f32>
+    %n = linalg.reduce { arith.minimumf } ins(%m : tensor<40xf32>) outs(%h : tensor<f32>) dimensions = [0]
+    %s1 = tensor.extract %n[] : tensor<f32>""",
+        "%s1, %t1",
+    ),
+    "a product": (
+        "tensor<5xf32>, tensor<9x40xf32>, i32",
+        "%v = %a2, %t = %made, %k = %a1",
+        """%o = tensor.empty() : tensor<5x5xf32>
+    %f = linalg.fill ins(%z : f32) outs(%o : tensor<5x5xf32>) -> tensor<5x5xf32>
+    %x = tensor.expand_shape %v [[0, 1]] output_shape [5, 1] : tensor<5xf32> into tensor<5x1xf32>
+    %y = tensor.expand_shape %v [[0, 1]] output_shape [1, 5] : tensor<5xf32> into tensor<1x5xf32>
+    %p = linalg.matmul ins(%x, %y : tensor<5x1xf32>, tensor<1x5xf32>) outs(%f : tensor<5x5xf32>) -> tensor<5x5xf32>
+    %e = tensor.empty() : tensor<5xf32>
+    %low = arith.constant 2.0 : f32
+    %c = linalg.fill ins(%low : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+    %v1 = linalg.reduce { arith.minimumf } ins(%p : tensor<5x5xf32>) outs(%c : tensor<5xf32>) dimensions = [1]
+    %t1 = tensor.insert_slice %v1 into %t[%i, 3] [1, 5] [1, 1] : tensor<5xf32> into tensor<9x40xf32>
+    %k1 = arith.addi %k, %a1 : i32""",
+        "%v1, %t1, %k1",
+    ),
     "numbers that read": (
         "f32, i1",
         "%s = %a0, %b = %yes",

@@ -75,17 +75,17 @@ util.global private @b = #hal.device.target<"local", {ordinal = 1 : index}> : !h
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %z)
 // CHECK:   %[[MADE:.*]] = arith.constant {stream.affinity = #hal.device.affinity<@b>} dense<1.000000e+00>
 // CHECK:   scf.yield %[[MADE]]
-func.func @ways(%p: i1, %n: index, %x: tensor<4xf32> {iree.abi.affinity = #hal.device.affinity<@a>}, %y: tensor<4xf32> {iree.abi.affinity = #hal.device.affinity<@b>}, %z: tensor<400xf32> {iree.abi.affinity = #hal.device.affinity<@b>}) -> (tensor<4xf32>, tensor<400xf32>) {
+func.func @ways(%p: i1, %n: index, %x: tensor<4xf32> {iree.abi.affinity = #hal.device.affinity<@a>}, %y: tensor<4xf32> {iree.abi.affinity = #hal.device.affinity<@b>}, %z: tensor<1048576xf32> {iree.abi.affinity = #hal.device.affinity<@b>}) -> (tensor<4xf32>, tensor<1048576xf32>) {
   %0 = scf.if %p -> (tensor<4xf32>) {
     scf.yield %x : tensor<4xf32>
   } else {
     scf.yield %y : tensor<4xf32>
   }
-  %1 = scf.for %i = %n to %n step %n iter_args(%a = %z) -> (tensor<400xf32>) {
-    %c = arith.constant dense<1.0> : tensor<400xf32>
-    scf.yield %c : tensor<400xf32>
+  %1 = scf.for %i = %n to %n step %n iter_args(%a = %z) -> (tensor<1048576xf32>) {
+    %c = arith.constant dense<1.0> : tensor<1048576xf32>
+    scf.yield %c : tensor<1048576xf32>
   }
-  return %0, %1 : tensor<4xf32>, tensor<400xf32>
+  return %0, %1 : tensor<4xf32>, tensor<1048576xf32>
 }
 
 // -----

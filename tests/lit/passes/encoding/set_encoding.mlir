@@ -163,14 +163,14 @@ func.func @one_token_of_constant(%a: tensor<1x256xf32>, %c: tensor<1x256xf32>) -
 // CHECK-LABEL: func.func @one_token_in_loop
 // CHECK: scf.for
 // CHECK: set_encoding
-func.func @one_token_in_loop(%b: tensor<256x256xf32>, %c: tensor<1x256xf32>, %n: index) -> tensor<1x256xf32> {
+func.func @one_token_in_loop(%t: tensor<1x256xf32>, %b: tensor<256x2048xf32>, %c: tensor<1x2048xf32>, %n: index) -> tensor<1x2048xf32> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %l = scf.for %i = %zero to %n step %one iter_args(%a = %c) -> tensor<1x256xf32> {
-    %r = linalg.matmul ins(%a, %b : tensor<1x256xf32>, tensor<256x256xf32>) outs(%c : tensor<1x256xf32>) -> tensor<1x256xf32>
-    scf.yield %r : tensor<1x256xf32>
+  %l = scf.for %i = %zero to %n step %one iter_args(%a = %c) -> tensor<1x2048xf32> {
+    %r = linalg.matmul ins(%t, %b : tensor<1x256xf32>, tensor<256x2048xf32>) outs(%a : tensor<1x2048xf32>) -> tensor<1x2048xf32>
+    scf.yield %r : tensor<1x2048xf32>
   }
-  return %l : tensor<1x256xf32>
+  return %l : tensor<1x2048xf32>
 }
 
 // -----
@@ -206,4 +206,29 @@ func.func @settled(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>
     flow.return %c1, %c1, %c1 : index, index, index
   }
   return %1 : tensor<4x4xf32>
+}
+
+// -----
+
+// A product in a loop that becomes one kernel is left as it is. A larger one is encoded.
+
+// CHECK-LABEL: func.func @in_loops
+// CHECK: scf.for
+// CHECK-NOT: set_encoding
+// CHECK: linalg.matmul
+// CHECK: scf.for
+// CHECK: iree_encoding.set_encoding
+// CHECK: linalg.matmul
+func.func @in_loops(%a: tensor<8x8xf32>, %b: tensor<32x32xf32>, %n: index) -> (tensor<8x8xf32>, tensor<32x32xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %q = scf.for %i = %zero to %n step %one iter_args(%x = %a) -> (tensor<8x8xf32>) {
+    %r = linalg.matmul ins(%x, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%a : tensor<8x8xf32>) -> tensor<8x8xf32>
+    scf.yield %r : tensor<8x8xf32>
+  }
+  %l = scf.for %i = %zero to %n step %one iter_args(%x = %b) -> (tensor<32x32xf32>) {
+    %r = linalg.matmul ins(%x, %b : tensor<32x32xf32>, tensor<32x32xf32>) outs(%b : tensor<32x32xf32>) -> tensor<32x32xf32>
+    scf.yield %r : tensor<32x32xf32>
+  }
+  return %q, %l : tensor<8x8xf32>, tensor<32x32xf32>
 }
