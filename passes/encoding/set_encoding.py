@@ -11,7 +11,8 @@ becomes
 An encoding says which operand of which contraction a tensor is; the layout is resolved once the
 device is known. Operations on encoded tensors are left alone. So are operations that read a large
 operand so few times that relaying it out costs more than it gains, unless it is relaid out once for
-many runs. A `set_encoding` of a filled tensor becomes a fill of an encoded tensor.
+many runs, and short products in a loop that becomes one kernel. A `set_encoding` of a filled tensor
+becomes a fill of an encoded tensor.
 
 If any operation is marked, the marks decide, as in `iree-dispatch-creation-set-encoding`.
 """
