@@ -8,7 +8,7 @@ The operations are visited from last to first. Each tensor collects demands: the
 it, and how often each element is read. A tensor is fused if all its readers belong to one kernel
 and no element would be computed twice. Tensors that only rearrange another are fused into every
 reader. Kernels that compute elements one by one become one kernel with the results of all, if they
-read a tensor that need not be stored then.
+read a tensor that need not be stored then, or if they are small and read the same tensor.
 
 An operation whose body may fail must compute all elements, even if nothing reads them, and before
 any later operation can fail, because the first error of the program must be reported. It is fused
@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
+from ...dialects.tensor.dialect import UPDATES
 from ...ir.host_programs import LOOPS
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
@@ -52,6 +54,12 @@ from .static_values import (
 
 MAX_GROUP_OPERATIONS = 36
 """The most operations fused into one kernel: beyond that, compile time outweighs traffic."""
+
+SMALL_RESULT = 1 << 12
+"""The most elements of a result that takes little longer to compute than its kernel to start."""
+
+LONGEST_WAIT = 64
+"""The most operations between two kernels that become one."""
 
 _FREE = frozenset(("tensor.empty", "linalg.fill"))
 """Operations that do not count, as they add no code to a kernel."""
@@ -124,6 +132,7 @@ def plan_block(block: Block, on_host: Callable[[Operation], bool] = no_operation
         elif planner.has_purpose(operation):
             planner.next_failing = operation
             planner.plan_host(operation)
+    planner.join_siblings()
     planner.find_aligned()
     return planner.plan
 
@@ -313,6 +322,35 @@ class _Planner:
             plan.shapes.add(each)
             self._joined[each] = last
         return True
+
+    def join_siblings(self) -> None:
+        """Let one kernel store several small results of one shape for which a tensor is read.
+
+        %0 = arith.addf %a, %b
+        %1 = arith.mulf %a, %c
+        """
+        for found in tuple(self.demands.values()):
+            latest: dict[tuple[int, ...], Operation] = {}
+            roots = {self._root(demand) for demand in found}
+            for root in sorted(roots, key=self._positions.__getitem__):
+                shape = self._shape(root)
+                if root not in self.plan.kernels or not 0 < prod(shape) <= SMALL_RESULT:
+                    continue
+                before = latest.get(shape)
+                if before is not None and self._may_wait(before, root):
+                    self._join({before: Access.SAME, root: Access.SAME})
+                latest[shape] = root
+
+    def _may_wait(self, root: Operation, last: Operation) -> bool:
+        """Return whether a kernel may run where one close by does: nothing is updated before."""
+        following = root.next_op
+        for _ in range(LONGEST_WAIT):
+            if following is None or following is last:
+                return following is last
+            if following.name in UPDATES or (following in self.plan.host and following.regions):
+                return False
+            following = following.next_op
+        return False
 
     def _is_full(self, *roots: Operation) -> bool:
         """Return whether kernels have together as many operations as one may have."""

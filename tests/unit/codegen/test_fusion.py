@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,46 @@ def test_readers_of_a_value_share_a_kernel() -> None:
     a = np.linspace(-1, 1, 20, dtype=np.float32).reshape(4, 5)
     for found, wanted in zip(program.main.run([a]), program.main.reference([a]), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+ROWS = """
+  %x = tensor.extract_slice %a[0, 0] [1, N] [1, 1] : tensor<2xNxf32> to tensor<Nxf32>
+  %1 = math.exp %x : tensor<Nxf32>
+  BETWEEN
+  %y = tensor.extract_slice %a[1, 0] [1, N] [1, 1] : tensor<2xNxf32> to tensor<Nxf32>
+  %2 = arith.mulf %y, %x : tensor<Nxf32>"""
+
+
+@pytest.mark.parametrize(
+    ("size", "between", "count"),
+    [
+        (64, "%e = arith.addi %i, %i : index", 1),
+        (64, "%r = func.call @f(%1) : (tensor<64xf32>) -> tensor<64xf32>", 2),
+        (64, "%e = tensor.insert %z into %b[%i] : tensor<64xf32>", 2),
+        (8192, "", 2),
+    ],
+)
+def test_small_results_that_read_one_tensor_share_a_kernel(
+    size: int, between: str, count: int
+) -> None:
+    """Not if one is read before the other could be, or a tensor would live while it is updated."""
+    rest = "%e" if "insert" in between else "%b"
+    text = f"""func.func private @f(%a: tensor<64xf32>) -> tensor<64xf32> {{
+  return %a : tensor<64xf32>
+}}
+func.func @main(%a: tensor<2xNxf32>, %b: tensor<Nxf32>, %i: index)
+    -> (tensor<Nxf32>, tensor<Nxf32>, tensor<Nxf32>) {{
+  %z = arith.constant 2.0 : f32{ROWS.replace("BETWEEN", between)}
+  return %1, %2, {rest} : tensor<Nxf32>, tensor<Nxf32>, tensor<Nxf32>
+}}"""
+    program = api.compile(re.sub(r"\bN\b|(?<=[<x])N(?=x)", str(size), text))
+    block = list(program.module.ops)[-1].regions[0].block
+    found = [each for each in plan_block(block).kernels if each.name in ("math.exp", "arith.mulf")]
+    assert len(found) == count
+    values = np.linspace(-1, 1, 2 * size, dtype=np.float32).reshape(2, size)
+    given = [values, values[0], np.int64(3)]
+    for got, want in zip(program.main.run(given), program.main.reference(given), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
