@@ -6,7 +6,8 @@ becomes a `set_encoding` in front of the region. Inside the region, `set_encodin
 through operations that widen, scale or broadcast one tensor, and `unset_encoding` moves down
 through elementwise operations. Tensors of another shape get encodings with the map by which they
 are read. An encoding that is only returned from the region stays. So does padding, which is no
-layout of its own: the kernel that makes the tensor leaves room for it.
+layout of its own: the kernel that makes the tensor leaves room for it. Encodings in the branches
+and loops of a region move as those at its top do.
 """
 
 from __future__ import annotations
@@ -42,16 +43,15 @@ class HoistEncodingOpsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes = DimensionSizes()
         for region in tuple(o for o in host_operations(op) if o.name == DISPATCH_REGION):
-            for block in region.regions[0].blocks:
-                for operation in tuple(block.ops):
-                    if operation.parent is block:
-                        sink_unset_encoding(operation, sizes)
-                for operation in reversed(tuple(block.ops)):
-                    if operation.name == SET:
-                        hoist_through_producer(cast(SetEncodingOp, operation), sizes)
-                for operation in tuple(block.ops):
-                    if operation.name == SET:
-                        _hoist_out_of_region(cast(SetEncodingOp, operation), region)
+            for operation in tuple(region.regions[0].walk()):
+                if operation.parent is not None:
+                    sink_unset_encoding(operation, sizes)
+            for operation in reversed(tuple(region.regions[0].walk())):
+                if operation.name == SET:
+                    hoist_through_producer(cast(SetEncodingOp, operation), sizes)
+            for operation in tuple(region.regions[0].walk()):
+                if operation.name == SET:
+                    _hoist_out_of_region(cast(SetEncodingOp, operation), region)
 
 
 def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:

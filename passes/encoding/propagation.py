@@ -70,11 +70,15 @@ def only_read_by(unset: Operation, operation: Operation) -> bool:
 def only_widens(view: StructuredView) -> bool:
     """Return whether an operation widens or broadcasts one tensor, and does nothing else."""
     computed = [inner.name for inner in view.body.ops if inner is not view.body.last_op]
-    return (
-        len(view.inputs) == 1
-        and ranked(view.inputs[0]) is not None
-        and all(name in WIDENING for name in computed)
-    )
+    narrow = ranked(view.inputs[0]) if len(view.inputs) == 1 else None
+    wide = ranked(view.outputs[0])
+    if narrow is None or wide is None or any(name not in WIDENING for name in computed):
+        return False
+    if computed:
+        return element_of(narrow).bits < element_of(wide).bits
+    result_map = view.output_maps[0]
+    is_in_order = result_map == AffineMap.identity(result_map.num_dims)
+    return is_in_order and len(narrow.get_shape()) < len(wide.get_shape())
 
 
 def on_encoded(
