@@ -97,3 +97,33 @@ def convolution_roles(operand: ConvolutionOperand) -> ConvolutionRoles | None:
     return ConvolutionRoles(
         frozenset((alone & in_result) - in_filter), min(input_channels), min(output_channels)
     )
+
+
+def has_loops_of_a_convolution(maps: tuple[LinearMap, ...], parallel: frozenset[int]) -> bool:
+    """Return whether some maps of input, filter and result are those of a convolution or pooling.
+
+    Some dimension of the input is the sum of two loops, each with any factor. Each loop has one of
+    the roles of IREE 3.13: batch, image, output channel and depth loops are parallel and index the
+    result, window and input channel loops are reductions and index the filter.
+    """
+    if len(maps) != RESULT + 1:
+        return False
+    input_, filter_, result = maps
+    if any(len(terms) != 1 or terms[0][1] != 1 for terms in (*filter_, *result)):
+        return False
+    if any(len(terms) > 2 or (len(terms) == 1 and terms[0][1] != 1) for terms in input_):
+        return False
+    read = [loop for terms in input_ for loop, _ in terms]
+    summed = {loop for terms in input_ if len(terms) == 2 for loop, _ in terms}
+    in_filter = {terms[0][0] for terms in filter_}
+    in_result = frozenset(terms[0][0] for terms in result)
+    if not summed or len(set(read)) != len(read) or parallel != in_result:
+        return False
+    has_role = (
+        # Batch and image loops, output channels and depth loops; then windows and input channels.
+        (loop in read) != (loop in in_filter) or (loop in in_filter and loop not in summed)
+        if loop in in_result
+        else loop in read and loop in in_filter
+        for loop in {*read, *in_filter, *in_result}
+    )
+    return all(has_role)

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ....dialects.iree_encoding.attributes import linear_map
+from ....dialects.linalg.structured_view import StructuredView
 from ....ir.locations import made_by
 from ....tiling.contractions import LHS, Role, has_several
+from ....tiling.convolutions import convolution_roles, has_loops_of_a_convolution
 from .contraction_matching import (
     PRODUCTS_OF_SUMS,
     TiledContraction,
@@ -63,12 +66,24 @@ def simple_contraction(operation: Operation) -> TiledContraction | None:
 
 def any_convolution(operation: Operation) -> TiledContraction | None:
     """Return the convolution or pooling that an operation computes; `None` if it is neither."""
+    view = unencoded_view(operation, 2)
+    if view is None or not (operation.name.startswith(WINDOWED) or _has_windows(view)):
+        return None
     if (convolution := tiled_convolution(operation)) is not None:
         return convolution
-    view = unencoded_view(operation, 2)
-    if view is None or not operation.name.startswith(WINDOWED):
-        return None
-    return TiledContraction(view, tuple(element_types(view)), view.loop_sizes(), "conv")
+    convolution = TiledContraction(view, tuple(element_types(view)), view.loop_sizes(), "conv")
+    operand = convolution.encoding(LHS).convolution_operand()
+    if operand is not None and convolution_roles(operand) and not _adds_products(view.body):
+        return None  # a target's tiles would be for another operation
+    return convolution
+
+
+def _has_windows(view: StructuredView) -> bool:
+    """Return whether the loops of an operation are those of a convolution or pooling."""
+    maps = [linear_map(map_) for map_ in view.maps]
+    linear = tuple(map_ for map_ in maps if map_ is not None)
+    parallel = frozenset(range(len(view.iterators))) - frozenset(view.reduction_loops)
+    return len(linear) == len(maps) and has_loops_of_a_convolution(linear, parallel)
 
 
 def _any_contraction(operation: Operation) -> TiledContraction | None:

@@ -75,3 +75,23 @@ util.func public @windows(%i: tensor<1x16x16x4xf32>, %w: tensor<3x3x4x16xf32>, %
   %3 = linalg.pooling_nhwc_sum {iree.opt.data_tiling} ins(%i, %p : tensor<1x16x16x4xf32>, tensor<3x3xf32>) outs(%s : tensor<1x14x14x4xf32>) -> tensor<1x14x14x4xf32>
   util.return %0, %1, %2, %3 : tensor<1x14x14x16xf32>, tensor<1x12x12x16xf32>, tensor<1x14x14x4xf32>, tensor<1x14x14x4xf32>
 }
+
+// CHECK-LABEL: @generic_windows
+util.func public @generic_windows(%i: tensor<1x16x8xf32>, %w: tensor<3x8xf32>, %p: tensor<3xf32>, %o: tensor<1x12x8xf32>, %q: tensor<1x14x8xf32>) -> (tensor<1x12x8xf32>, tensor<1x14x8xf32>) {
+  // CHECK-COUNT-3: iree_encoding.set_encoding
+  // CHECK: linalg.generic
+  %0 = linalg.generic {indexing_maps = [affine_map<(n, x, c, k) -> (n, x + k * 2, c)>, affine_map<(n, x, c, k) -> (k, c)>, affine_map<(n, x, c, k) -> (n, x, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%i, %w : tensor<1x16x8xf32>, tensor<3x8xf32>) outs(%o : tensor<1x12x8xf32>) attrs = {iree.opt.data_tiling} {
+  ^bb0(%x: f32, %y: f32, %a: f32):
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %a, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1x12x8xf32>
+  // CHECK-COUNT-3: iree_encoding.set_encoding
+  // CHECK: arith.maximumf
+  %1 = linalg.generic {indexing_maps = [affine_map<(n, x, c, k) -> (n, x + k, c)>, affine_map<(n, x, c, k) -> (k)>, affine_map<(n, x, c, k) -> (n, x, c)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%i, %p : tensor<1x16x8xf32>, tensor<3xf32>) outs(%q : tensor<1x14x8xf32>) attrs = {iree.opt.data_tiling} {
+  ^bb0(%x: f32, %y: f32, %a: f32):
+    %m = arith.maximumf %a, %x : f32
+    linalg.yield %m : f32
+  } -> tensor<1x14x8xf32>
+  util.return %0, %1 : tensor<1x12x8xf32>, tensor<1x14x8xf32>
+}
