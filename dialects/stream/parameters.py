@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ...ir.syntax.assembly_format import Pieces
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.syntax.assembly_format import Pieces, values
 from ...ir.syntax.directives import Operand, Type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.resource_directives import Parameter
@@ -171,3 +175,9 @@ ROWS = (
 
 PARAMETER_OPS = {each.name: each for each in ROWS}
 """The classes of these ops by name."""
+
+
+def parameter_operands(operation: Operation, end: str) -> list[SSAValue | Sequence[SSAValue]]:
+    """Return the scope (which may be absent), the key and the offset of a parameter."""
+    scope, key, offset = (values(operation, f"{end}_{name}") for name in ("scope", "key", "offset"))
+    return [scope, *key, *offset]

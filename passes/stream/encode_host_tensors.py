@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.passes import ModulePass
@@ -32,6 +32,8 @@ from ...dialects.stream.async_ops import (
     AsyncSplatOp,
     AsyncUpdateOp,
 )
+from ...dialects.stream.parameters import PARAMETER_OPS, parameter_operands
+from ...dialects.stream.regions import TimepointAwaitOp
 from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
@@ -45,6 +47,7 @@ from ...dialects.stream.tensor_ops import (
     TensorStoreOp,
     TensorUpdateOp,
 )
+from ...dialects.stream.types import TimepointType
 from ...ir.diagnostics import OperationError
 from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
@@ -59,10 +62,11 @@ from ...ir.index import (
     reaches_end,
 )
 from ...ir.rules import Rules
+from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
 from .analysis.integer_facts import integer_facts
-from .stored_elements import Elements, pattern
+from .stored_elements import Elements, packed_constant, pattern, stored_constant
 
 
 class EncodeHostTensorsPass(ModulePass):
@@ -317,9 +321,9 @@ def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
 def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.result_encoding)
     if _is_bit_packed(tensor):
-        value = _packed_constant(op, tensor)
+        value = packed_constant(op, op.value, tensor)
     else:
-        value = _stored_constant(op.value)
+        value = stored_constant(op.value)
         plain_tensor(op, tensor)
     return _build_on_bytes(
         op,
@@ -330,37 +334,37 @@ def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     )
 
 
-def _packed_constant(operation: TensorConstantOp, tensor: Tensor) -> Attribute:
-    """Return constant contents without gaps between elements, the first in the lowest bits."""
-    value = operation.value
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        raise OperationError(operation, f"packs {value}, expected dense elements")
-    bits = element_of(tensor).bits
-    numbers = _unsigned(cast(DenseIntOrFPElementsAttr, value), bits)
-    packed: list[int] = []
-    for first in range(0, len(numbers), 8 // bits):
-        in_byte = numbers[first : first + 8 // bits]
-        packed.append(sum(number << position * bits for position, number in enumerate(in_byte)))
-    return DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(packed)]), packed)
+@lowering("stream.tensor.parameter.load")
+def _load_parameter(op: Operation, builder: HostBuilder) -> Results:
+    tensor = require_ranked(op, op.properties["result_encoding"])
+    size = storage_size(tensor, values(op, "result_encoding_dims"), builder)
+    return _on_parameter(op, [(), *parameter_operands(op, "source"), size], size, builder)
 
 
-def _stored_constant(value: Attribute) -> Attribute:
-    """Return constant contents as they are stored: integers of odd width take whole bytes."""
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        return value
-    constant = cast(DenseIntOrFPElementsAttr, value)
-    type_ = cast(Tensor, constant.type)
-    bits, stored = element_of(type_).bits, element_of(type_).storage_bits
-    if not isinstance(type_.element_type, IntegerType) or stored <= bits:
-        return constant
-    # Bits beyond the element are zero, as in what kernels store.
-    type_ = TensorType(IntegerType(stored), type_.shape)
-    return DenseIntOrFPElementsAttr.from_list(type_, _unsigned(constant, bits))
+@lowering("stream.tensor.parameter.write")
+def _write_parameter(op: Operation, builder: HostBuilder) -> Results:
+    storage_formula_of(require_ranked(op, op.properties["source_encoding"]))  # is resolved
+    (source,), (size,) = values(op, "source"), values(op, "source_size")
+    whole = [source, size, builder.indices.index(0), size, size]
+    return _on_parameter(op, [*whole, *parameter_operands(op, "target"), ()], size, builder)
 
 
-def _unsigned(constant: DenseIntOrFPElementsAttr[Any], bits: int) -> list[int]:
-    """Return the elements of a constant as unsigned numbers."""
-    return [number & ((1 << bits) - 1) for number in constant.get_values()]
+def _on_parameter(
+    operation: Operation,
+    operands: Sequence[SSAValue | Sequence[SSAValue]],
+    size: SSAValue,
+    builder: HostBuilder,
+) -> Results:
+    """Insert an operation on the bytes of a parameter, and wait for it."""
+    op_class = PARAMETER_OPS[operation.name.replace("tensor", "async")]
+    type_ = operation.results[0].type
+    properties = {"affinity": operation.properties.get("affinity")}
+    new = op_class.build(
+        operands=operands, result_types=[type_, TimepointType()], properties=properties
+    )
+    resource, timepoint = builder.insert(new).results
+    ready = TimepointAwaitOp.build(operands=[[resource], [size], timepoint], result_types=[[type_]])
+    return builder.insert(ready).results
 
 
 @lowering("stream.tensor.splat")

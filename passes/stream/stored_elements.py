@@ -13,6 +13,7 @@ the byte is loaded, and the element is shifted out of it or merged into it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.arith import (
@@ -27,14 +28,23 @@ from xdsl.dialects.arith import (
     TruncIOp,
     XOrIOp,
 )
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i8, i64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i8,
+    i64,
+)
 from xdsl.dialects.complex import BitcastOp as ComplexBitcastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.iree_encoding.interfaces import Tensor
 from ...dialects.stream.async_ops import AsyncLoadOp, AsyncStoreOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import BuilderIndices, IndexOrInt
-from ...ir.tensor_types import element_named
+from ...ir.tensor_types import element_named, element_of
 from ...tiling.element_types import ElementKind
 
 MAX_PATTERN = 64
@@ -177,3 +187,38 @@ def _store(
 
 def _byte(value: int, builder: Builder) -> SSAValue:
     return builder.insert(ConstantOp(IntegerAttr(value, i8))).result
+
+
+# Constants
+
+
+def packed_constant(operation: Operation, value: Attribute, tensor: Tensor) -> Attribute:
+    """Return constant contents without gaps between elements, the first in the lowest bits."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        raise OperationError(operation, f"packs {value}, expected dense elements")
+    bits = element_of(tensor).bits
+    numbers = _unsigned(cast(DenseIntOrFPElementsAttr, value), bits)
+    packed: list[int] = []
+    for first in range(0, len(numbers), 8 // bits):
+        in_byte = numbers[first : first + 8 // bits]
+        packed.append(sum(number << position * bits for position, number in enumerate(in_byte)))
+    return DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(packed)]), packed)
+
+
+def stored_constant(value: Attribute) -> Attribute:
+    """Return constant contents as they are stored: integers of odd width take whole bytes."""
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return value
+    constant = cast(DenseIntOrFPElementsAttr, value)
+    type_ = cast(Tensor, constant.type)
+    bits, stored = element_of(type_).bits, element_of(type_).storage_bits
+    if not isinstance(type_.element_type, IntegerType) or stored <= bits:
+        return constant
+    # Bits beyond the element are zero, as in what kernels store.
+    type_ = TensorType(IntegerType(stored), type_.shape)
+    return DenseIntOrFPElementsAttr.from_list(type_, _unsigned(constant, bits))
+
+
+def _unsigned(constant: DenseIntOrFPElementsAttr[Any], bits: int) -> list[int]:
+    """Return the elements of a constant as unsigned numbers."""
+    return [number & ((1 << bits) - 1) for number in constant.get_values()]

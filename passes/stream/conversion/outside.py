@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.builder import Builder
@@ -12,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.flow.collectives import COLLECTIVES
 from ....dialects.stream.functions import AsyncFuncOp
-from ....dialects.stream.parameters import PARAMETER_OPS
+from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
 from ....dialects.stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS, CollectiveAttr
 from ....ir.attribute_access import integer
 from ....ir.index import constant_index
@@ -120,7 +119,7 @@ def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> No
     tensor = require_ranked(operation, operation.results[0].type)
     op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
     dims = operands_of(operation, "result_dims")
-    loaded = here.tensor(op_class, _parameter(operation, "source"), tensor, dims)
+    loaded = here.tensor(op_class, parameter_operands(operation, "source"), tensor, dims)
     host.store(operation.results[0], loaded)
 
 
@@ -131,13 +130,7 @@ def _write_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> N
     dims = operands_of(operation, "source_dims")
     result = here.make(
         PARAMETER_OPS["stream.tensor.parameter.write"],
-        [stored.resource, dims, stored.size, *_parameter(operation, "target")],
+        [stored.resource, dims, stored.size, *parameter_operands(operation, "target")],
         source_encoding=source.type,
     )
     host.store(operation.results[0], StoredTensor(result, stored.size, dims))
-
-
-def _parameter(operation: Operation, end: str) -> list[SSAValue | Sequence[SSAValue]]:
-    """Return the scope (which may be absent), the key and the offset of a parameter."""
-    scope, key, offset = (values(operation, f"{end}_{name}") for name in ("scope", "key", "offset"))
-    return [scope, *key, *offset]

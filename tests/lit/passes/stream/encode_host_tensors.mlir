@@ -284,3 +284,18 @@ util.func public @one_constant(%flag: i1) {
   }
   util.return
 }
+
+// -----
+
+// Parameters are loaded and written as bytes, and waited for at once.
+// CHECK-LABEL: @parameters
+// CHECK: %[[N:.*]] = arith.muli %n
+// CHECK: %[[R:.*]], %[[T:.*]] = stream.async.parameter.load %scope::%key[%o] : !stream.resource<constant>{%[[N]]} => !stream.timepoint
+// CHECK: stream.timepoint.await %[[T]] => %[[R]] : !stream.resource<constant>{%[[N]]}
+// CHECK: stream.async.parameter.write %t[%{{.*}} to %m for %m] -> %key[%o] : !stream.resource<transient>{%m} => !stream.timepoint
+// CHECK: stream.timepoint.await
+util.func public @parameters(%t: !stream.resource<transient>, %scope: !util.buffer, %key: !util.buffer, %o: i64, %n: index, %m: index) -> (!stream.resource<constant>, !stream.resource<transient>) {
+  %0 = stream.tensor.parameter.load %scope::%key[%o] : tensor<?x4xf32>{%n} in !stream.resource<constant>{%m}
+  %1 = stream.tensor.parameter.write %t -> %key[%o] : tensor<?x4xf32>{%n} in !stream.resource<transient>{%m}
+  util.return %0, %1 : !stream.resource<constant>, !stream.resource<transient>
+}
