@@ -76,6 +76,23 @@ def loop_inputs(operation: Operation) -> Sequence[SSAValue]:
     return operation.regions[-1].block.args[_LOOPS[operation.name] :]
 
 
+def initial_values(loop: Operation) -> Sequence[SSAValue]:
+    """Return the initial values of what a loop carries."""
+    return loop.operands[3 if loop.name == "scf.for" else 0 :]
+
+
+def carried_arguments(loop: Operation) -> Sequence[SSAValue]:
+    """Return the arguments of a loop's first block that hold what it carries."""
+    return loop.regions[0].block.args[int(loop.name == "scf.for") :]
+
+
+def passed_values(block: Block) -> Sequence[SSAValue]:
+    """Return what a block of a loop passes on, without the condition of an `scf.while`."""
+    last = block.last_op
+    assert last is not None
+    return last.operands[int(last.name == "scf.condition") :]
+
+
 def forwarded_to(operation: Operation, index: int) -> list[SSAValue]:
     """Return the values that an operand of an operation is forwarded to."""
     return [

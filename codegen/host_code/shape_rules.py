@@ -20,11 +20,11 @@ from ...interpreter.loops import check_indices
 from ...ir.attribute_access import integer, integers, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import LOOPS
+from ...ir.value_flow import initial_values
 from ...runtime.abi.arrays import Value
 from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
-from ..kernels.in_place import initial_values
 from ..kernels.static_values import shape_of
 from ..kernels.tosa_expressions import ELEMENTWISE, is_read
 from ..kernels.tosa_kernels import TOSA_KERNELS

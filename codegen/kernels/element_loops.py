@@ -16,8 +16,9 @@ from itertools import product
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...ir.value_flow import initial_values, passed_values
 from .ast_builder import Term
-from .in_place import in_place_versions, initial_values, passed_values
+from .in_place import in_place_versions
 from .index_ranges import is_scalar_code
 from .kernel_text import RESUMES, RUNNING, TURN, TileCount
 from .loop_forms import carried_tensors, turns_of_section

@@ -19,24 +19,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.host_programs import CHOICES
-
-
-def initial_values(loop: Operation) -> Sequence[SSAValue]:
-    """Return the initial values of what a loop carries."""
-    return loop.operands[3 if loop.name == "scf.for" else 0 :]
-
-
-def carried_arguments(loop: Operation) -> Sequence[SSAValue]:
-    """Return the arguments of a loop's first block that hold what it carries."""
-    return loop.regions[0].block.args[int(loop.name == "scf.for") :]
-
-
-def passed_values(block: Block) -> Sequence[SSAValue]:
-    """Return what a block of a loop passes on, without the condition of an `scf.while`."""
-    last = block.last_op
-    assert last is not None
-    return last.operands[int(last.name == "scf.condition") :]
-
+from ...ir.value_flow import carried_arguments, initial_values, passed_values
 
 Numbers = Sequence[int | None]
 """For each of some values the number of the tensor that it is a version of; `None` for scalars."""

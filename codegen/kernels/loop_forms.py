@@ -20,7 +20,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import flag
 from ...ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
-from .in_place import carried_arguments, in_place_versions, initial_values, passed_values
+from ...ir.value_flow import carried_arguments, initial_values, passed_values
+from .in_place import in_place_versions
 from .index_ranges import is_scalar_code, most_turns, unproven
 from .slice_loops import SLICE_OPERATIONS, updates_slices
 from .static_values import constant_attribute, shape_of

@@ -41,6 +41,7 @@ from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt
 from ...ir.regions import walk
 from ...ir.tensor_types import integer_width
+from ...ir.value_flow import initial_values
 from ...tiling.element_types import as_signed, integer_range
 
 SLT, SGT, ULT = map(CMPI_COMPARISON_OPERATIONS.index, ("slt", "sgt", "ult"))
@@ -268,7 +269,7 @@ def _drop_unneeded(loop: Operation) -> None:
         end = block.last_op
         assert end is not None
         for position, argument in enumerate(block.args[1:]):
-            new, initial = end.operands[position], loop.operands[3 + position]
+            new, initial = end.operands[position], initial_values(loop)[position]
             result = loop.results[position]
             if new is argument or not (argument.uses or result.uses):
                 inside = after = initial
@@ -300,7 +301,7 @@ def _counted(loop: Operation, position: int) -> tuple[SSAValue, SSAValue] | None
     low, high = bounds[:2]
     if step is None or low is None or (result.uses and high is None):
         return None
-    initial = loop.operands[3 + position]
+    initial = initial_values(loop)[position]
     after = initial
     if result.uses and high is not None:
         turns = max(0, high - low)

@@ -29,6 +29,7 @@ from ....ir.host_programs import CHOICES, CONTROL_FLOW, LOOPS
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks, values_read
 from ....ir.tensor_types import ranked
+from ....ir.value_flow import initial_values
 from ...stream.analysis.device_placement import DevicePlacement
 from .iteration_space import REARRANGEMENTS, is_broadcast
 
@@ -128,8 +129,8 @@ def is_update_loop(operation: Operation) -> bool:
     """
     if operation.name not in LOOPS or not operation.results:
         return False
-    initial = operation.operands[-len(operation.results) :]
-    carried = [each for each in zip(initial, operation.results, strict=False) if ranked(each[1])]
+    pairs = zip(initial_values(operation), operation.results, strict=False)
+    carried = [(value, result) for value, result in pairs if ranked(result)]
     tables = [value for value, result in carried if _is_table(result)]
     return (
         any(isinstance(each.type, TensorType) for each in values_read(operation))
