@@ -72,6 +72,23 @@ _VALUE = Custom(
 )
 
 
+def _parse_run(parser: Parser, parsed: Parsed) -> None:
+    """Parse the optional `, iter = 2`."""
+    if parser.parse_optional_punctuation(","):
+        parser.parse_keyword("iter")
+        parser.parse_punctuation("=")
+        parsed.attributes["iter"] = IntegerAttr(parser.parse_integer(), 32)
+
+
+def _print_run(printer: Printer, operation: Operation) -> None:
+    found = attribute(operation, "iter")
+    if isinstance(found, IntegerAttr):
+        printer.print_string(f", iter = {found.value.data}")
+
+
+_RUN = Custom(_parse_run, _print_run, ("iter",))
+
+
 def _verify_constant(operation: Operation) -> None:
     value, expected = attribute(operation, "value"), operation.operand_types[0]
     kind: Attribute | None = getattr(value, "type", None)
@@ -94,6 +111,13 @@ AgreeOp = define(
 `how` is "eq", "almost_eq" or "close".
 """
 
+ProbeOp = define("check.probe", "operand | probe_id?", pure=False)
+"""The op to which `interpreter.probe` is converted, and without a name `interpreter.print`: an
+extension of this project."""
+
+ProbedOp = define("check.probed", "-> result | probe_id iter?", pure=False)
+"""What `check.probe` of this name was given at its run `iter`, from 1: an extension, too."""
+
 HoldsOp = define("check.holds", "condition values* | message:str", pure=False)
 """`cf.assert` with values, an extension of this project: `{0}` in the message is the first."""
 
@@ -115,6 +139,12 @@ ROWS: list[type[IRDLOperation]] = [
     define("check.expect_almost_eq", "lhs rhs | tolerance?", _TWO, pure=False),
     define(
         "check.expect_close", "lhs rhs | max_ulp_difference? min_ulp_difference?", _BOTH, pure=False
+    ),
+    define(
+        "check.expect_serialized_eq",
+        "expected | probe_id iter?",
+        (" $expected, probe_id = $probe_id", _RUN, " attr-dict : type($expected)"),
+        pure=False,
     ),
     define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False, verify=_verify_constant),
     define(

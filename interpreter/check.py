@@ -5,6 +5,7 @@ The errors name the largest difference and its position.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -58,6 +59,33 @@ def _holds(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if not np.all(condition):
         raise OperationError(op, f"does not hold: {filled_message(op, values)}")
     return ()
+
+
+@impl("check.probe")
+def _probe(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Keep the operand under the probe's name, or print it if there is no name."""
+    value = np.array(operands[0])
+    name = attribute(op, "probe_id")
+    if name is None:
+        print(f"{op.operands[0].type} {value.tolist()}", file=sys.stderr)
+    else:
+        frame.process.memory.setdefault(_PROBES, {}).setdefault(name, []).append(value)
+    return ()
+
+
+@impl("check.probed")
+def _probed(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    """Return what a probe was given at one of its runs. Raises OperationError if it did not run."""
+    name, run = attribute(op, "probe_id"), integer(op, "iter", 1)
+    seen = frame.process.memory.get(_PROBES, {}).get(name, [])
+    if not 0 < run <= len(seen):
+        raise OperationError(
+            op, f"expects run {run} of the probe {name}, which has run {len(seen)} times"
+        )
+    return (seen[run - 1],)
+
+
+_PROBES = "check.probes"
 
 
 Verdict = tuple[Array, Array, str]

@@ -55,6 +55,18 @@ def _verify_groups(operation: Operation) -> int:
     return len(groups[0]) if groups else 0
 
 
+def verify_collective_broadcast(operation: Operation) -> None:
+    """Check that no device is in two groups; devices in no group receive zeros."""
+    if not isinstance(attribute(operation, "replica_groups"), ReplicaGroupMeshAxesAttr):
+        groups = _rows(operation, "replica_groups")
+        devices = [device for group in groups for device in group]
+        if min(devices, default=0) < 0 or len(set(devices)) != len(devices):
+            raise VerifyException(
+                f"expected 'replica_groups' to have different numbers of at least 0, got {groups}"
+            )
+    require_shape(operation, operand_shape(operation, 0))
+
+
 def verify_groups(operation: Operation) -> None:
     """Check `replica_groups`, and that results have the shapes of the operands."""
     _verify_groups(operation)

@@ -50,7 +50,7 @@ ROWS = [
         "stablehlo.collective_broadcast",
         "operand -> result | replica_groups channel_handle?",
         pure=False,
-        verify=collective_checks.verify_groups,
+        verify=collective_checks.verify_collective_broadcast,
     ),
     define("stablehlo.cross-replica-sum", "operand -> result | replica_groups", pure=False),
     define("stablehlo.async_start", "inputs* -> result | | body", pure=False),

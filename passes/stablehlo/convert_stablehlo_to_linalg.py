@@ -17,7 +17,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.regions import walk
 
 DIALECTS = frozenset({"stablehlo", "chlo", "check", "interpreter"})
-CONVERTED = frozenset({"check.agree", "check.holds"})
+CONVERTED = frozenset({"check.agree", "check.holds", "check.probe", "check.probed"})
 """Ops of these dialects that the conversion itself emits."""
 
 _RULES = (

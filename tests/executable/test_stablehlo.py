@@ -247,6 +247,29 @@ func.func @main() {
   check.expect_eq_const %1#0, dense<[2, 1]> : tensor<2xi64>
   return
 }""",
+    # What a probe was given is compared later, for each of its runs.
+    "probes": """
+func.func @main() {
+  %i = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %three = stablehlo.constant dense<3> : tensor<i64>
+  %r = stablehlo.while(%a = %i) : tensor<i64>
+   cond {
+    %l = stablehlo.compare LT, %a, %three : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  } do {
+    %n = stablehlo.add %a, %one : tensor<i64>
+    %p = interpreter.probe %n, probe_id = "runs" : tensor<i64>
+    stablehlo.return %p : tensor<i64>
+  }
+  check.expect_serialized_eq %one, probe_id = "runs" : tensor<i64>
+  check.expect_serialized_eq %three, probe_id = "runs", iter = 3 : tensor<i64>
+  %u = stablehlo.constant dense<255> : tensor<ui8>
+  %q = interpreter.probe %u, probe_id = "unsigned" : tensor<ui8>
+  check.expect_serialized_eq %q, probe_id = "unsigned", iter = 1 : tensor<ui8>
+  stablehlo.custom_call @check.expect_serialized_eq(%q) {has_side_effect = true, probe_id = "unsigned", iter = 1 : i32} : (tensor<ui8>) -> ()
+  return
+}""",
     # What native code leaves to the interpreter.
     "decompositions": """
 func.func @main() {
@@ -293,6 +316,25 @@ func.func @main() {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_check_themselves(name: str, backend: str) -> None:
     assert run(PROGRAMS[name], f"--backend={backend}") == (0, "")
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_probes_that_did_not_run_are_errors(backend: str) -> None:
+    text = PROGRAMS["probes"].replace("iter = 3", "iter = 4")
+    code, errors = run(text, f"--backend={backend}")
+    assert code == 1 and 'expects run 4 of the probe "runs", which has run 3 times' in errors
+
+
+def test_values_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    text = """
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.5]> : tensor<2xf32>
+  %b = interpreter.print %a : tensor<2xf32>
+  check.expect_eq %a, %b : tensor<2xf32>
+  return
+}"""
+    assert run(text, "--backend=interpreter") == (0, "")
+    assert "tensor<2xf32> [1.0, 2.5]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["indexing", "reductions", "control_flow"])

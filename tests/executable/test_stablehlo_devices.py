@@ -49,6 +49,12 @@ module @cross_replica_variadic {
     } : (tensor<2xi64>) -> tensor<2xi64>
     return %result : tensor<2xi64>
   }
+  func.func @broadcast(%operand : tensor<1xi64>) -> tensor<1xi64> {
+    %result = "stablehlo.collective_broadcast"(%operand) {
+      replica_groups = dense<[[2, 1]]> : tensor<1x2xi64>
+    } : (tensor<1xi64>) -> tensor<1xi64>
+    return %result : tensor<1xi64>
+  }
   func.func public @sender(%operand : tensor<2xi64>) -> tensor<2xi64> {
     %result = "stablehlo.collective_permute"(%operand) {
       source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>
@@ -97,6 +103,11 @@ module @cross_replica_variadic {
     } : (tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>)
     check.expect_eq_const %d#0, dense<0> : tensor<2xi64>
     check.expect_eq %d#1, %x : tensor<2xi64>
+    %e:3 = "interpreter.run_parallel"(%p0, %p0, %p1) {
+      programs=[[@broadcast], [@broadcast], [@broadcast]]
+    } : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>)
+    check.expect_eq_const %e#0, dense<0> : tensor<1xi64>
+    check.expect_eq_const %e#1, dense<20> : tensor<1xi64>
     func.return
   }
 }"""

@@ -29,11 +29,6 @@ def _custom_call(lowering: Lowering, op: Operation, operands: Tensors) -> Tensor
     return rule(lowering, op, operands)
 
 
-@tensor_rule("interpreter.probe")
-def _probe(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    return operands
-
-
 @call_rule(
     *("Sharding", "annotate_device_placement", "xla.sdy.FuncResultSharding"),
     *("SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint"),

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.cf import AssertOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.check import AgreeOp
+from ....dialects.check import AgreeOp, ProbedOp, ProbeOp
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
@@ -89,6 +89,27 @@ def _check_eq(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 def _expect_op(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     _agree(lowering, op, operands[0], operands[1], op.name.removeprefix("check.expect_"))
     return ()
+
+
+@tensor_rule("interpreter.probe", "interpreter.print")
+def _probe(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    made = ProbeOp.create(operands=operands, properties=_probe_options(op))
+    lowering.emit.add_op(made)
+    return operands
+
+
+@tensor_rule("check.expect_serialized_eq")
+@call_rule("check.expect_serialized_eq")
+def _expect_probed(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
+    (expected,) = operands
+    made = ProbedOp.create(result_types=[expected.type], properties=_probe_options(op))
+    _agree(lowering, op, lowering.emit.insert(made), expected, "eq")
+    return ()
+
+
+def _probe_options(op: Operation) -> dict[str, Attribute]:
+    found = {name: attribute(op, name) for name in ("probe_id", "iter")}
+    return {name: each for name, each in found.items() if each is not None}
 
 
 @tensor_rule("check.expect_eq_const", "check.expect_almost_eq_const")

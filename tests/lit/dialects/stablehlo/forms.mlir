@@ -56,6 +56,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     %v, %j = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)
     // CHECK: check.expect_almost_eq_const %a, dense<1.000000e+00> : tensor<4xf32>, tolerance = 1.000000e-01
     check.expect_almost_eq_const %a, dense<1.0> : tensor<4xf32>, tolerance = 0.1
+    // CHECK: check.expect_serialized_eq %a, probe_id = "p", iter = 2 : tensor<4xf32>
+    check.expect_serialized_eq %a, probe_id = "p", iter = 2 : tensor<4xf32>
     // CHECK: stablehlo.composite "my.same" %a {decomposition = @same} : (tensor<4xf32>) -> tensor<4xf32>
     %same = "stablehlo.composite"(%a) <{name = "my.same", decomposition = @same}> : (tensor<4xf32>) -> tensor<4xf32>
     // CHECK: stablehlo.after_all %t : !stablehlo.token
