@@ -72,12 +72,6 @@ def _verify_run_parallel(operation: Operation) -> None:
             )
 
 
-def _verify_same_type(operation: Operation) -> None:
-    given, made = operation.operand_types[0], operation.result_types[0]
-    if given != made:
-        raise VerifyException(f"expected a result of the operand's type {given}, got {made}")
-
-
 Interpreter = Dialect(
     "interpreter",
     [
@@ -92,14 +86,12 @@ Interpreter = Dialect(
             "operand -> result | probe_id",
             " $operand, probe_id = $probe_id attr-dict : type($operand, $result)",
             pure=False,
-            verify=_verify_same_type,
         ),
         define(
             "interpreter.print",
             "operand -> result",
             " $operand attr-dict : type($operand, $result)",
             pure=False,
-            verify=_verify_same_type,
         ),
     ],
     [],

@@ -6,7 +6,7 @@ import sys
 from itertools import zip_longest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IntegerAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import AnyFloat, ComplexType, IntegerAttr, IntegerType, TensorType, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
@@ -20,7 +20,14 @@ from ..quant import quantization
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
 from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
-from ..stablehlo.checks import Shape, operand_shape, require_shape, result_shape, verify_same_shape
+from ..stablehlo.checks import (
+    Shape,
+    operand_shape,
+    require_shape,
+    result_shape,
+    verify_same_elements,
+    verify_same_shape,
+)
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
 from . import scan
@@ -169,6 +176,9 @@ def _verify_top_k(operation: Operation) -> None:
         raise VerifyException(f"expected k in [0, {length}], got {count}")
     for index in (0, 1):
         require_shape(operation, (*outer, count), index)
+    verify_same_elements(operation)
+    if element_type(operation.result_types[1]) != i32:
+        raise VerifyException(f"expected indices of i32, got {operation.result_types[1]}")
 
 
 ROWS: list[type[Operation]] = [

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree
 from ..quant import quantization
+from .element_checks import verify_promotion
 
 Shape = tuple[int, ...]
 """The size of each dimension, negative if it is dynamic."""
@@ -343,6 +344,8 @@ def verify_iota(operation: Operation) -> None:
     verify_distinct([integer(operation, "iota_dimension")], rank, "the dimension")
     if operation.operands:
         verify_sizes(operation, 0)
+    elif min(result_shape(operation)) < 0:
+        raise VerifyException(f"expected known sizes, got {operation.result_types[0]}")
 
 
 def infer_dynamic_slice(operation: Operation) -> Shape:
@@ -409,12 +412,34 @@ def verify_reduce(operation: Operation) -> None:
     reduced = number_list(attribute(operation, "dimensions"))
     for index in range(half):
         source = operand_shape(operation, index)
+        if not shapes_agree(source, operand_shape(operation, 0)):
+            raise VerifyException(
+                f"expected inputs of one shape, got {shape_text(operand_shape(operation, 0))} and "
+                f"{shape_text(source)}"
+            )
         verify_distinct(reduced, len(source), "reduced dimensions")
         kept = [size for dimension, size in enumerate(source) if dimension not in reduced]
         require_shape(operation, kept, index)
         if operand_shape(operation, half + index):
             raise VerifyException("expected initial values of rank 0")
-    verify_body(operation, 2 * half, half)
+    verify_reducer(operation, half)
+
+
+def _by_argument(operation: Operation, count: int) -> list[Attribute]:
+    """Return the types of the initial values, then of the inputs, as a body has arguments."""
+    types = operation.operand_types
+    return [*types[count : 2 * count], *types[:count]]
+
+
+def verify_reducer(operation: Operation, count: int) -> None:
+    """Check the body of a reduction of `count` inputs, and the element types of its results."""
+    verify_body(operation, 2 * count, count)
+    verify_promotion(operation, _by_argument(operation, count))
+    verify_returned_elements(operation)
+
+
+def verify_returned_elements(operation: Operation) -> None:
+    """Check that the results have the element types that the body returns."""
     for index, value in enumerate(operation.regions[0].block.last_op.operand_types):  # pyright: ignore
         found, wanted = element_type(operation.result_types[index]), element_type(value)
         if found != wanted:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     SymbolRefAttr,
     TensorType,
     i32,
+    i64,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -32,11 +33,17 @@ from .types import TokenType
 def _rows(operation: Operation, name: str) -> list[list[int]]:
     """Return the rows of a two-dimensional attribute."""
     found: Any = attribute(operation, name)
-    if not isinstance(found, DenseIntOrFPElementsAttr) or len(found.get_shape()) != 2:
-        raise VerifyException(f"expected '{name}' to be a tensor of rank 2, got {found}")
+    is_table = isinstance(found, DenseIntOrFPElementsAttr) and len(found.get_shape()) == 2
+    if not is_table or found.get_element_type() != i64:
+        raise VerifyException(f"expected '{name}' to be a tensor of rank 2 and i64, got {found}")
     count, length = found.get_shape()
     numbers = list(number_list(cast(Attribute, found)))
     return [numbers[row * length : (row + 1) * length] for row in range(count)]
+
+
+_OF_ONE_SIZE = frozenset(
+    f"stablehlo.{name}" for name in ("all_gather", "all_to_all", "reduce_scatter")
+)
 
 
 def _verify_groups(operation: Operation) -> int:
@@ -48,6 +55,8 @@ def _verify_groups(operation: Operation) -> int:
         return 0
     groups = _rows(operation, "replica_groups")
     devices = [device for group in groups for device in group if device != -1]
+    if operation.name in _OF_ONE_SIZE and any(-1 in group for group in groups):
+        raise VerifyException(f"expected 'replica_groups' of one size, got {groups}")
     if sorted(devices) != list(range(len(devices))):
         raise VerifyException(
             f"expected 'replica_groups' to have each number below {len(devices)} once, got {groups}"
@@ -119,10 +128,12 @@ def _parts(operation: Operation) -> int:
 
 def verify_all_to_all(operation: Operation) -> None:
     """Check the dimensions that are split and concatenated, and the shapes of the results."""
-    _verify_groups(operation)
+    size = _verify_groups(operation)
     split, joined, count = (
         integer(operation, name) for name in ("split_dimension", "concat_dimension", "split_count")
     )
+    if size not in (0, count):
+        raise VerifyException(f"expected groups of split_count {count} devices, got {size}")
     for index in range(len(operation.operands)):
         shape = list(operand_shape(operation, index))
         verify_distinct([split], len(shape), "the split dimension")
@@ -201,15 +212,20 @@ def verify_send(operation: Operation) -> None:
 def verify_recv(operation: Operation) -> None:
     """Check the types and the channel of a `recv`."""
     _verify_results(operation)
+    _verify_known_sizes(operation)
     _verify_channel(operation, 3)
+
+
+def _verify_known_sizes(operation: Operation) -> None:
+    for each in operation.result_types[:-1]:
+        if isinstance(each, TensorType) and not each.has_static_shape():
+            raise VerifyException(f"expected results of known sizes, got {each}")
 
 
 def verify_infeed(operation: Operation) -> None:
     """Check the results of an `infeed`: tensors of known sizes, each with a layout, and a token."""
     _verify_results(operation)
-    for each in operation.result_types[:-1]:
-        if isinstance(each, TensorType) and not each.has_static_shape():
-            raise VerifyException(f"expected results of known sizes, got {each}")
+    _verify_known_sizes(operation)
     layouts = attribute(operation, "layout")
     if layouts is None:
         return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IntegerType, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr, TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
 from xdsl.parser import Parser
@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, element_type
+from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
@@ -207,6 +207,46 @@ def _verify_tokens(operation: Operation) -> None:
             raise VerifyException(f"expected tokens, got {each}")
 
 
+def _verify_tuple_element(operation: Operation) -> None:
+    index, members = integer(operation, "index"), _members(operation.operand_types[0])
+    if not 0 <= index < len(members):
+        raise VerifyException(
+            f"expected a tuple with an element {index}, got {operation.operand_types[0]}"
+        )
+    if operation.result_types[0] != members[index]:
+        raise VerifyException(
+            f"expected a result of {members[index]}, got {operation.result_types[0]}"
+        )
+
+
+def _members(kind: Attribute) -> Sequence[Attribute]:
+    return cast("ArrayAttr[Attribute]", kind.types).data if isinstance(kind, TupleType) else ()
+
+
+def _verify_call(operation: Operation) -> None:
+    """Check the layouts of a custom call: a permutation of the dimensions for each tensor."""
+    found = [attribute(operation, name) for name in ("operand_layouts", "result_layouts")]
+    if (found[0] is None) != (found[1] is None):
+        raise VerifyException("expected layouts of operands and of results, or none")
+    if found[0] is not None:
+        _verify_layouts(found[0], operation.operand_types)
+    if found[1] is not None:
+        results = operation.result_types
+        is_tuple = len(results) == 1 and isinstance(results[0], TupleType)
+        _verify_layouts(found[1], _members(results[0]) if is_tuple else results)
+    verify_custom_call(operation)
+
+
+def _verify_layouts(found: Attribute, types: Sequence[Attribute]) -> None:
+    layouts = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+    if len(layouts) != len(types):
+        raise VerifyException(f"expected {len(types)} layouts, got {len(layouts)}")
+    for layout, kind in zip(layouts, types, strict=True):
+        rank = kind.get_num_dims() if isinstance(kind, TensorType) else 0
+        if sorted(number_list(layout)) != list(range(rank)):
+            raise VerifyException(f"expected a permutation of {rank} dimensions, got {layout}")
+
+
 class _OneTypeSyntax(IRDLOperation):
     """`%a, %b : t`: the type of the result, which implies the types of the operands."""
 
@@ -255,7 +295,7 @@ ROWS: list[type[IRDLOperation]] = [
         "output_operand_aliases?",
         (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
         pure=False,
-        verify=verify_custom_call,
+        verify=_verify_call,
     ),
     define(
         "stablehlo.composite",
@@ -280,6 +320,7 @@ ROWS: list[type[IRDLOperation]] = [
         "stablehlo.get_tuple_element",
         "operand -> result | index",
         " $operand[int($index)] attr-dict : signature($operand, $result)",
+        verify=_verify_tuple_element,
     ),
     define("stablehlo.create_token", "-> output", " attr-dict : type($output)"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -14,6 +15,7 @@ from .checks import (
     operand_shape,
     require_shape,
     verify_distinct,
+    verify_reshape,
     verify_same_elements,
     verify_sizes,
 )
@@ -24,6 +26,13 @@ def verify_dimension(operation: Operation) -> None:
     verify_distinct(
         [integer(operation, "dimension")], len(operand_shape(operation, 0)), "the dimension"
     )
+
+
+def verify_get_dimension_size(operation: Operation) -> None:
+    """Check the dimension, and that the result is one number of i32. Raises VerifyException."""
+    verify_dimension(operation)
+    if operation.result_types[0] != TensorType(i32, []):
+        raise VerifyException(f"expected a result of tensor<i32>, got {operation.result_types[0]}")
 
 
 def _starts(
@@ -83,14 +92,19 @@ def verify_gather(operation: Operation) -> None:
     if len(sizes) != len(source):
         raise VerifyException(f"expected {len(source)} slice sizes, got {len(sizes)}")
     for size, most in zip(sizes, source, strict=True):
-        if 0 <= most < size:
+        if 0 <= most < size or (found is not None and size < 0):
             raise VerifyException(f"slice size {size} does not fit a dimension of size {most}")
+    if max((sizes[dimension] for dimension in dropped), default=0) > 1:
+        raise VerifyException(
+            f"expected collapsed and batching slice sizes of at most 1, got {sizes}"
+        )
     window = iter([size for dimension, size in enumerate(sizes) if dimension not in dropped])
     rest = iter(batch)
     require_shape(
         operation,
         [next(window) if dimension in offsets else next(rest) for dimension in range(rank)],
     )
+    verify_same_elements(operation)
 
 
 def verify_scatter_indices(operation: Operation) -> None:
@@ -163,7 +177,7 @@ def infer_index_select(operation: Operation) -> Shape:
 def verify_dynamic_reshape(operation: Operation) -> None:
     """Check the operand with the result's sizes. Raises VerifyException."""
     verify_sizes(operation, 1)
-    verify_same_elements(operation)
+    verify_reshape(operation)
 
 
 def verify_dynamic_ranges(operation: Operation) -> None:

@@ -19,8 +19,10 @@ from .checks import (
     Shape,
     operand_shape,
     require_shape,
+    result_shape,
     verify_body,
     verify_distinct,
+    verify_returned_elements,
     verify_same_elements,
     verify_sizes,
 )
@@ -138,6 +140,8 @@ def verify_random_bits(operation: Operation) -> None:
     """Check that the state keeps its shape."""
     require_shape(operation, operand_shape(operation, 0))
     verify_same_elements(operation)
+    if min(result_shape(operation, 1), default=0) < 0:
+        raise VerifyException(f"expected bits of known sizes, got {operation.result_types[1]}")
 
 
 def verify_batch_norm(operation: Operation) -> None:
@@ -166,3 +170,4 @@ def verify_map(operation: Operation) -> None:
     if dimensions != list(range(rank)):
         raise VerifyException(f"expected all {rank} dimensions in order, got {dimensions}")
     verify_body(operation, len(operation.operands), 1)
+    verify_returned_elements(operation)

@@ -15,6 +15,7 @@ from ...ir.attribute_access import attribute, element_type, integer, number_list
 from ...ir.tensor_types import shape_text, shapes_agree
 from . import checks, index_checks, product_checks
 from .control_flow import ReturnOp
+from .element_checks import verify_promotion
 from .syntax import define
 
 _COMPACT = frozenset(
@@ -153,6 +154,9 @@ def verify_scatter(operation: Operation) -> None:
         raise VerifyException("expected the same number of updates, results and inputs")
     index_checks.verify_scatter_indices(operation)
     checks.verify_body(operation, 2 * count, count)
+    types = operation.operand_types
+    verify_promotion(operation, [*types[:count], *types[count + 1 :]])
+    checks.verify_returned_elements(operation)
 
 
 def verify_sort(operation: Operation) -> None:
@@ -193,7 +197,7 @@ def verify_reduce_window(operation: Operation) -> None:
         sizes = checks.operand_shape(operation, index)
         counts = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
         checks.require_shape(operation, counts, index)
-    checks.verify_body(operation, 2 * count, count)
+    checks.verify_reducer(operation, count)
 
 
 def verify_select_and_scatter(operation: Operation) -> None:

@@ -171,7 +171,7 @@ ROWS = [
         "stablehlo.get_dimension_size",
         "operand -> result | dimension",
         " $operand, dim = int($dimension) attr-dict : signature($operand, $result)",
-        verify=index_checks.verify_dimension,
+        verify=index_checks.verify_get_dimension_size,
     ),
     define(
         "stablehlo.set_dimension_size",

@@ -25,6 +25,7 @@ from ...ir.syntax.assembly_format import (
 )
 from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
 from ...ir.syntax.rows import RowOperation, Rows
+from .element_checks import with_element_kinds
 
 Verifier = Callable[[Operation], None]
 
@@ -48,6 +49,7 @@ def define(
     if pure:
         traits = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
     row = Rows(dialect, {}, default="any")
+    verify = with_element_kinds(name, verify)
     return row(own_name, values, syntax, traits=traits, verify=verify, same_sizes=True, base=base)
 
 

@@ -229,10 +229,9 @@ func.func @main(%m: tensor<{element}>, %d: tensor<{element}>, %n: tensor<2xi64>)
             "has a state of type tensor<3xui64>, expected tensor<2xui64>",
         ),
         (
-            """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xcomplex<f32>>)""",
+            """%0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<2xf4E2M1FN>)""",
             "tensor<3xui64>",
-            "returns bits of type complex<f32>, expected integers or floats of 8, 16, 32 or 64 "
-            "bits",
+            "returns bits of type f4E2M1FN, expected integers or floats of 8, 16, 32 or 64 bits",
         ),
         (
             """%0, %1 = stablehlo.custom_call @mhlo.topk(%s) {mhlo.attributes = {k = 1 : i64, largest = false}} : (tensor<3xui64>) -> (tensor<1xui64>, tensor<1xi32>)""",
