@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from .operands import is_static
@@ -131,9 +132,17 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
         align_corners: bool,
         factors: Sequence[float] | None = None,
     ) -> Any:
-        """Resize bytes; PyTorch's rules compute in f32 and round differently than its kernels."""
+        """Resize bytes; PyTorch's rules compute in f32 and round differently than its kernels.
+
+        For other images of open sizes this is PyTorch's rule: its kernel makes the sizes known.
+        """
+        if x.dtype != torch.uint8:
+            require(not is_static(x.shape))
+            rules = import_module("torch._decomp").decomposition_table
+            rule = rules[getattr(torch.ops.aten, name).vec]
+            return rule(x, counts, align_corners, factors)
         sizes = x.shape[-2:]
-        require(x.dtype == torch.uint8 and is_static((*sizes, *(counts or ()))))
+        require(is_static((*sizes, *(counts or ()))))
         given = [None, None] if factors is None else list(factors)
         if counts is None:
             counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]

@@ -134,12 +134,20 @@ class Rare(nn.Module):
         middle = a.median(), a.median(2), a.nanmedian(0)
         return pooled, a.cumprod(0), a.cummax(1), a.cummin(-1), *middle
 
+# PyTorch's kernels would make the number of images known.
+class Resized(nn.Module):
+    def forward(self, a):
+        return [nn.functional.interpolate(a, (3, 5), mode=mode) for mode in ("bilinear", "bicubic")]
+
 a = torch.randn(4, 6, 8)
 a[0, 0, 0] = a[1, 2, 3] = torch.nan
 a[:, 4] = 1
 either = torch.export.Dim.AUTO
-for module, sizes, others in ((Views(), {"a": {0: either, 1: either}}, a[:3, :5].clone()),
-                              (Rare(), None, a)):
+for module, a, sizes, others in (
+    (Views(), a, {"a": {0: either, 1: either}}, a[:3, :5].clone()),
+    (Rare(), a, None, a),
+    (Resized(), torch.randn(6, 2, 4, 7), {"a": {0: either}}, torch.randn(3, 2, 4, 7)),
+):
     k = compile(module, a, backend="interpreter", dynamic_shapes=sizes)
     torch.testing.assert_close(k(others), module(others), equal_nan=True)
 
