@@ -118,12 +118,11 @@ def read_tensor(lowering: FunctionLowering, op: Operation, bound: BoundTensor) -
     Raises OperationError for unsupported element types.
     """
     _expect(lowering, op, bound, check_contents)
-    spare = has_spare_bits(bound.type)
-    found = None if spare else in_place(op, bound)
+    found = None if has_spare_bits(bound.type) else in_place(op, bound)
     if found is not None:
         return found
     result = lowering.allocate(bound.shape, dtype_of(bound.type))
-    if spare or not _relay(lowering, op, bound, result, is_pack=False):
+    if not _relay(lowering, op, bound, result, is_pack=False):
 
         def decode(machine: VirtualMachine, numbers: RegisterValues) -> RegisterValues:
             source, target, *sizes = numbers
@@ -268,17 +267,20 @@ def _relay(
         return False
     layout = static_tiles(layout)
     element = element_of(bound.type.element_type, op)
-    shape = tuple(size for size in bound.shape if isinstance(size, int))
-    if len(shape) < len(bound.shape):
+    rank = len(bound.shape)
+    sizes = [size for size in bound.shape if isinstance(size, int)]
+    if layout.is_identity:
+        extents = bound.shape
+    elif len(sizes) == rank:
+        extents = packed_extents(sizes, layout)[:rank]
+    else:
         return False
-    rank = len(shape)
     text = lowering.program.text(
         (op, is_pack), lambda: write_relayout(op, layout, rank, element, is_pack=is_pack)
     )
     packed = bound.contents.address
     source, target = (plain.address, packed) if is_pack else (packed, plain.address)
-    extents = packed_extents(shape, layout)
-    run_kernel(lowering, text, op, [target, source], [*shape, *extents[:rank]])
+    run_kernel(lowering, text, op, [target, source], [*bound.shape, *extents])
     return True
 
 

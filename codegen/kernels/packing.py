@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from ...ir.attribute_access import integers, operand_groups
-from ...runtime.abi.elements import Element
+from ...runtime.abi.elements import Element, integer_element
 from ...tiling.packed_layouts import PackedLayout
 from .ast_builder import AstBuilder, Term
 from .expressions import write_element
@@ -182,7 +182,8 @@ def write_relayout(
     """Return the kernel that packs a row-major tensor into a layout, or unpacks it.
 
     It copies binding 1 to binding 0. Its constants are the extents of the tensor, then the numbers
-    of tiles in the order of the packed tensor. Padding is filled with zeros.
+    of tiles in the order of the packed tensor. Padding is filled with zeros. Bits of the packed
+    tensor beyond its elements are ignored.
     """
     plain, packed = Panels("plain"), Panels("packed")
     source, target = (plain, packed) if is_pack else (packed, plain)
@@ -195,11 +196,15 @@ def write_relayout(
     tiling = Tiling(shape, outer, layout.inner_positions, layout.inner_tiles, permutation)
     packed_shape = (*counts, *layout.inner_tiles)
     to, start = writer.address(target), writer.address(source)
+    has_spare_bits = not is_pack and element.width != 8 * element.storage_bytes
+    stored = integer_element(8 * element.storage_bytes).name if has_spare_bits else element.name
 
     def copy(at: Indices, packed_at: Indices) -> None:
         places = (code.linear(packed_at, packed_shape), code.linear(at, shape))
         written, taken = places if is_pack else places[::-1]
-        value = code.call(f"load_{element.name}_1", start, taken)
+        value = code.call(f"load_{stored}_1", start, taken)
+        if stored != element.name:
+            value = code.call(f"converti_{stored}_{element.name}", value)
         code.run(f"store_{element.name}_0", to, written, value)
 
     def fill(at: Indices, packed_at: Indices) -> None:

@@ -7,7 +7,7 @@ import pytest
 from breadth import sampled
 from mesh_opt.api import compile
 from mesh_opt.runtime.abi.arrays import FLOAT_TYPES
-from mesh_opt.runtime.abi.values import dtype_of, integer_width
+from mesh_opt.runtime.abi.values import dtype_of, integer_width, static_shape
 
 TYPES = [
     ("i1", "i1"),
@@ -63,6 +63,26 @@ def test_tiled_products(factor: str, result: str, microkernels: str) -> None:
     np.testing.assert_array_equal(found, expected)
     names = {op.name for op in tiled.module.walk()}
     assert ("linalg.mmt4d" in names) == ((factor, result) not in UNTILED)
+
+
+@pytest.mark.parametrize("shape", ["", "0x", "3x5x", "?x5x"])
+@pytest.mark.parametrize("element", ["i1", "i3", "i12", "i33", "ui3"])
+def test_results_of_odd_widths_are_narrowed_natively(element: str, shape: str) -> None:
+    kind = f"tensor<{shape}{element}>"
+    text = f"""func.func @main(%a: {kind}, %b: {kind}) -> {kind} {{
+  %0 = stablehlo.add %a, %b : {kind}
+  return %0 : {kind}
+}}"""
+    plain = compile(text)["main"]
+    width, dtype = integer_width(plain.argument_types[0]), dtype_of(plain.argument_types[0])
+    numbers = np.random.default_rng(0).integers(0, 1 << (width or 0), (2, 3, 5))
+    if element.startswith("i") and width != 1:
+        numbers -= 1 << (width or 0) - 1
+    size = [3 if each < 0 else each for each in static_shape(plain.argument_types[0]) or ()]
+    inputs = [np.resize(each.astype(dtype), size) for each in numbers]
+    compiled = compile(text, "compile")
+    assert "python" not in compiled.host_code
+    np.testing.assert_array_equal(compiled["main"].run(inputs)[0], plain.reference(inputs)[0])
 
 
 def test_constants_of_odd_widths() -> None:
