@@ -94,7 +94,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    peer = Peer(os.environ["MESH_OPT_PEERS_PYTHON"], "program_peers")
+    python = os.environ.get("MESH_OPT_PEERS_PYTHON")
+    if python is None:
+        parser.error("MESH_OPT_PEERS_PYTHON must name a Python with JAX, which writes programs")
+    peer = Peer(python, "program_peers")
     head = f"{'program':24} {'':8} {'first s':>7} {'least ms':>9} {'median':>9}"
     print(f"{head} {'to JAX':>8} {'1st call':>8}")
     for name in PROGRAMS:
