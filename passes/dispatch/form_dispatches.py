@@ -3,7 +3,7 @@
 Operations are fused into groups. Each group becomes a kernel of a `flow.executable`, and the
 function dispatches it. Control flow, scalars, transfers and globals stay on the host. A
 `set_encoding` or `unset_encoding` that joins no computation becomes `flow.tensor.encode`; reshapes
-become `flow.tensor.reshape`, which costs nothing.
+and bitcasts become `flow.tensor.reshape` and `flow.tensor.bitcast`, which cost nothing.
 
 A tensor that is read on another device is transferred there first, with a remark. Programs that
 contain `flow.tensor.transfer` themselves choose where to pay for transfers.
@@ -25,6 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.flow import dispatches as flow
 from ...dialects.flow.dialect import TensorEncodeOp, TensorReshapeOp, TensorTransferOp
+from ...dialects.flow.tensors import TensorBitCastOp
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.iree_encoding.respelling import spelling_of
 from ...dialects.linalg.structured_view import remembered_views, structured_view
@@ -47,7 +48,7 @@ from .fusion.groups import FusionGroup, Grouping
 from .fusion.kernel_outlining import KernelOutliner
 from .fusion.operation_kinds import (
     ENCODING_OPS,
-    FLOW_RESHAPES,
+    FLOW_VIEWS,
     is_collective,
     is_computation,
     is_memory_effect_free,
@@ -311,8 +312,8 @@ def form_dispatches(
                 outliner.outline(group, function, sizes, rematerialized)
     for block in blocks_of(function):
         for operation in tuple(block.ops):
-            if operation.name in FLOW_RESHAPES:
-                _reshape(operation, sizes)
+            if operation.name in FLOW_VIEWS:
+                _view(operation, sizes)
     remove_unused(function)
 
 
@@ -326,18 +327,19 @@ def _encode(operation: Operation, affinity: Attribute | None, sizes: DimensionSi
     replace_by(operation, encode)
 
 
-def _reshape(operation: Operation, sizes: DimensionSizes) -> None:
+def _view(operation: Operation, sizes: DimensionSizes) -> None:
     source, result = operation.operands[0], operation.results[0]
     for value in (source, result):
         if tensor_encoding(value.type) is not None:
             raise OperationError(
                 operation, f"changes the shape of the encoded tensor {value.type}: decode it first"
             )
-    reshape = TensorReshapeOp.build(
+    op_class = TensorBitCastOp if operation.name == "tensor.bitcast" else TensorReshapeOp
+    view = op_class.build(
         operands=[source, sizes.dynamic_sizes(source), sizes.dynamic_sizes(result)],
         result_types=[result.type],
     )
-    replace_by(operation, reshape)
+    replace_by(operation, view)
 
 
 def remove_unused(function: Operation) -> None:

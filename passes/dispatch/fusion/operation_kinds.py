@@ -73,13 +73,15 @@ HOST_OPERATIONS = frozenset({"arith.constant", "tensor.dim", "tensor.extract", "
 PARALLEL_LOOPS = frozenset({"scf.forall"})
 """Loops that run in a kernel, since their iterations are independent."""
 
-FLOW_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
-"""Operations that become `flow.tensor.reshape`: they keep the elements and their order."""
+FLOW_VIEWS = frozenset(
+    {"tensor.bitcast", "tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"}
+)
+"""Operations that give the same bytes another shape or element type, on the host."""
 
 UPDATE_LOOP_OPERATIONS = (
     UPDATES
     | REARRANGEMENTS
-    | FLOW_RESHAPES
+    | FLOW_VIEWS
     | {"arith.constant", "tensor.empty", "tensor.from_elements", "tensor.splat"}
 )
 """Operations on tensors, besides loop nests, that an update loop in a kernel may contain."""
@@ -112,7 +114,7 @@ def is_computation(operation: Operation) -> bool:
         return True
     if operation.name.partition(".")[0] in HOST_DIALECTS or operation.name in HOST_OPERATIONS:
         return False
-    if operation.name in FLOW_RESHAPES:
+    if operation.name in FLOW_VIEWS:
         return False
     if operation.next_op is None and operation.has_trait(IsTerminator, value_if_unregistered=False):
         return False

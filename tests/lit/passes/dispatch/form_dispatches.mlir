@@ -112,6 +112,24 @@ func.func @reshape(%a: tensor<20xf32>) -> tensor<4x5xf32, #e> {
 
 // -----
 
+// So do bitcasts, as of bytes that have a sign in the kernel and none outside.
+
+// CHECK: flow.executable private @unsigned_dispatch_0
+// CHECK: arith.muli
+// CHECK-NOT: flow.executable
+// CHECK-LABEL: func.func @unsigned(
+// CHECK: %[[A:.*]] = flow.tensor.bitcast %a : tensor<?xui8>{%{{.*}}} -> tensor<?xi8>{%{{.*}}}
+// CHECK: %[[P:.*]] = flow.dispatch @unsigned_dispatch_0::@{{.*}}(%[[A]]
+// CHECK: flow.tensor.bitcast %[[P]] : tensor<?xi8>{%{{.*}}} -> tensor<?xui8>{%{{.*}}}
+func.func @unsigned(%a: tensor<?xui8>) -> tensor<?xui8> {
+  %0 = tensor.bitcast %a : tensor<?xui8> to tensor<?xi8>
+  %1 = arith.muli %0, %0 : tensor<?xi8>
+  %2 = tensor.bitcast %1 : tensor<?xi8> to tensor<?xui8>
+  return %2 : tensor<?xui8>
+}
+
+// -----
+
 // A collective is a dispatch of its own; its kernel knows the grid.
 
 shard.grid @g(shape = 2)
