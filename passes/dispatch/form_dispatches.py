@@ -332,7 +332,7 @@ def _view(operation: Operation, sizes: DimensionSizes) -> None:
     for value in (source, result):
         if tensor_encoding(value.type) is not None:
             raise OperationError(
-                operation, f"changes the shape of the encoded tensor {value.type}: decode it first"
+                operation, f"gives the encoded tensor {value.type} another type: decode it first"
             )
     op_class = TensorBitCastOp if operation.name == "tensor.bitcast" else TensorReshapeOp
     view = op_class.build(
