@@ -72,23 +72,6 @@ _VALUE = Custom(
 )
 
 
-def _parse_run(parser: Parser, parsed: Parsed) -> None:
-    """Parse the optional `, iter = 2`."""
-    if parser.parse_optional_punctuation(","):
-        parser.parse_keyword("iter")
-        parser.parse_punctuation("=")
-        parsed.attributes["iter"] = IntegerAttr(parser.parse_integer(), 32)
-
-
-def _print_run(printer: Printer, operation: Operation) -> None:
-    found = attribute(operation, "iter")
-    if isinstance(found, IntegerAttr):
-        printer.print_string(f", iter = {found.value.data}")
-
-
-_RUN = Custom(_parse_run, _print_run, ("iter",))
-
-
 def _verify_constant(operation: Operation) -> None:
     value, expected = attribute(operation, "value"), operation.operand_types[0]
     kind: Attribute | None = getattr(value, "type", None)
@@ -143,7 +126,7 @@ ROWS: list[type[IRDLOperation]] = [
     define(
         "check.expect_serialized_eq",
         "expected | probe_id iter?",
-        (" $expected, probe_id = $probe_id", _RUN, " attr-dict : type($expected)"),
+        " $expected, probe_id = $probe_id(, iter = int32($iter))? attr-dict : type($expected)",
         pure=False,
     ),
     define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False, verify=_verify_constant),

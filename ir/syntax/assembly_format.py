@@ -156,7 +156,7 @@ class FormattedOperation(Protocol):
 
 _PIECE = re.compile(
     r"(?P<dictionary> attr-dict(?:-with-keyword)?)"
-    r"|(?P<word>[a-z][a-z-]*)\((?P<names>\$\w+(?:, \$\w+)*)\)"
+    r"|(?P<word>[a-z][a-z0-9-]*)\((?P<names>\$\w+(?:, \$\w+)*)\)"
     r"|(?P<sigil>@?\$)(?P<name>\w+)(?P<anchor>\^?)"
     r"|(?P<open>\()"
     r"|(?P<close>\)\??)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32, i64
 from xdsl.ir import Operation
 from xdsl.irdl import OpDef
 from xdsl.parser import Parser
@@ -49,6 +49,12 @@ def _index(definition: OpDef, name: str) -> Directive:
 def _int(definition: OpDef, name: str) -> Directive:
     """`int($a)`: an integer of type i64."""
     return IntegerValue(name, i64)
+
+
+@directive("int32")
+def _int32(definition: OpDef, name: str) -> Directive:
+    """`int32($a)`: an integer of type i32."""
+    return IntegerValue(name, i32)
 
 
 @directive("numbers")
