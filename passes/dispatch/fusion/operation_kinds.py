@@ -93,11 +93,11 @@ SHORT_STEP = 1 << 18
 """The most steps of a reduction in an update loop, and the most elements that a turn makes anew."""
 
 SHORT_PRODUCT = 1 << 14
-"""The most steps of a product that reads elements more than `FEW_READS` times: a larger one gains
-more by layouts of its operands than by the loop being one kernel.
+"""The most steps of a product that reads elements more than `LITTLE_REUSE` times: a larger one
+gains more by layouts of its operands than by the loop being one kernel.
 """
 
-FEW_READS = 8
+LITTLE_REUSE = 8
 """The reads of each element of a large operand up to which layouts gain nothing."""
 
 NUMBERS = (AnyFloat, ComplexType, IndexType, IntegerType)
@@ -186,7 +186,7 @@ def _takes_few_steps(view: StructuredView) -> bool:
         prod(sizes[loop] or 0 for loop in loops)
         for loops in (range(len(sizes)), *(map_.used_dims() for map_ in view.input_maps))
     )
-    return steps <= max(SHORT_PRODUCT, min(SHORT_STEP, FEW_READS * max(elements, default=0)))
+    return steps <= max(SHORT_PRODUCT, min(SHORT_STEP, LITTLE_REUSE * max(elements, default=0)))
 
 
 def _carries_updates(loop: Operation) -> bool:
