@@ -119,11 +119,11 @@ def has_loops_of_a_convolution(maps: tuple[LinearMap, ...], parallel: frozenset[
     in_result = frozenset(terms[0][0] for terms in result)
     if not summed or len(set(read)) != len(read) or parallel != in_result:
         return False
-    has_role = (
-        # Batch and image loops, output channels and depth loops; then windows and input channels.
-        (loop in read) != (loop in in_filter) or (loop in in_filter and loop not in summed)
-        if loop in in_result
-        else loop in read and loop in in_filter
-        for loop in {*read, *in_filter, *in_result}
-    )
-    return all(has_role)
+
+    def has_role(loop: int) -> bool:
+        if loop not in in_result:  # a window or an input channel
+            return loop in read and loop in in_filter
+        # A batch or image loop, an output channel, or a depth loop.
+        return (loop in read) != (loop in in_filter) or (loop in in_filter and loop not in summed)
+
+    return all(map(has_role, {*read, *in_filter, *in_result}))
