@@ -29,7 +29,7 @@ from ..stablehlo.products.dot_products import accumulator, contract
 from ..stablehlo.reduction.combiners import Combiner, combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction
 from ..stablehlo.sorting.rank_sort import Less
-from ..stablehlo.sorting.sorting import in_pairs, in_sorted_order
+from ..stablehlo.sorting.sorting import Order, in_pairs, in_sorted_order
 
 tm_tensor_rule = Rules[Callable[[Lowering, Operation], Tensors]]()
 
@@ -134,7 +134,8 @@ def _last(e: Emitter, result: SSAValue, initial: SSAValue, dimension: int) -> SS
 @tm_tensor_rule("tm_tensor.sort")
 def _sort(lowering: Lowering, op: Operation) -> Tensors:
     less = _strict_order(lowering, op.regions[0])
-    return in_sorted_order(lowering.emit, op.operands, integer(op, "dimension"), less)
+    order = Order(op.operands, less)
+    return in_sorted_order(lowering, op.operands, integer(op, "dimension"), order)
 
 
 @tm_tensor_rule("tm_tensor.topk")
@@ -158,7 +159,8 @@ def _topk(lowering: Lowering, op: Operation) -> Tensors:
         equal = inner.select(is_worse, inner.constant(0, is_worse.type), is_first)
         return inner.either(better(inner, one[:1], other[:1]), equal)
 
-    return in_sorted_order(e, joined, dimension, before, e.sizes(best)[dimension])
+    order = Order(joined, before)
+    return in_sorted_order(lowering, joined, dimension, order, e.sizes(best)[dimension])
 
 
 def _joined(e: Emitter, one: SSAValue, other: SSAValue, dimension: int) -> SSAValue:

@@ -161,6 +161,49 @@ func.func @main(%a: {numbers}, %i: {places}) -> ({numbers}, {places}) {{
         np.testing.assert_array_equal(found[0].view(words), np.take_along_axis(bits, expected, 1))
 
 
+SECOND_KEYS = {"i8": "GT", "i64": "LT", "ui64": "GT", "f32": "GT", "f64": "LT"}
+
+
+@pytest.mark.parametrize(("element", "direction"), SECOND_KEYS.items())
+def test_rows_of_several_keys(element: str, direction: str) -> None:
+    """Rows on one device are sorted by the digits of their last key, then of the one before it."""
+    dtype = np.dtype(f"{element[0]}{int(element.lstrip('uif')) // 8}")
+    compared = {"f": "TOTALORDER", "u": "UNSIGNED", "i": "SIGNED"}[dtype.kind]
+    bits = np.dtype(f"u{dtype.itemsize}")
+    firsts, seconds = "tensor<2x260x2xi16>", f"tensor<2x260x2x{element}>"
+    places = "tensor<2x260x2xi32>"
+    number = f"tensor<{element}>"
+    text = f"""
+func.func @main(%a: {firsts}, %b: {seconds}, %i: {places}) -> ({firsts}, {seconds}, {places}) {{
+  %0:3 = "stablehlo.sort"(%a, %b, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<i16>, %y: tensor<i16>, %p: {number}, %q: {number}, %r: tensor<i32>, %s: tensor<i32>):
+    %k = stablehlo.compare LT, %x, %y, SIGNED : (tensor<i16>, tensor<i16>) -> tensor<i1>
+    %e = stablehlo.compare EQ, %x, %y, SIGNED : (tensor<i16>, tensor<i16>) -> tensor<i1>
+    %m = stablehlo.compare {direction}, %p, %q, {compared} : ({number}, {number}) -> tensor<i1>
+    %n = stablehlo.and %e, %m : tensor<i1>
+    %l = stablehlo.or %k, %n : tensor<i1>
+    stablehlo.return %l : tensor<i1>
+  }}) : ({firsts}, {seconds}, {places}) -> ({firsts}, {seconds}, {places})
+  return %0#0, %0#1, %0#2 : {firsts}, {seconds}, {places}
+}}"""
+    rng = np.random.default_rng(0)
+    first = rng.integers(-3, 3, (2, 260, 2)).astype(np.int16)
+    few = rng.integers(0, 1 << 62, 40).astype(bits)
+    half = 1 << 8 * dtype.itemsize - 1
+    few[:4] = [0, 2 * half - 1, half, half - 1]
+    second = rng.choice(few, first.shape)
+    signed = second.view(f"i{dtype.itemsize}")
+    key: Any = second if dtype.kind == "u" else signed
+    if dtype.kind == "f":
+        key = np.where(signed < 0, signed ^ (half - 1), signed)
+    order = np.lexsort((key if direction == "LT" else ~key, first), axis=1)
+    place = np.broadcast_to(np.arange(260, dtype=np.int32)[:, None], first.shape).copy()
+    found = api.compile(text)["main"].run([first, second.view(dtype), place])
+    np.testing.assert_array_equal(found[2], order)
+    np.testing.assert_array_equal(found[0], np.take_along_axis(first, order, 1))
+    np.testing.assert_array_equal(found[1].view(bits), np.take_along_axis(second, order, 1))
+
+
 def test_a_split_vector() -> None:
     """A vector whose parts lie on two devices."""
     kind = "tensor<1024xi32>"

@@ -14,8 +14,6 @@ from math import prod
 from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.sdy.meshes import MeshOp
-from ....dialects.shard.grids import GridOp
 from ....dialects.stablehlo.attributes import ScatterAttr, StructAttribute
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
@@ -54,15 +52,8 @@ def _scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     count = (len(operands) - 1) // 2
     combined = combiner(lowering, op, op.regions[0], count, widen=False)
     kinds, indices = element_kinds(op, 0, len(operands)), op.operands[count]
-    is_alone = all(_is_on_one_device(each) for each in lowering.module.body.block.ops)
+    is_alone = lowering.is_on_one_device
     return scattered(lowering.emit, operands, kinds, numbers, combined, indices, is_alone=is_alone)
-
-
-def _is_on_one_device(operation: Operation) -> bool:
-    """Return whether an operation of a module is no grid of several devices."""
-    if isinstance(operation, MeshOp):
-        return prod(operation.mesh.data.sizes.values()) == 1
-    return not isinstance(operation, GridOp) or prod(operation.shape.get_values()) == 1
 
 
 def scattered(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
@@ -17,6 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.quant import quantization
+from ....dialects.sdy.meshes import MeshOp
+from ....dialects.shard.grids import GridOp
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder, rebuilt
@@ -39,6 +42,11 @@ class Lowering:
     values: dict[SSAValue, SSAValue]
     process: tuple[int, int] | None = None
     """The replica and partition in `interpreter.run_parallel`, `None` elsewhere."""
+
+    @property
+    def is_on_one_device(self) -> bool:
+        """Return whether no grid of the module has several devices."""
+        return all(map(_has_one_device, self.module.body.block.ops))
 
     def with_origin(self, operation: Operation) -> Lowering:
         """Return a lowering with the same insertion point that converts `operation`.
@@ -309,6 +317,13 @@ def boundary_type(value_type: Attribute) -> Attribute:
         tensor = cast("TensorType[Any]", value_type)
         return TensorType(tensor.element_type, tensor.get_shape(), cast(Any, new_type).encoding)
     return new_type
+
+
+def _has_one_device(operation: Operation) -> bool:
+    """Return whether an operation of a module is no grid of several devices."""
+    if isinstance(operation, MeshOp):
+        return prod(operation.mesh.data.sizes.values()) == 1
+    return not isinstance(operation, GridOp) or prod(operation.shape.get_values()) == 1
 
 
 def convert_functions(module: ModuleOp, inlined: Container[str]) -> None:

@@ -1,38 +1,65 @@
-"""Sort long vectors of numbers by their digits, in sequential loops that kernels run.
+"""Sort long dimensions by the digits of integer keys, in sequential loops that kernels run.
 
-From the last digit to the first, a loop moves each number behind those of the same or a lower digit
-(LSD radix sort). This takes a few instructions for each number and digit, where merging takes a
-bisection for each number and doubling of the runs. Unlike there, iterations depend on each other.
+From the last digit to the first, a loop moves each item behind those of the same or a lower digit
+(LSD radix sort). This takes a few instructions for each item and digit, where merging takes a
+bisection for each item and doubling of the runs. Unlike there, iterations depend on each other, so
+neither the dimension nor the rows along it are split over devices.
+
+An item is a key packed with its position, or the keys and the position if 64 bits do not hold them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import SSAValue
 
+from ..data_movement.shapes import iota
+from ..lowering.element_types import kind
 from ..lowering.emitter import Emitter, shape
-from .sort_keys import LOW_BITS, Keys
+from .sort_keys import LOW_BITS, Keys, places_of
 
-DIGIT_BITS = 11
+MAX_DIGIT_BITS = 11
 """The most bits of a digit: its counters fit the first-level cache."""
 
+STEPS_OF_ITEM, STEPS_OF_COUNTER = 3, 2
+"""What an item and a counter cost for each digit, relative to each other."""
 
-def sorted_by_digits(e: Emitter, keys: Keys, packed: SSAValue) -> SSAValue:
-    """Return packed numbers (`Keys.packed`) sorted; all dimensions but one have size 1.
 
-    The numbers are given in the order of their positions, so only the keys' digits are looked at.
+def places_by_digits(e: Emitter, keys: Sequence[Keys], dimension: int) -> SSAValue:
+    """Return the positions of elements in the order of their keys, along a static dimension.
+
+    Of several keys, the first that differs decides: elements are sorted by the last key first.
     """
-    sizes = e.sizes(packed)
-    count = max(shape(packed))
-    numbers = e.reshape(packed, [count])
-    digits = _digits(keys)
-    counters = _counts(e, numbers, digits)
-    for digit, counts in zip(digits, counters, strict=True):
-        numbers = _moved(e, numbers, digit, _starts(e, counts))
-    return e.reshape(numbers, sizes)
+    values = keys[0].values
+    sizes, count = e.sizes(values), shape(values)[dimension]
+    outer, inner = prod(shape(values)[:dimension]), prod(shape(values)[dimension + 1 :])
+    is_packed = len(keys) == 1 and keys[0].can_be_packed(dimension)
+    wide = [each.packed(e, dimension) if is_packed else each.widened(e, dimension) for each in keys]
+    cut = [e.reshape(each, [outer, count, inner]) for each in wide]
+
+    def sorted_row(e: Emitter, number: SSAValue, places: SSAValue) -> SSAValue:
+        row = e.index(inner)
+        at = [e.op("arith.divui", number, row), 0, e.op("arith.remui", number, row)]
+        slices = [e.extract_slice(each, at, [1, count, 1], [1, 1, 1]) for each in cut]
+        items = [e.reshape(each, [count]) for each in slices]
+        if not is_packed:
+            items.append(iota(e, [count], 0, kind(i64)))
+        for part in reversed(range(len(keys))):
+            digits = _digits(keys[part], count, is_packed)
+            for digit, counts in zip(digits, _counts(e, items[part], digits), strict=True):
+                items = _moved(e, items, part, digit, _starts(e, counts))
+        found = places_of(e, items[0], 0) if is_packed else items[-1]
+        return e.insert_slice(e.reshape(found, [1, count, 1]), places, at, [1, 1, 1])
+
+    empty = e.empty([outer, count, inner], i64)
+    (places,) = e.sequential_loop(
+        outer * inner, [empty], lambda each, args: [sorted_row(each, *args)]
+    )
+    return e.reshape(places, sizes)
 
 
 class _Digit:
@@ -49,16 +76,25 @@ class _Digit:
         return e.to_index(e.op("arith.andi", moved, e.constant((1 << self.bits) - 1, i64)))
 
 
-def _digits(keys: Keys) -> list[_Digit]:
-    """Return the digits of a key, the last first."""
-    count = -(-keys.width // DIGIT_BITS)
-    bits = -(-keys.width // count)
-    # Of unsigned keys of full width half of the range is subtracted (`Keys.packed`).
-    is_signed = not keys.is_unsigned or keys.width == LOW_BITS
+def _digits(keys: Keys, count: int, is_packed: bool) -> list[_Digit]:
+    """Return the digits of a key, the last first.
+
+    Their number is the best for `count` items: wide digits are few, but have many counters.
+    """
+
+    def steps(digits: int) -> int:
+        return digits * (STEPS_OF_ITEM * count + (STEPS_OF_COUNTER << -(-keys.width // digits)))
+
+    least = -(-keys.width // MAX_DIGIT_BITS)
+    number = min(range(least, keys.width + 1), key=steps)
+    bits = -(-keys.width // number)
+    # `Keys.packed` subtracts half of the range of unsigned keys of full width.
+    has_sign = keys.has_sign or (is_packed and keys.width == LOW_BITS)
     found: list[_Digit] = []
-    for low in range(0, keys.width, bits):
-        width = min(bits, keys.width - low)
-        found.append(_Digit(LOW_BITS + low, width, is_signed and low + width == keys.width))
+    for first in range(0, keys.width, bits):
+        width = min(bits, keys.width - first)
+        is_last = first + width == keys.width
+        found.append(_Digit(first + is_packed * LOW_BITS, width, has_sign and is_last))
     return found
 
 
@@ -96,21 +132,24 @@ def _starts(e: Emitter, counts: SSAValue) -> SSAValue:
     return e.sequential_loop(size, [e.empty([size], i64), e.constant(0, i64)], body)[0]
 
 
-def _moved(e: Emitter, numbers: SSAValue, digit: _Digit, starts: SSAValue) -> SSAValue:
-    """Return the numbers stably sorted by a digit."""
-    count = shape(numbers)[0]
+def _moved(
+    e: Emitter, items: Sequence[SSAValue], part: int, digit: _Digit, starts: SSAValue
+) -> list[SSAValue]:
+    """Return items stably sorted by a digit of one of their parts."""
+    count = shape(items[0])[0]
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
-        index, moved, nexts = args
-        number = inner.element(numbers, [index])
-        value = digit.of(inner, number)
+        index, *moved, nexts = args
+        parts = [inner.element(each, [index]) for each in items]
+        value = digit.of(inner, parts[part])
         place = inner.element(nexts, [value])
         following = inner.op("arith.addi", place, inner.constant(1, i64))
         # The place is in bounds; the minimum proves it.
         inside = inner.to_index(inner.op("arith.minui", place, inner.constant(count - 1, i64)))
         return [
-            _insert(inner, number, moved, inside),
+            *(_insert(inner, *each, inside) for each in zip(parts, moved, strict=True)),
             _insert(inner, following, nexts, value),
         ]
 
-    return e.sequential_loop(count, [e.empty([count], i64), starts], body)[0]
+    empty = [e.empty([count], i64) for _ in items]
+    return e.sequential_loop(count, [*empty, starts], body)[:-1]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
+from ....ir.locations import made_by
 from ....ir.syntax.keyword_attributes import word
 from ..elementwise.comparisons import is_total_order, total_order
 from ..lowering.element_types import operand_kind
@@ -42,6 +43,24 @@ class Keys:
         """Return whether 64 bits hold a key and any position along a dimension."""
         return self.width <= LOW_BITS and 0 <= shape(self.values)[dimension] < 1 << LOW_BITS - 1
 
+    @property
+    def has_sign(self) -> bool:
+        """Return whether the first bit of keys is a sign."""
+        return not self.is_unsigned
+
+    def widened(self, e: Emitter, dimension: int) -> SSAValue:
+        """Return each key as i64, to be sorted upwards."""
+
+        def widen(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            extension = "arith.extui" if self.is_unsigned else "arith.extsi"
+            key = args[0] if self.width == i64.width.data else scalar.op(extension, args[0], to=i64)
+            return [self._ascending(scalar, key)]
+
+        return e.pointwise([self.values], i64, widen, whole=(dimension,))
+
+    def _ascending(self, e: Emitter, key: SSAValue) -> SSAValue:
+        return e.op("arith.xori", key, e.constant(-1, i64)) if self.descends else key
+
     def packed(self, e: Emitter, dimension: int) -> SSAValue:
         """Return each key with its element's position along a dimension in the low bits, as i64.
 
@@ -55,8 +74,7 @@ class Keys:
                 key = scalar.op("arith.subi", key, scalar.constant(1 << LOW_BITS - 1, i64))
             else:
                 key = scalar.op("arith.extsi", key, to=i64)
-            if self.descends:
-                key = scalar.op("arith.xori", key, scalar.constant(-1, i64))
+            key = self._ascending(scalar, key)
             high = scalar.op("arith.shli", key, scalar.constant(LOW_BITS, i64))
             place = scalar.from_index(scalar.loop_index(dimension), i64)
             counted = scalar.op("arith.addi", place, scalar.constant(1, i64))
@@ -75,19 +93,30 @@ def places_of(e: Emitter, packed: SSAValue, dimension: int) -> SSAValue:
     return e.pointwise([packed], i64, place, whole=(dimension,))
 
 
-def keys_of(
-    lowering: Lowering, region: Region, operands: Sequence[SSAValue], dimension: int
-) -> Keys | None:
-    """Return the keys that a comparator compares, `None` if it compares something else.
+def compared_keys(region: Region) -> tuple[Operation, ...]:
+    """Return the comparisons of keys in a comparator; the first keys that differ decide.
+
+    There are none if it compares something else.
+    """
+    end = region.block.last_op
+    found = _comparisons(end.operands[0]) if end is not None and end.operands else ()
+    return found if all(_is_of_both_sides(each, region) for each in found) else ()
+
+
+def key_of(
+    lowering: Lowering,
+    region: Region,
+    comparison: Operation,
+    operands: Sequence[SSAValue],
+    dimension: int,
+) -> Keys:
+    """Return the keys of a comparison in a comparator.
 
     The comparator's arguments are two elements of each operand, side by side. Raises OperationError
     if its body does not work element by element.
     """
-    comparison = _comparison(region)
-    if comparison is None:
-        return None
     found = operand_kind(comparison)
-    body = _first_side(region)
+    body = _first_side(region, comparison)
     count = len(operands)
 
     def key(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -100,36 +129,55 @@ def keys_of(
     return Keys(values, found.width, found.name in ("unsigned", "bool"), is_descending)
 
 
-def _first_side(region: Region) -> Region:
-    """Return a copy of a comparator that yields the left operand of its comparison."""
-    body = Region()
-    region.clone_into(body)
+def _first_side(region: Region, comparison: Operation) -> Region:
+    """Return a copy of a comparator that yields the left operand of a comparison."""
+    body, copies = Region(), dict[SSAValue, SSAValue]()
+    region.clone_into(body, value_mapper=copies)
     *others, end = body.block.ops
-    comparison = end.operands[0].owner
-    assert isinstance(comparison, Operation)
-    end.operands[0] = comparison.operands[0]
+    end.operands[0] = copies[comparison.operands[0]]
     for each in reversed(others):
         if not any(result.uses for result in each.results):
             body.block.erase_op(each)
     return body
 
 
-def _comparison(region: Region) -> Operation | None:
-    """Return the comparison of f(first elements) and f(second elements), `None` for others."""
-    end = region.block.last_op
-    owner = end.operands[0].owner if end is not None and end.operands else None
-    if not isinstance(owner, Operation) or owner.name != "stablehlo.compare":
-        return None
-    compared = operand_kind(owner)
-    is_ordered = compared.is_integer or (compared.name == "float" and is_total_order(owner))
-    if not is_ordered or word(owner, "comparison_direction") not in ("LT", "GT"):
-        return None
-    first, second = owner.operands
-    return owner if _are_alike(first, second, region) else None
+def _comparisons(result: SSAValue) -> tuple[Operation, ...]:
+    """Return the comparisons of each key, first to last, whose result is that of a comparator.
+
+    JAX writes `f < f' or (f == f' and g < g')` for the keys f and g. There are none if one of them
+    is not a comparison of integers, or of floats in total order.
+    """
+    lexicographic = made_by(result, "stablehlo.or")
+    first = result if lexicographic is None else lexicographic.operands[0]
+    found = made_by(first, "stablehlo.compare")
+    if found is None or not _is_strict(found):
+        return ()
+    if lexicographic is None:
+        return (found,)
+    both = made_by(lexicographic.operands[1], "stablehlo.and")
+    equal = None if both is None else made_by(both.operands[0], "stablehlo.compare")
+    if both is None or equal is None or not _is_equality_of(equal, found):
+        return ()
+    others = _comparisons(both.operands[1])
+    return (found, *others) if others else ()
 
 
-def _are_alike(first: SSAValue, second: SSAValue, region: Region) -> bool:
-    """Return whether `second` is the same function of second elements as `first` of first ones."""
+def _is_equality_of(equal: Operation, less: Operation) -> bool:
+    is_ordered = operand_kind(equal).is_integer or is_total_order(equal)
+    same = tuple(equal.operands) == tuple(less.operands)
+    return same and is_ordered and word(equal, "comparison_direction") == "EQ"
+
+
+def _is_strict(comparison: Operation) -> bool:
+    """Return whether a comparison is that of the order of integers, or of floats in total order."""
+    compared = operand_kind(comparison)
+    is_ordered = compared.is_integer or (compared.name == "float" and is_total_order(comparison))
+    return is_ordered and word(comparison, "comparison_direction") in ("LT", "GT")
+
+
+def _is_of_both_sides(comparison: Operation, region: Region) -> bool:
+    """Return whether both operands are the same function, of first and of second elements."""
+    first, second = comparison.operands
     pending, known = [(first, second)], set[tuple[SSAValue, SSAValue]]()
     while pending:
         pair = pending.pop()

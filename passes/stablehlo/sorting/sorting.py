@@ -1,17 +1,19 @@
 """Convert sorts with arbitrary comparators, and top-k.
 
-Short dimensions are sorted by rank (`rank_sort.py`), long ones by merging (`merge_sort.py`), and
-long vectors of keys by digits (`radix_sort.py`).
+Short dimensions are sorted by rank (`rank_sort.py`), long ones by the digits of integer keys on one
+device (`radix_sort.py`), and by merging elsewhere (`merge_sort.py`).
 Comparators that compare one integer per element are replaced by keys (`sort_keys.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     IntegerAttr,
@@ -31,17 +33,31 @@ from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
 from ..lowering.lowering import Lowering
 from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
-from .radix_sort import sorted_by_digits
+from .radix_sort import places_by_digits
 from .rank_sort import Less, placed, ranks
-from .sort_keys import LOW_BITS, Keys, keys_of, places_of
+from .sort_keys import LOW_BITS, Keys, compared_keys, key_of, places_of
 
-Order = Less | Keys
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Which of two elements comes first."""
+
+    compared: Tensors
+    """The tensors whose elements `less` takes."""
+    less: Less
+    keys: tuple[Keys, ...] = ()
+    """Integers in the same order, if there are any; the first that differ decide."""
+
+    @staticmethod
+    def of(keys: Keys) -> Order:
+        return Order((keys.values,), keys.less, (keys,))
+
 
 MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
 
-MIN_SORTED_BY_DIGITS = 1024
-"""The least number of elements of a vector that is sorted by the digits of its keys."""
+MIN_SORTED_BY_DIGITS = 256
+"""The least number of elements of a dimension that is sorted by the digits of its keys."""
 
 MAX_SELECTED_K = 64
 """The maximum k of a top-k that selects its elements one by one instead of sorting."""
@@ -52,7 +68,7 @@ def _sort(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     rank = len(shape(operands[0]))
     dimension = integer(op, "dimension", -1) % max(rank, 1)
     order = _comparator(lowering, op.regions[0], operands, dimension)
-    return in_sorted_order(lowering.emit, operands, dimension, order)
+    return in_sorted_order(lowering, operands, dimension, order)
 
 
 @call_rule("ApproxTopK")
@@ -74,15 +90,20 @@ def _approximate_top_k(lowering: Lowering, op: Operation, operands: Tensors) -> 
     along = dimension.value.data % len(shape(operands[0]))
     order = _comparator(lowering, comparator.body, operands[:count], along)
     kept = shape(op.results[0])[along]
-    return in_sorted_order(lowering.emit, operands[:count], along, order, kept)
+    return in_sorted_order(lowering, operands[:count], along, order, kept)
 
 
 def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension: int) -> Order:
-    """Return the order that a comparator defines: keys if possible, else its region as a `Less`."""
-    keys = keys_of(lowering, region, operands, dimension)
-    if keys is not None:
-        return keys
-    return lambda e, one, other: lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
+    """Return the order that a comparator defines, by keys if possible."""
+
+    def less(e: Emitter, one: Tensors, other: Tensors) -> SSAValue:
+        return lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
+
+    comparisons = compared_keys(region)
+    if len(comparisons) > 1 and not _suits_digits(lowering, operands[0], dimension):
+        comparisons = ()
+    keys = [key_of(lowering, region, each, operands, dimension) for each in comparisons]
+    return Order.of(keys[0]) if len(keys) == 1 else Order(operands, less, tuple(keys))
 
 
 def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
@@ -91,7 +112,7 @@ def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
 
 
 def in_sorted_order(
-    e: Emitter,
+    lowering: Lowering,
     operands: Tensors,
     dimension: int,
     order: Order,
@@ -101,6 +122,7 @@ def in_sorted_order(
 
     The sort is stable.
     """
+    e = lowering.emit
 
     def first(value: SSAValue) -> SSAValue:
         if kept is None:
@@ -111,20 +133,27 @@ def in_sorted_order(
 
     if shape(operands[0])[dimension] in (0, 1):
         return [first(value) for value in operands]
-    keys, less = ([order.values], order.less) if isinstance(order, Keys) else (operands, order)
-    if isinstance(order, Keys) and order.can_be_packed(dimension):
-        packed = order.packed(e, dimension)
-        count = shape(order.values)[dimension]
-        if count >= MIN_SORTED_BY_DIGITS and prod(shape(order.values)) == count:
-            places = places_of(e, sorted_by_digits(e, order, packed), dimension)
-        else:
-            places = places_of(e, sorted_numbers(e, packed, dimension), dimension)
+    if order.keys and _suits_digits(lowering, operands[0], dimension):
+        places = places_by_digits(e, order.keys, dimension)
+    elif len(order.keys) == 1 and order.keys[0].can_be_packed(dimension):
+        packed = order.keys[0].packed(e, dimension)
+        places = places_of(e, sorted_numbers(e, packed, dimension), dimension)
     elif shape(operands[0])[dimension] > MAX_RANK_SORTED:
-        places = sorted_order(e, keys, dimension, less)
+        places = sorted_order(e, order.compared, dimension, order.less)
     else:
-        found = ranks(e, keys, dimension, less)
+        found = ranks(e, order.compared, dimension, order.less)
         return [first(placed(e, value, found, dimension)) for value in operands]
     return [in_order(e, value, first(places), dimension) for value in operands]
+
+
+def _suits_digits(lowering: Lowering, value: SSAValue, dimension: int) -> bool:
+    """Return whether a dimension is long, and its rows are not split over devices."""
+    sizes = shape(value)
+    return (
+        DYNAMIC_INDEX not in sizes
+        and sizes[dimension] >= MIN_SORTED_BY_DIGITS
+        and (prod(sizes) == sizes[dimension] or lowering.is_on_one_device)
+    )
 
 
 @tensor_rule("chlo.top_k")
@@ -157,7 +186,7 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
         largest = _select_top_k_packed if order.can_be_packed(rank - 1) else _select_top_k
         first = largest(e, order, count)
         return [in_order(e, value, first, rank - 1) for value in both]
-    return list(in_sorted_order(e, both, rank - 1, order, count))
+    return list(in_sorted_order(lowering, both, rank - 1, Order.of(order), count))
 
 
 def _precedes(
