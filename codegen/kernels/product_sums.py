@@ -91,8 +91,8 @@ class Operand:
     factor: Factor
     is_vector: bool
     is_stored: bool
-    stride: int = 1
-    """The distance in elements between the lanes of a vector."""
+    is_contiguous: bool = True
+    """Whether the elements of a vector are adjacent in memory."""
 
     @property
     def loaded(self) -> Element:
@@ -114,24 +114,24 @@ def operand_of(
 ) -> Operand | None:
     """Return an input as an operand of a product.
 
-    Returns `None` if the column loop indexes it, but its elements along that loop cannot be loaded
-    as vectors, possibly with a stride.
+    Returns `None` if the column loop indexes it, but its elements along that loop are not equally
+    far apart.
     """
     value, affine_map = view.inputs[factor.argument], view.maps[factor.argument]
     element = writer.element_of(value)
     is_vector = row in affine_map.used_dims()
     stored = is_stored(writer, value)
     if is_vector:
-        last = affine_map.results[-1]
-        others = AffineMap(affine_map.num_dims, 0, affine_map.results[:-1])
-        stride = _coefficient(last, affine_map.num_dims, row)
-        is_row = stride > 0 and row not in others.used_dims()
+        along = [each for each in affine_map.results if AffineDimExpr(row) in each.dfs()]
+        stride = _coefficient(along[0], affine_map.num_dims, row)
+        is_row = stride > 0 and len(along) == 1
+        is_contiguous = stride == 1 and along[0] == affine_map.results[-1]
         is_plain = element.is_float or (
             element.width in NATIVE_WIDTHS and element.width <= total.width
         )
         if not (is_row and stored and is_plain and shape_of(value)):
             return None
-        return Operand(value, affine_map, element, factor, True, stored, stride)
+        return Operand(value, affine_map, element, factor, True, stored, is_contiguous)
     return Operand(value, affine_map, element, factor, False, stored)
 
 
@@ -161,7 +161,7 @@ def paired_loop(
     size = sizes[last.position]
     is_even = isinstance(size, int) and size % 2 == 0
     is_alone = last.position not in others.used_dims() and shared.uses(last.position)
-    return last.position if is_even and is_alone and shared.stride == 1 else None
+    return last.position if is_even and is_alone and shared.is_contiguous else None
 
 
 def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:

@@ -39,7 +39,7 @@ from .product_sums import (
     paired_loop,
     product_factors,
 )
-from .tile_shapes import TileShape, strip_shapes, tile_shape
+from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
 from .tiled_loops import Span, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -60,9 +60,6 @@ LONG_ROW = 2048
 
 MIN_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
-
-MIN_COPIED_ROWS = 18
-"""The rows from which on copying a vector for them pays off: three tiles on most CPUs."""
 
 ROW_CHUNK = 32
 """The tiles of rows in a tile of work, if no other loop encloses them."""
@@ -121,7 +118,7 @@ class RegisterTiles:
         self.is_in_place = (
             isinstance(columns, int)
             and columns <= FEW_COLUMNS
-            and self.shared.stride == 1
+            and self.shared.is_contiguous
             and self.shared.element == total
             and not has_windows(view)
         )
@@ -152,8 +149,10 @@ class RegisterTiles:
         for loop in (*self.repeated, *([] if self.fold is None else [self.fold])):
             size = self.sizes[loop]
             count *= size if isinstance(size, int) else 1024
-        rows = self.tile.rows
-        return count >= (rows if self.is_in_place else min(3 * rows, MIN_COPIED_ROWS))
+        if self.is_in_place:
+            return count >= self.tile.rows
+        depth = prod(self._steps(loop) for loop in self.reductions)
+        return count >= rows_of_copy(self.tile, depth, is_contiguous=self.shared.is_contiguous)
 
     @property
     def is_small(self) -> bool:
@@ -331,7 +330,7 @@ class RegisterTiles:
         code, point = self.code, list(point)
         loops = self._strip_loops()
         with self._over(loops, point, self._terms_of_strip()):
-            if self.shared.stride > 1:
+            if not self.shared.is_contiguous:
                 self._pack_numbers(point, shape, scratch)
                 return
             for vector in range(shape.vectors):
@@ -493,7 +492,7 @@ def register_tiles(
     if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or has_windows(view)):
         # Packed panels of both operands are faster.
         return None
-    if any(each.stride > 1 and each is not tiles.shared for each in (left, right)):
+    if any(not each.is_contiguous and each is not tiles.shared for each in (left, right)):
         return None
     # An operand that few rows read is better read without a copy.
     return tiles if tiles.is_reused else None

@@ -8,6 +8,17 @@ from ...runtime.abi.elements import Element
 from ..microkernels.products import tile_of
 from .ast_builder import Term
 
+MIN_COPIED_ROWS = 18
+"""The rows from which on copying a vector for them pays off: three tiles on most CPUs."""
+
+MIN_GATHERED_ROWS = 12
+"""The same if the elements of the vector are apart: in `a * b^T`, the alternative is to multiply
+along the depth, and to add up the lanes.
+"""
+
+FEW_TERMS, MIN_ROWS_OF_FEW_TERMS = 16, 6
+"""The depth up to which adding up the lanes takes most of the time, and the rows that suffice."""
+
 
 @dataclass(frozen=True, slots=True)
 class TileShape:
@@ -39,6 +50,13 @@ def tile_shape(
     if isinstance(rows, int):
         most = min(most, max(1, rows))
     return TileShape(most, vectors, lanes)
+
+
+def rows_of_copy(tile: TileShape, depth: int, *, is_contiguous: bool) -> int:
+    """Return the rows from which on copying the vectors that they share pays off."""
+    if is_contiguous:
+        return min(3 * tile.rows, MIN_COPIED_ROWS)
+    return MIN_ROWS_OF_FEW_TERMS if depth <= FEW_TERMS else MIN_GATHERED_ROWS
 
 
 def strip_shapes(tile: TileShape, columns: Term, *, is_paired: bool) -> list[TileShape]:

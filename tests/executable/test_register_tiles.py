@@ -94,6 +94,27 @@ TILES = {
         (),
         "",
     ),
+    "transposed": (
+        tensors("19x7xf32", "39x7xf32", "19x39xf32"),
+        "mnk",
+        ["m, k", "n, k", "m, n"],
+        (),
+        "-0.0",
+    ),
+    "transposed_few_terms": (
+        tensors("2x6x16xbf16", "2x21x16xf32", "2x6x21xf32"),
+        "bmnk",
+        ["b, m, k", "b, n, k", "b, m, n"],
+        ("extf",),
+        "",
+    ),
+    "transposed_in_the_middle": (
+        tensors("3x5x14x4xi8", "3x17x5x4xi16", "3x14x17xi32"),
+        "bmnkj",
+        ["b, k, m, j", "b, n, k, j", "b, m, n"],
+        ("extui", "extsi"),
+        "3",
+    ),
     "batch": (
         tensors("3x19x6xf32", "3x6x17xf32", "3x19x17xf32"),
         "bmnk",
@@ -215,14 +236,20 @@ def test_pairs_of_extremes(has_instruction: bool, monkeypatch: pytest.MonkeyPatc
     check(text, [each.astype(np.int16) for each in inputs[:2]] + [inputs[2].astype(np.int32)])
 
 
-def test_open_sizes() -> None:
+@pytest.mark.parametrize("is_transposed", [False, True])
+def test_open_sizes(is_transposed: bool) -> None:
     """One kernel for all sizes of rows and columns."""
     rng = np.random.default_rng(1)
+    right, place = ("?x19xf32", "n, k") if is_transposed else ("19x?xf32", "k, n")
     several = [
-        [rng.standard_normal(each, np.float32) for each in ((m, 19), (19, n), (m, n))]
+        [
+            rng.standard_normal(each, np.float32)
+            for each in ((m, 19), (n, 19) if is_transposed else (19, n), (m, n))
+        ]
         for m, n in ((0, 0), (1, 1), (6, 16), (7, 31), (200, 130))
     ]
-    check(product(tensors("?x19xf32", "19x?xf32", "?x?xf32"), "mnk", MATRICES), *several)
+    maps = ["m, k", place, "m, n"]
+    check(product(tensors("?x19xf32", right, "?x?xf32"), "mnk", maps), *several)
 
 
 THIN = {
