@@ -135,6 +135,21 @@ def operand_of(
     return Operand(value, affine_map, element, factor, False, stored)
 
 
+LONG_ROW = 2048
+"""Bytes of a row from which on reading down a column is slow, so that packed panels pay off."""
+
+
+def has_far_scalars(operand: Operand, sizes: Indices, reductions: Sequence[int]) -> bool:
+    """Return whether the scalars of a sum are in long separate rows, each on another page."""
+    last = operand.map.results[-1:]
+    if operand.is_vector or not last or not isinstance(last[0], AffineDimExpr):
+        return False
+    row = last[0].position
+    size = sizes[row]
+    is_far = isinstance(size, int) and size * operand.element.storage_bytes >= LONG_ROW
+    return row not in reductions and is_far
+
+
 def paired_loop(
     operands: tuple[Operand, Operand],
     shared: Operand,

@@ -32,6 +32,7 @@ from .kernel_text import TileCount
 from .product_sums import (
     TOTALS,
     Operand,
+    has_far_scalars,
     has_windows,
     initial_scalar,
     initial_vector,
@@ -52,11 +53,10 @@ Convolutions with more terms use several strips one after another.
 FEW_COLUMNS = 16
 """The most columns of a matrix that is read in place at any depth, if it needs no widening."""
 
-SMALL_OPERAND = 1 << 18
-"""The most elements of the operand that is copied strip by strip, such as 512 rows of 512."""
-
-LONG_ROW = 2048
-"""Bytes of a row from which on reading down a column is slow, so that packed panels pay off."""
+SMALL_OPERAND, SMALL_DEEP_OPERAND = 1 << 18, 50_000
+"""The most elements of the operand that is copied strip by strip, such as 512 rows of 512; the
+second if strips are collected from separate places in chunks of terms.
+"""
 
 MIN_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
@@ -128,13 +128,21 @@ class RegisterTiles:
 
     def _chunk(self) -> int | None:
         """Return the steps of the first reduction loop in a strip, `None` for all of them."""
-        first, *inner = self.reductions
-        steps = self._steps(first)
-        each = prod(self._steps(loop) for loop in inner if self.shared.uses(loop))
+        first = self.reductions[0]
+        steps, each = self._steps(first), self._terms_of_step()
         if steps * each <= MAX_STRIP_DEPTH or not self.shared.uses(first):
             return None
         most = max(1, MAX_STRIP_DEPTH // each)
         return max(count for count in range(1, most + 1) if steps % count == 0)
+
+    def _terms_of_step(self) -> int:
+        """Return the terms in a strip for each step of the first reduction loop."""
+        return prod(self._steps(loop) for loop in self.reductions[1:] if self.shared.uses(loop))
+
+    @property
+    def _has_long_strips(self) -> bool:
+        """Whether chunks have enough terms: they divide the depth, which may be prime."""
+        return self.chunk is None or self.chunk * self._terms_of_step() >= MAX_STRIP_DEPTH // 4
 
     def _steps(self, loop: int) -> int:
         """Return the static trip count of a reduction loop; a paired loop has half as many."""
@@ -160,18 +168,13 @@ class RegisterTiles:
         loops = [loop for loop in range(len(self.sizes)) if self.shared.uses(loop)]
         sizes = [self.sizes[loop] for loop in loops if loop not in self.outer]
         known = [size for size in sizes if isinstance(size, int)]
-        is_known = len(known) == len(sizes) and prod(known) <= SMALL_OPERAND
-        return is_known and not any(map(self._is_far_apart, self.operands))
-
-    def _is_far_apart(self, operand: Operand) -> bool:
-        """Return whether the scalars of a sum are in long separate rows, each on another page."""
-        last = operand.map.results[-1:]
-        if operand.is_vector or not last or not isinstance(last[0], AffineDimExpr):
-            return False
-        row = last[0].position
-        size = self.sizes[row]
-        is_far = isinstance(size, int) and size * operand.element.storage_bytes >= LONG_ROW
-        return row not in self.reductions and is_far
+        is_gathered = self.chunk is not None and not self.shared.is_contiguous
+        most = min(SMALL_OPERAND, SMALL_DEEP_OPERAND) if is_gathered else SMALL_OPERAND
+        is_known = len(known) == len(sizes) and prod(known) <= most
+        are_apart = any(
+            has_far_scalars(each, self.sizes, self.reductions) for each in self.operands
+        )
+        return is_known and not are_apart and self._has_long_strips
 
     # Loops ------------------------------------------------------------------------------------
 
@@ -489,8 +492,7 @@ def register_tiles(
     if not depth or work < MIN_WORK or (columns in (0, 1)):
         return None
     tiles = RegisterTiles(writer, view, (left, right), total, sizes, row)
-    if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or has_windows(view)):
-        # Packed panels of both operands are faster.
+    if depth > MAX_STRIP_DEPTH and not (tiles.is_in_place or has_windows(view) or tiles.is_small):
         return None
     if any(not each.is_contiguous and each is not tiles.shared for each in (left, right)):
         return None

@@ -164,6 +164,13 @@ TILES = {
         ("extsi", "extsi"),
         "",
     ),
+    "chunks_of_transposed_columns": (
+        tensors("13x1200xf32", "9x1200xf32", "13x9xf32"),
+        "mnk",
+        ["m, k", "n, k", "m, n"],
+        (),
+        "",
+    ),
     "chunks_of_one_term": (
         tensors("22x1x1300xf64", "3x1300x9xf64", "20x1x9xf64"),
         "hwfac",
