@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
+from math import prod
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from ....dialects.stablehlo.attributes import DotAttr
-from ....ir.attribute_access import attribute
+from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
+from ....ir.index import IndexOrInt
+from ....ir.linear_forms import loops_of
+from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
@@ -18,6 +24,9 @@ from ..lowering.rules import Tensors, tensor_rule
 
 _F32 = kind(f32)
 _RANKS = {"float": 1, "complex": 2}
+
+MIN_STEPS_BY_PARTS = 1 << 20
+"""The products from which on a complex contraction is computed as contractions of its parts."""
 
 
 def accumulator(kinds: Sequence[Kind]) -> Kind:
@@ -99,23 +108,100 @@ def contract(
     right_loops = {each: index for index, each in enumerate(right_batch)}
     right_loops |= {each: len(batch) + len(rows) + i for i, each in enumerate(columns)}
     right_loops |= {each: outer + index for index, each in enumerate(right_summed)}
-    total = accumulator(kinds)
     sizes = [
         *(e.size(left, each) for each in (*batch, *rows)),
         *(e.size(right, each) for each in columns),
     ]
-    results = e.loops(
-        operands,
-        [
-            dims(*(left_loops[i] for i in range(len(left_loops))), loops=loops),
-            dims(*(right_loops[i] for i in range(len(right_loops))), loops=loops),
-        ],
-        [e.fill(e.constant(0, total.type), sizes)],
-        [dims(*range(outer), loops=loops)],
-        multiply_add(kinds[0], kinds[1], total),
-        [*[PARALLEL] * outer, *[REDUCTION] * len(summed)],
-    )
-    return convert_tensor(e, results[0], total, kinds[2])
+    maps = [
+        dims(*(left_loops[i] for i in range(len(left_loops))), loops=loops),
+        dims(*(right_loops[i] for i in range(len(right_loops))), loops=loops),
+        dims(*range(outer), loops=loops),
+    ]
+    return _sum_of_products(e, operands, kinds, maps, sizes)
+
+
+def _sum_of_products(
+    e: Emitter,
+    operands: Tensors,
+    kinds: tuple[Kind, Kind, Kind],
+    maps: Sequence[AffineMap],
+    sizes: Sequence[IndexOrInt],
+) -> SSAValue:
+    """Emit a contraction; `maps` are those of the operands and the result, of the given sizes."""
+    total = accumulator(kinds)
+    if total.name == "complex" and _steps(operands, maps) >= MIN_STEPS_BY_PARTS:
+        summed = _complex_sum(e, operands, kinds, maps, sizes)
+    else:
+        start = e.fill(e.constant(0, total.type), sizes)
+        summed = _added(e, operands, kinds[:2], start, maps)
+    return convert_tensor(e, summed, total, kinds[2])
+
+
+def _steps(operands: Tensors, maps: Sequence[AffineMap]) -> int:
+    """Return the products of a contraction, 0 if a size is dynamic."""
+    pairs = zip(operands, maps, strict=False)
+    sizes = {
+        loop: size
+        for value, read in pairs
+        for size, loop in zip(shape(value), loops_of(read), strict=True)
+    }
+    return 0 if DYNAMIC_INDEX in sizes.values() else prod(sizes.values())
+
+
+def _added(
+    e: Emitter,
+    operands: Tensors,
+    kinds: Sequence[Kind],
+    start: SSAValue,
+    maps: Sequence[AffineMap],
+) -> SSAValue:
+    """Emit `start` with the products of two operands added."""
+    total = kind(element_type(start.type))
+    kept = maps[2].used_dims()
+    iterators = [PARALLEL if i in kept else REDUCTION for i in range(maps[2].num_dims)]
+    body = multiply_add(kinds[0], kinds[1], total)
+    return e.loops(operands, maps[:2], [start], maps[2:], body, iterators)[0]
+
+
+def _complex_sum(
+    e: Emitter,
+    operands: Tensors,
+    kinds: tuple[Kind, Kind, Kind],
+    maps: Sequence[AffineMap],
+    sizes: Sequence[IndexOrInt],
+) -> SSAValue:
+    """Emit a complex contraction as contractions of real and imaginary parts.
+
+    (a + b i) (c + d i) = (a c + (-b) d) + (a d + b c) i.
+    """
+    total = accumulator(kinds)
+    zero = e.constant(0, total.part.type)
+    sums = [e.fill(zero, sizes), e.fill(zero, sizes)]
+    parts_of = [_parts(e, *each) for each in zip(operands, kinds[:2], strict=True)]
+    real_kinds = [each.part for each in kinds[:2]]
+    for (i, left), (j, right) in product(*map(enumerate, parts_of)):
+        first = _negated(e, left) if i == j == 1 else left
+        sums[(i + j) % 2] = _added(e, [first, right], real_kinds, sums[(i + j) % 2], maps)
+
+    def joined(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [inner.op("complex.create", *args, to=total.type)]
+
+    return e.pointwise(sums, total.type, joined)
+
+
+def _parts(e: Emitter, value: SSAValue, element: Kind) -> list[SSAValue]:
+    """Return the tensors of real and imaginary parts; a tensor of real numbers as it is."""
+    if element.name != "complex":
+        return [value]
+    return [
+        e.pointwise([value], element.part.type, lambda inner, args, i=i: [parts(inner, args[0])[i]])
+        for i in range(2)
+    ]
+
+
+def _negated(e: Emitter, value: SSAValue) -> SSAValue:
+    element = element_type(value.type)
+    return e.pointwise([value], element, lambda inner, args: [inner.op("arith.negf", args[0])])
 
 
 @tensor_rule("stablehlo.einsum")
@@ -148,16 +234,8 @@ def _contract_letters(
         raise OperationError(op, f"has a config that does not fit its operands: {text}")
     left, right = letters
     names = list(dict.fromkeys((*result, *left, *right)))
-    total = accumulator(kinds)
     where = {letter: (operands[0], left.index(letter)) for letter in left}
     where = {letter: (operands[1], right.index(letter)) for letter in right} | where
     maps = [dims(*map(names.index, word), loops=len(names)) for word in (left, right, result)]
-    results = e.loops(
-        operands,
-        maps[:2],
-        [e.fill(e.constant(0, total.type), [e.size(*where[letter]) for letter in result])],
-        maps[2:],
-        multiply_add(kinds[0], kinds[1], total),
-        [PARALLEL if name in result else REDUCTION for name in names],
-    )
-    return convert_tensor(e, results[0], total, kinds[2])
+    sizes = [e.size(*where[letter]) for letter in result]
+    return _sum_of_products(e, operands, kinds, maps, sizes)
