@@ -26,7 +26,7 @@ from ...ir.host_programs import CONSTANTS, DISPATCH_REGION, host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation import SET, hoist_through_producer, sink_unset_encoding
+from .propagation import SET, propagate_encodings
 
 HOISTED_SIZES = CONSTANTS | {"tensor.dim"}
 """Producers of sizes that move out of a region together with the encodings that need them."""
@@ -43,12 +43,7 @@ class HoistEncodingOpsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         sizes = DimensionSizes()
         for region in tuple(o for o in host_operations(op) if o.name == DISPATCH_REGION):
-            for operation in tuple(region.regions[0].walk()):
-                if operation.parent is not None:
-                    sink_unset_encoding(operation, sizes)
-            for operation in reversed(tuple(region.regions[0].walk())):
-                if operation.name == SET:
-                    hoist_through_producer(cast(SetEncodingOp, operation), sizes)
+            propagate_encodings(region.regions[0].walk, sizes)
             for operation in tuple(region.regions[0].walk()):
                 if operation.name == SET:
                     _hoist_out_of_region(cast(SetEncodingOp, operation), region)

@@ -13,7 +13,7 @@ padding; operations that may trap on it, such as integer divisions, are left alo
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,14 +21,20 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from ...dialects.iree_encoding.dialect import UnsetEncodingOp
-from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
+from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.host_programs import host_operations
-from ...ir.locations import builder_before, erase_if_unused, made_by, rebuilt, replace_by
+from ...ir.locations import erase_if_unused, made_by
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
-from .propagation import SET, UNSET, elementwise_view, on_encoded, only_read_by, only_widens
+from .propagation import (
+    SET,
+    UNSET,
+    elementwise_view,
+    only_read_by,
+    only_widens,
+    propagate_encodings,
+)
 
 
 class PropagateEncodingsPass(ModulePass):
@@ -37,13 +43,10 @@ class PropagateEncodingsPass(ModulePass):
     name = "iree-dispatch-creation-propagate-encodings"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sizes = DimensionSizes()
-        for operation in tuple(host_operations(op)):
-            if operation.parent is not None:
-                _sink_unset_encoding(operation, sizes)
-        for operation in reversed(tuple(host_operations(op))):
-            if operation.name == SET and operation.parent is not None:
-                _hoist_set_encoding(operation, sizes)
+        def operations() -> Iterable[Operation]:
+            return host_operations(op)
+
+        propagate_encodings(operations, DimensionSizes(), _decodes_one_encoding, _widens_in_order)
         for operation in tuple(host_operations(op)):
             if operation.name in (SET, UNSET):
                 _cancel(operation)
@@ -58,60 +61,22 @@ def _cancel(operation: Operation) -> None:
     erase_if_unused(inverse)
 
 
-def _pointwise_view(operation: Operation) -> StructuredView | None:
-    """Return `elementwise_view` if each input is a scalar or is indexed as the output is."""
-    view = elementwise_view(operation)
-    if view is None:
-        return None
+def _is_pointwise(view: StructuredView) -> bool:
+    """Return whether each input is a scalar or is indexed as the output is."""
     maps = zip(view.inputs, view.input_maps, strict=True)
-    in_order = (map_ == view.output_maps[0] for v, map_ in maps if ranked(v) is not None)
-    return view if all(in_order) else None
+    return all(map_ == view.output_maps[0] for value, map_ in maps if ranked(value) is not None)
 
 
-def _sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """Rewrite `f(unset(x), unset(y))` to `unset(f(x, y))`."""
-    view = _pointwise_view(operation)
-    if view is None:
-        return
-    decodes = {value: made_by(value, UNSET) for value in view.inputs if ranked(value) is not None}
-    unsets = [unset for unset in decodes.values() if unset is not None]
-    if not unsets or len(unsets) != len(decodes):
-        return
+def _decodes_one_encoding(operation: Operation) -> bool:
+    """Return whether an operation is the only reader of its tensors, all of one encoding."""
+    view = elementwise_view(operation)
+    if view is None or not _is_pointwise(view):
+        return False
+    decodes = [made_by(value, UNSET) for value in view.inputs if ranked(value) is not None]
+    unsets = [unset for unset in decodes if unset is not None and only_read_by(unset, operation)]
     encodings = {tensor_encoding(unset.operands[0].type) for unset in unsets}
-    if len(encodings) != 1 or not all(only_read_by(unset, operation) for unset in unsets):
-        return
-    inputs = [
-        value if (unset := decodes.get(value)) is None else unset.operands[0]
-        for value in view.inputs
-    ]
-    result = on_encoded(operation, view, inputs, encodings.pop(), operation, sizes)
-    unset = UnsetEncodingOp.build(
-        operands=[
-            result,
-            sizes.dynamic_sizes(view.outputs[0]),
-            cast(UnsetEncodingOp, unsets[0]).encoding_dims,
-        ],
-        result_types=[operation.results[0].type],
-    )
-    replace_by(operation, unset)
-    erase_if_unused(*unsets)
+    return len(unsets) == len(decodes) and len(encodings) == 1
 
 
-def _hoist_set_encoding(operation: Operation, sizes: DimensionSizes) -> None:
-    """Rewrite `set(widen(x))` to `widen(set(x))`."""
-    widening = operation.operands[0].owner
-    if not isinstance(widening, Operation) or not widening.results[0].has_one_use():
-        return
-    view = _pointwise_view(widening)
-    if view is None or not only_widens(view) or view.body.first_op is view.body.last_op:
-        return
-    encoding = getattr(operation.results[0].type, "encoding", None)
-    if encoding is None:
-        return
-    operands = [view.inputs[0], *operation.operands[1:]]
-    narrow = cast(Tensor, view.inputs[0].type)
-    encode = rebuilt(operation, operands, [with_encoding(narrow, encoding)])
-    builder_before(operation).insert(encode)
-    result = on_encoded(widening, view, [encode.results[0]], encoding, operation, sizes)
-    Rewriter.replace_op(operation, [], [result])
-    Rewriter.erase_op(widening)
+def _widens_in_order(view: StructuredView) -> bool:
+    return _is_pointwise(view) and only_widens(view)

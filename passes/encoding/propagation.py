@@ -5,7 +5,7 @@ A tensor of another shape gets the encoding with the map by which it is read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr, ArrayAttr, NoneAttr, TensorType
@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
+from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, rebuilt
 from ...ir.tensor_types import element_of, ranked
@@ -99,28 +100,40 @@ def on_encoded(
 # Propagation -------------------------------------------------------------------------------------
 
 
+def propagate_encodings(
+    operations: Callable[[], Iterable[Operation]],
+    sizes: DimensionSizes,
+    sinks: Callable[[Operation], bool] = lambda _: True,
+    hoists: Callable[[StructuredView], bool] = lambda view: only_widens(view) or _scales(view),
+) -> None:
+    """Move decodings down through operations, and then encodings up.
+
+    `sinks` and `hoists` tell which operations decodings and encodings move through.
+    """
+    for operation in tuple(operations()):
+        if operation.parent is not None and sinks(operation):
+            _sink_unset_encoding(operation, sizes)
+    for operation in reversed(tuple(operations())):
+        if isinstance(operation, SetEncodingOp) and operation.parent is not None:
+            _hoist_set_encoding(operation, sizes, hoists)
+
+
 def _inverse(map_: AffineMap) -> AffineMap | None:
     """Return the inverse of a permutation; `None` if the map is not a permutation."""
     return map_.inverse_permutation() if map_.is_projected_permutation() else None
 
 
-def _input_encoding(
-    encoding: EncodingAttr, view: StructuredView, map_: AffineMap
-) -> EncodingAttr | None:
-    """Return the encoding for an input read by `map_` if the operation's result has `encoding`.
+def _with_maps(encoding: Attribute, added: Sequence[AffineMap]) -> Attribute | None:
+    """Return the encoding of what is read by some maps, one after the other, of an encoded tensor.
 
-    The operand's entry in the indexing maps gets one more map: from the encoded tensor to the
-    input.
+    The operand's entry in the indexing maps gets these maps. An encoding that does not take maps
+    holds for what is read in the same order; return `None` for other orders.
     """
-    inverse = _inverse(view.output_maps[0])
-    return None if inverse is None else _with_maps(encoding, (map_.compose(inverse),))
-
-
-def _with_maps(encoding: EncodingAttr, added: Sequence[AffineMap]) -> EncodingAttr | None:
-    """The encoding of what is read by some maps, one after the other, of an encoded tensor."""
+    if not isinstance(encoding, EncodingAttr) or encoding.spelling == "2024":
+        return encoding if all(map(_is_identity, added)) else None
     maps = encoding.user_indexing_maps
-    if isinstance(maps, NoneAttr) or encoding.spelling == "2024":
-        return None
+    if isinstance(maps, NoneAttr):
+        return encoding if all(map(_is_identity, added)) else None
     index = encoding.operand_index.value.data
     slots = list(maps)
     before = slots[index]
@@ -133,15 +146,19 @@ def _with_maps(encoding: EncodingAttr, added: Sequence[AffineMap]) -> EncodingAt
     return EncodingAttr.new(fields)
 
 
+def _is_identity(map_: AffineMap) -> bool:
+    return map_ == AffineMap.identity(map_.num_dims)
+
+
 def _set_encoding(
-    value: SSAValue, encoding: EncodingAttr, dims: Sequence[SSAValue], before: Operation
+    value: SSAValue, encoding: Attribute, dims: Sequence[SSAValue], before: Operation
 ) -> SSAValue:
     type_ = with_encoding(cast(Tensor, value.type), encoding)
     encode = SetEncodingOp.build(operands=[value, list(dims)], result_types=[type_])
     return builder_before(before).insert(encode).result
 
 
-def sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
+def _sink_unset_encoding(operation: Operation, sizes: DimensionSizes) -> None:
     """Rewrite `f(unset(x), y)` to `unset(f(x, set(y)))`, with `y` encoded as `f` reads it.
 
     An `unset(x)` with other readers stays, so that nothing is decoded twice. The last of several
@@ -215,24 +232,24 @@ def _last_unset(
         maps = {
             other for read, other in zip(view.inputs, view.input_maps, strict=True) if read is value
         }
-        if len(maps) == 1 and isinstance(tensor_encoding(unset.operands[0].type), EncodingAttr):
+        if len(maps) == 1 and tensor_encoding(unset.operands[0].type) is not None:
             return cast(UnsetEncodingOp, unset), map_
     return None
 
 
 def _operand_encodings(
     unset: UnsetEncodingOp, unset_map: AffineMap, view: StructuredView
-) -> list[EncodingAttr] | None:
+) -> list[Attribute] | None:
     """Return the encodings of all operands of an operation, given that of one which it decodes.
 
     Two maps lead to an operand: from the decoded tensor, read by `unset_map`, to the loops, and
     from the loops to the operand. Return `None` if the encoding does not take such maps.
     """
-    encoding = cast(EncodingAttr, tensor_encoding(unset.source.type))
+    encoding = cast(Attribute, tensor_encoding(unset.source.type))
     inverse = cast(AffineMap, _inverse(unset_map))
-    encodings: list[EncodingAttr] = []
+    encodings: list[Attribute] = []
     for map_ in view.maps:
-        added = [step for step in (inverse, map_) if step != AffineMap.identity(step.num_dims)]
+        added = [step for step in (inverse, map_) if not _is_identity(step)]
         extended = _with_maps(encoding, added) if added else encoding
         if extended is None:
             return None
@@ -249,20 +266,26 @@ def _dynamic_loop_sizes(unset: UnsetEncodingOp, unset_map: AffineMap) -> dict[Af
     return dict(zip(loops, unset.result_dims, strict=False))
 
 
-def hoist_through_producer(operation: SetEncodingOp, sizes: DimensionSizes) -> None:
-    """Rewrite `set(f(x, y))` to `f(set(x), set(y))` if `f` widens, scales or broadcasts `x`."""
+def _hoist_set_encoding(
+    operation: SetEncodingOp, sizes: DimensionSizes, hoists: Callable[[StructuredView], bool]
+) -> None:
+    """Rewrite `set(f(x, y))` to `f(set(x), set(y))` if `hoists` says so of `f`."""
     encoding = tensor_encoding(operation.result.type)
-    if not isinstance(operation.source, OpResult) or not isinstance(encoding, EncodingAttr):
+    if not isinstance(operation.source, OpResult) or encoding is None:
+        return
+    if isinstance(encoding, PaddingAttr):
+        # The kernel that makes the tensor leaves room for padding.
         return
     source = operation.source.op
     view = elementwise_view(source) if source.parent is operation.parent else None
     if view is None or source.results[0].type.name != "tensor":
         return
-    if _inverse(view.output_maps[0]) is None or not all(map(_has_single_loops, view.input_maps)):
+    inverse = _inverse(view.output_maps[0])
+    if inverse is None or not all(map(_has_single_loops, view.input_maps)):
         return
-    if not operation.source.has_one_use() or not (only_widens(view) or _scales(view)):
+    if not operation.source.has_one_use() or not hoists(view):
         return
-    encodings = [_input_encoding(encoding, view, map_) for map_ in view.input_maps]
+    encodings = [_with_maps(encoding, (map_.compose(inverse),)) for map_ in view.input_maps]
     encodes = [
         _set_encoding(value, input_encoding, operation.encoding_dims, operation)
         for value, input_encoding in zip(view.inputs, encodings, strict=True)
@@ -275,7 +298,7 @@ def hoist_through_producer(operation: SetEncodingOp, sizes: DimensionSizes) -> N
     Rewriter.erase_op(source)
     erase_if_unused(cast(Operation, view.outputs[0].owner))
     for encode in encodes:
-        hoist_through_producer(cast(SetEncodingOp, encode.owner), sizes)
+        _hoist_set_encoding(cast(SetEncodingOp, encode.owner), sizes, hoists)
 
 
 def _scales(view: StructuredView) -> bool:
