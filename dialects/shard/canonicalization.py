@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
@@ -27,8 +27,9 @@ from .annotations import GetShardingOp, ShardingOp, ShardOp, ShardShapeOp
 from .attributes import stated_lists
 from .checks import Mixed, offset_runs
 from .collective_base import Collective
-from .collectives import AllGatherOp, AllReduceOp, AllSliceOp, BroadcastOp, ShiftOp, UpdateHaloOp
+from .collectives import AllGatherOp, AllSliceOp, ShiftOp, UpdateHaloOp
 from .grids import GridShapeOp, OnGrid
+from .inverse_collectives import restored_source
 from .syntax import INDEX
 
 rewrites = Patterns()
@@ -73,63 +74,12 @@ def fold_collective_of_one_device(op: Collective, rewriter: PatternRewriter) -> 
         rewriter.replace(op, (), (op.operands[0],))
 
 
-@rewrites(AllSliceOp)
-def fold_slice_of_gather(op: AllSliceOp, rewriter: PatternRewriter) -> None:
-    """Fold a slice of a gather along the same axes and dimension to the input of the gather."""
-    gather = op.input.owner
-    if (
-        isinstance(gather, AllGatherOp)
-        and (gather.grid, gather.axes) == (op.grid, op.axes)
-        and gather.gather_axis.value == op.slice_axis.value
-        and gather.input.type == op.result.type
-    ):
-        rewriter.replace(op, (), (gather.input,))
-
-
-@rewrites(AllGatherOp)
-def fold_gather_of_slice(op: AllGatherOp, rewriter: PatternRewriter) -> None:
-    """Fold a gather of a slice to the input of the slice.
-
-    This is valid only if all devices of a group hold the same input.
-    """
-    piece = op.input.owner
-    if (
-        isinstance(piece, AllSliceOp)
-        and (piece.grid, piece.axes) == (op.grid, op.axes)
-        and piece.slice_axis.value == op.gather_axis.value
-        and piece.input.type == op.result.type
-        and _is_uniform(piece.input, op)
-    ):
-        rewriter.replace(op, (), (piece.input,))
-
-
-def _is_uniform(value: SSAValue, collective: Collective) -> bool:
-    """Return whether all devices of a group are known to hold the same value."""
-    owner = value.owner
-    if isinstance(owner, Block):
-        return _is_uniform_argument(value, owner, collective)
-    if isinstance(owner, AllReduceOp | AllGatherOp | BroadcastOp):
-        return owner.grid == collective.grid and set(collective.axes) <= set(owner.axes)
-    return isinstance(owner, arith.ConstantOp)
-
-
-def _is_uniform_argument(value: SSAValue, block: Block, collective: Collective) -> bool:
-    from xdsl.dialects.func import FuncOp
-
-    from .boundary import boundary_of
-
-    function = block.parent_op()
-    if not isinstance(function, FuncOp) or function.body.blocks.first is not block:
-        return False
-    try:
-        boundary = boundary_of(function, "arg_attrs", block.args.index(value))
-    except VerifyException:
-        return False
-    return (
-        boundary is not None
-        and boundary.sharding.grid.name == collective.grid.root_reference.data
-        and boundary.sharding.used_axes.isdisjoint(collective.axes)
-    )
+@rewrites(AllSliceOp, AllGatherOp)
+def fold_inverse_collectives(op: Collective, rewriter: PatternRewriter) -> None:
+    """Fold a slice of a gather, or a gather of a slice, that restores a value to that value."""
+    source = restored_source(op)
+    if source is not None:
+        rewriter.replace(op, (), (source,))
 
 
 @rewrites(ShiftOp)

@@ -14,7 +14,7 @@ All devices run the same program, so a collective is erased on all devices or on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,20 +23,19 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.traits import is_side_effect_free
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...dialects.shard.collectives import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
+from ...dialects.shard.inverse_collectives import restored_source
 from ...ir.attribute_access import element_type
 from ...ir.locations import builder_before, made_by, rebuilt
-from ...ir.regions import captured, walk
+from ...ir.regions import walk
 from ...ir.tensor_types import tensor_shape
 from ...sharding.collective_rows import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_SLICE,
     ALL_TO_ALL,
-    COLLECTIVES,
     PURE_COLLECTIVES,
     RECV,
     REDUCE_SCATTER,
@@ -131,24 +130,15 @@ def _insert_before(operation: Operation, made: Operation) -> SSAValue:
 
 
 def _fold_slice(operation: Operation) -> SSAValue | None:
-    """Simplify a slice of what was gathered or reduced."""
+    """Simplify a slice of what was gathered along another dimension, or reduced."""
     source = operation.operands[0]
-    dimension, axes = dimension_of(operation, ALL_SLICE.divides), axes_of(operation)
     gather = made_by(source, ALL_GATHER.operation)
-    if (
-        gather is not None
-        and grid_name(gather) == grid_name(operation)
-        and axes_of(gather) == axes
-        and dimension_of(gather, ALL_GATHER.joins) == dimension
-        and gather.operands[0].type == operation.results[0].type
-    ):
-        return gather.operands[0]
     if gather is not None and _is_apart(gather, operation):
         return _slice_before_gather(gather, operation)
     reduce = made_by(source, ALL_REDUCE.operation)
     if reduce is None or grid_name(reduce) != grid_name(operation) or not source.has_one_use():
         return None
-    reduced = axes_of(reduce)
+    axes, reduced = axes_of(operation), axes_of(reduce)
     if not axes or not set(axes) <= set(reduced):
         return None
     grid, kind = grid_name(operation), kind_of(reduce)
@@ -159,7 +149,7 @@ def _fold_slice(operation: Operation) -> SSAValue | None:
         ReduceScatterOp(
             *(reduce.operands[0], grid, axes, operation.results[0].type),
             reduction=kind,
-            scatter_axis=dimension,
+            scatter_axis=dimension_of(operation, ALL_SLICE.divides),
         ),
     )
     rest = tuple(axis for axis in reduced if axis not in axes)
@@ -196,51 +186,6 @@ def _slice_before_gather(gather: Operation, piece: Operation) -> SSAValue:
             gather_axis=dimension_of(gather, ALL_GATHER.joins),
         ),
     )
-
-
-def _fold_gather(operation: Operation) -> SSAValue | None:
-    """Simplify a gather of the slices of a value that all devices of the group share."""
-    piece = made_by(operation.operands[0], ALL_SLICE.operation)
-    if (
-        piece is not None
-        and grid_name(piece) == grid_name(operation)
-        and axes_of(piece) == axes_of(operation)
-        and dimension_of(piece, ALL_SLICE.divides) == dimension_of(operation, ALL_GATHER.joins)
-        and piece.operands[0].type == operation.results[0].type
-        and _is_same_along(piece.operands[0], axes_of(piece), grid_name(piece))
-    ):
-        return piece.operands[0]
-    return None
-
-
-def _is_same_along(value: SSAValue, axes: Collection[int], grid: str) -> bool:
-    """Return whether processes that differ only along `axes` are known to hold the same value.
-
-    Function arguments may differ between processes: a gather of `all_slice(%argument)` mixes the
-    arguments of all processes, while one of `all_slice(all_reduce(%argument))` does not.
-    """
-    pending = [(value, frozenset(axes))]
-    seen: set[tuple[SSAValue, frozenset[int]]] = set()
-    while pending:
-        entry = pending.pop()
-        if entry in seen or not entry[1]:
-            continue
-        seen.add(entry)
-        operation, left = entry[0].owner, entry[1]
-        if not isinstance(operation, Operation):
-            return False
-        if operation.name in PURE_COLLECTIVES and grid_name(operation) == grid:
-            group = frozenset(axes_of(operation))
-            if COLLECTIVES[operation.name].replicates:
-                left -= group
-            elif left & group:
-                return False
-        elif not is_side_effect_free(operation) or any(
-            inner.name.startswith("shard.") for inner in walk(operation)
-        ):
-            return False
-        pending += [(read, left) for read in (*operation.operands, *captured(operation))]
-    return True
 
 
 _COMBINATIONS: dict[str, ReductionKind] = {
@@ -326,8 +271,8 @@ def _first(*rules: Rule) -> Rule:
 
 
 _RULES: dict[str, Rule] = {
-    ALL_SLICE.operation: _first(_fold_single_device, _fold_slice),
-    ALL_GATHER.operation: _first(_fold_single_device, _fold_gather),
+    ALL_SLICE.operation: _first(_fold_single_device, restored_source, _fold_slice),
+    ALL_GATHER.operation: _first(_fold_single_device, restored_source),
     ALL_REDUCE.operation: _first(_fold_single_device, _fold_empty),
     REDUCE_SCATTER.operation: _fold_single_device,
     ALL_TO_ALL.operation: _fold_single_device,

@@ -99,6 +99,20 @@ func.func @whole_argument(%t: tensor<4x8xf32> {shard.boundary = {global_type = t
   return %gathered : tensor<4x8xf32>
 }
 
+// What is computed of equal values is equal.
+
+// CHECK-LABEL: func.func @computed
+// CHECK-NEXT:    shard.all_reduce
+// CHECK-NEXT:    %n = arith.negf
+// CHECK-NEXT:    func.return %n
+func.func @computed(%t: tensor<8xf32>) -> tensor<8xf32> {
+  %sum = shard.all_reduce %t on @g grid_axes = [1] : tensor<8xf32> -> tensor<8xf32>
+  %n = arith.negf %sum : tensor<8xf32>
+  %piece = shard.all_slice %n on @g grid_axes = [1] slice_axis = 0 : tensor<8xf32> -> tensor<2xf32>
+  %gathered = shard.all_gather %piece on @g grid_axes = [1] gather_axis = 0 : tensor<2xf32> -> tensor<8xf32>
+  return %gathered : tensor<8xf32>
+}
+
 // CHECK-LABEL: func.func @split_argument
 // CHECK-NEXT:    shard.all_slice
 // CHECK-NEXT:    shard.all_gather

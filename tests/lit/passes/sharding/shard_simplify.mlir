@@ -46,6 +46,16 @@ func.func @mixture(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   return %d, %f : tensor<8x8xf32>, tensor<8x8xf32>
 }
 
+// The boundary of an argument tells that devices along an axis hold the same value.
+
+// CHECK-LABEL: func.func @same_argument
+// CHECK-NEXT:  func.return %y : tensor<4x8xf32>
+func.func @same_argument(%y: tensor<4x8xf32> {shard.boundary = {global_type = tensor<8x8xf32>, grid = @g, split_axes = #shard<axisarray[[0], []]>}}) -> tensor<4x8xf32> {
+  %c = shard.all_slice %y on @g grid_axes = [1] slice_axis = 0 : tensor<4x8xf32> -> tensor<1x8xf32>
+  %d = shard.all_gather %c on @g grid_axes = [1] gather_axis = 0 : tensor<1x8xf32> -> tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}
+
 // In another order of the axes, or along another dimension, it is not what was sliced.
 
 // CHECK-LABEL: func.func @no_inverse(%y: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
