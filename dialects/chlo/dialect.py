@@ -20,14 +20,7 @@ from ..quant import quantization
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
 from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
-from ..stablehlo.checks import (
-    Shape,
-    operand_shape,
-    require_shape,
-    result_shape,
-    verify_same_elements,
-    verify_same_shape,
-)
+from ..stablehlo.checks import Shape, operand_shape, require_shape, result_shape, verify_same_shape
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
 from . import scan
@@ -176,7 +169,6 @@ def _verify_top_k(operation: Operation) -> None:
         raise VerifyException(f"expected k in [0, {length}], got {count}")
     for index in (0, 1):
         require_shape(operation, (*outer, count), index)
-    verify_same_elements(operation)
     if element_type(operation.result_types[1]) != i32:
         raise VerifyException(f"expected indices of i32, got {operation.result_types[1]}")
 

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import (
     ComplexType,
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
-    IntegerType,
     TensorType,
 )
 from xdsl.ir import Attribute, Operation
@@ -57,25 +56,12 @@ def require_shape(operation: Operation, expected: Sequence[int], index: int = 0)
 
 
 def shape_verifier(infer: Inference) -> Callable[[Operation], None]:
-    """Return a verifier that compares the result's shape with an inferred one.
-
-    It also checks that the result has the element type of operand 0.
-    """
+    """Return a verifier that compares the result's shape with an inferred one."""
 
     def verify(operation: Operation) -> None:
         require_shape(operation, infer(operation))
-        verify_same_elements(operation)
 
     return verify
-
-
-def verify_same_elements(operation: Operation) -> None:
-    """Check that the first operand and the result have the same element type."""
-    source, result = (
-        element_type(value) for value in (operation.operand_types[0], operation.result_types[0])
-    )
-    if source != result and not (quantization(source) or quantization(result)):
-        raise VerifyException(f"expected elements of type {source} in the result, got {result}")
 
 
 def verify_distinct(numbers: Sequence[int], rank: int, what: str) -> None:
@@ -96,17 +82,6 @@ def verify_same_shape(operation: Operation) -> None:
         require_shape(operation, operand_shape(operation, index))
 
 
-def verify_elementwise(operation: Operation) -> None:
-    """Check that all operands and results have the same shape and element type."""
-    verify_same_shape(operation)
-    kinds = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
-    if any(quantization(kind) for kind in kinds):
-        return
-    for kind in kinds[1:]:
-        if kind != kinds[0]:
-            raise VerifyException(f"requires the same element type, got {kinds[0]} and {kind}")
-
-
 def verify_complex_parts(operation: Operation) -> None:
     """Check `real`, `imag`, `abs` and `complex`: one side is complex, the other its parts."""
     verify_same_shape(operation)
@@ -124,21 +99,9 @@ def verify_complex_parts(operation: Operation) -> None:
         raise VerifyException(f"expected elements of type {expected} beside {source}, got {result}")
 
 
-def verify_compare(operation: Operation) -> None:
-    """Check that operands have one type and the result has the same shape with elements i1."""
-    verify_same_shape(operation)
-    first, second = (element_type(each) for each in operation.operand_types)
-    if first != second and not quantization(first):
-        raise VerifyException(f"requires the same element type, got {first} and {second}")
-    if element_type(operation.result_types[0]) != IntegerType(1):
-        raise VerifyException(f"expected a result of i1, got {operation.result_types[0]}")
-
-
 def verify_select(operation: Operation) -> None:
     """Check that the predicate has rank 0 or the shape of the two values."""
     predicate = operand_shape(operation, 0)
-    if element_type(operation.operand_types[0]) != IntegerType(1):
-        raise VerifyException(f"expected a predicate of i1, got {operation.operand_types[0]}")
     for index in (1, 2):
         require_shape(operation, operand_shape(operation, index))
     if predicate:
@@ -222,7 +185,6 @@ def verify_broadcast_in_dim(operation: Operation) -> None:
                 f"size {size} of the operand cannot be broadcast to size {target[dimension]} of "
                 f"result dimension {dimension}"
             )
-    verify_same_elements(operation)
 
 
 def verify_sizes(operation: Operation, index: int) -> None:
@@ -261,7 +223,6 @@ def verify_reshape(operation: Operation) -> None:
             f"number of output elements ({result}) doesn't match expected number of "
             f"elements ({source})"
         )
-    verify_same_elements(operation)
 
 
 def infer_slice(operation: Operation) -> Shape:

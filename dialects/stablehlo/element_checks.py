@@ -1,4 +1,4 @@
-"""The kinds of elements that each op of StableHLO accepts and gives, as in its ODS definitions."""
+"""The elements that each op of StableHLO accepts and gives, as in its ODS definitions."""
 
 from __future__ import annotations
 
@@ -32,47 +32,49 @@ _NAMES = {
 
 _ANY = "pifcq"
 _ROWS = f"""
-cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh : fcq -> fcq
-ceil floor round_nearest_afz round_nearest_even reduce_precision : fq -> fq
+cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh : fcq -> =
+ceil floor round_nearest_afz round_nearest_even reduce_precision : fq -> =
 is_finite : fq -> p
-popcnt count_leading_zeros : i -> i
-not : pi -> pi
+popcnt count_leading_zeros : i -> =
+not : pi -> =
 abs : ifcq -> ifq
-sign negate : ifcq -> ifcq
+sign negate : ifcq -> =
 real imag : fc -> f
 convert : pifc -> pifc
-add multiply maximum minimum : {_ANY} -> {_ANY}
-subtract divide power remainder : ifcq -> ifcq
-atan2 : fcq -> fcq
-and or xor : pi -> pi
-shift_left shift_right_arithmetic shift_right_logical : i -> i
+add multiply maximum minimum : {_ANY} = -> =
+subtract divide power remainder : ifcq = -> =
+atan2 : fcq = -> =
+and or xor : pi = -> =
+shift_left shift_right_arithmetic shift_right_logical : i = -> =
 complex : f -> c
-clamp reverse transpose reshape broadcast broadcast_in_dim concatenate slice : {_ANY} -> {_ANY}
+clamp concatenate pad : {_ANY} = -> =
+reverse transpose reshape broadcast broadcast_in_dim slice : {_ANY} -> =
 select : p {_ANY} -> {_ANY}
-compare : {_ANY} -> p
-pad torch_index_select : {_ANY} -> {_ANY}
-dynamic_slice : {_ANY} i -> {_ANY}
-dynamic_update_slice : {_ANY} {_ANY} i -> {_ANY}
-gather dynamic_gather : {_ANY} i -> {_ANY}
-dynamic_reshape dynamic_broadcast_in_dim : {_ANY} ix -> {_ANY}
-dynamic_pad : {_ANY} {_ANY} ix -> {_ANY}
-real_dynamic_slice : {_ANY} ix -> {_ANY}
+compare : {_ANY} = -> p
+torch_index_select : {_ANY} {_ANY} -> =
+dynamic_slice set_dimension_size gather dynamic_gather : {_ANY} i -> =
+dynamic_update_slice : {_ANY} = i -> =
+dynamic_reshape dynamic_broadcast_in_dim real_dynamic_slice : {_ANY} ix -> =
+dynamic_pad : {_ANY} = ix -> =
 iota : -> ifcq
-set_dimension_size : {_ANY} i -> {_ANY}
 dynamic_iota : ix -> ifcq
 get_dimension_size : {_ANY} -> i
 dot dot_general convolution : {_ANY} -> {_ANY}
 dynamic_conv : {_ANY} {_ANY} i -> {_ANY}
 fft : fc -> fc
-cholesky : fcq -> fcq
-triangular_solve : fc -> fc
-batch_norm_inference batch_norm_training batch_norm_grad : fq -> fq
-rng : pif pif ix -> pif
-rng_bit_generator : if -> if
-map sort all_gather all_reduce all_to_all : {_ANY} -> {_ANY}
-reduce_scatter collective_permute collective_broadcast : {_ANY} -> {_ANY}
+cholesky : fcq -> =
+triangular_solve : fc = -> =
+batch_norm_inference batch_norm_training batch_norm_grad : fq = -> =
+rng : pif = ix -> =
+rng_bit_generator : if -> = if
+map all_reduce : {_ANY} -> {_ANY}
+sort all_gather all_to_all reduce_scatter collective_permute collective_broadcast : {_ANY} -> ~
+chlo.top_k : {_ANY} -> = i
 """  # noqa: E501
-"""Names, then the kinds of each operand, of which the last holds for the rest, and of results."""
+"""Names, then the elements of each operand, of which the last hold for the rest, and of results.
+
+`=` is the element type of the first operand, `~` that of the operand at the same position.
+"""
 
 
 def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
@@ -80,9 +82,9 @@ def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
     for row in rows.strip().splitlines():
         names, _, kinds = row.partition(":")
         operands, _, results = kinds.partition("->")
-        table.update(
-            {f"stablehlo.{each}": (operands.split(), results.split()) for each in names.split()}
-        )
+        for name in names.split():
+            full_name = name if "." in name else f"stablehlo.{name}"
+            table[full_name] = operands.split(), results.split()
     return table
 
 
@@ -101,46 +103,30 @@ def _kind(element: Attribute) -> str:
     return next((letter for kind, letter in kinds if isinstance(element, kind)), "?")
 
 
-def _verify_kinds(found: Sequence[Attribute], kinds: Sequence[str], what: str) -> None:
+def _verify_elements(
+    operation: Operation, found: Sequence[Attribute], words: Sequence[str], what: str
+) -> None:
+    """Check the elements of operands or results, as the row of an op says."""
+    kinds, _ = _KINDS[operation.name]
     for index, each in enumerate(found):
-        accepted = kinds[min(index, len(kinds) - 1)]
-        is_tensor = isinstance(each, TensorType)
-        if is_tensor and _kind(element_type(cast(Attribute, each))) not in accepted:
+        if not isinstance(each, TensorType):
+            continue
+        word = words[min(index, len(words) - 1)]
+        element = element_type(cast(Attribute, each))
+        accepted = kinds[0] if word in "=~" else word
+        if _kind(element) not in accepted:
             listed = " or ".join(_NAMES[kind] for kind in accepted)
             raise VerifyException(
                 f"expected {what} {index} to have elements that are {listed}, got {each}"
             )
+        if word in "=~" and index < len(operation.operands):
+            _verify_same(operation.operand_types[0 if word == "=" else index], element)
 
 
-_SAME = frozenset(
-    f"stablehlo.{name}"
-    for name in "sort all_gather all_to_all reduce_scatter collective_permute collective_broadcast "
-    "set_dimension_size".split()
-)
-"""Ops whose results have the element types of the operands at the same position."""
-
-_OF_ONE_TYPE = {
-    f"stablehlo.{name}": count
-    for count, names in (
-        (2, "pad dynamic_pad dynamic_update_slice"),
-        (5, "clamp concatenate batch_norm_inference batch_norm_training batch_norm_grad"),
-    )
-    for name in names.split()
-}
-"""Ops with one element type of this many operands at most, and of the results."""
-
-
-def _verify_same(operation: Operation) -> None:
-    types = operation.operand_types
-    if operation.name in _SAME:
-        pairs = list(zip(types, operation.result_types, strict=False))
-    else:
-        alike = (*types[: _OF_ONE_TYPE.get(operation.name, 0)], *operation.result_types)
-        pairs = [(alike[0], each) for each in alike] if types else []
-    for one, other in pairs:
-        wanted, found = element_type(one), element_type(other)
-        if found != wanted and not (quantization(found) or quantization(wanted)):
-            raise VerifyException(f"requires one element type, got {wanted} and {found}")
+def _verify_same(one: Attribute, element: Attribute) -> None:
+    wanted = element_type(one)
+    if element != wanted and not (quantization(element) or quantization(wanted)):
+        raise VerifyException(f"requires the same element type, got {wanted} and {element}")
 
 
 def _widths(element: Attribute) -> tuple[str, int]:
@@ -176,7 +162,7 @@ def verify_promotion(operation: Operation, given: Sequence[Attribute], body: int
 def with_element_kinds(
     name: str, verify: Callable[[Operation], None] | None
 ) -> Callable[[Operation], None] | None:
-    """Return a verifier that also checks the kinds of elements, which raises VerifyException."""
+    """Return a verifier that also checks the elements, which raises VerifyException."""
     if name not in _KINDS:
         return verify
     operands, results = _KINDS[name]
@@ -184,9 +170,7 @@ def with_element_kinds(
     def verify_all(operation: Operation) -> None:
         if verify is not None:
             verify(operation)
-        _verify_kinds(operation.operand_types, operands, "operand")
-        _verify_kinds(operation.result_types, results, "result")
-        if name in _SAME or name in _OF_ONE_TYPE:
-            _verify_same(operation)
+        _verify_elements(operation, operation.operand_types, operands, "operand")
+        _verify_elements(operation, operation.result_types, results, "result")
 
     return verify_all

@@ -15,14 +15,12 @@ from .attributes import ComparisonDirectionAttr, ComparisonTypeAttr
 from .checks import (
     verify_bitcast,
     verify_clamp,
-    verify_compare,
     verify_complex_parts,
     verify_constant,
-    verify_elementwise,
     verify_same_shape,
     verify_select,
 )
-from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Verifier, Word, define
+from .syntax import COMPLEX_TYPES, EXPONENT_MANTISSA, SELECT_TYPES, Word, define
 
 _UNARY = (
     "abs cbrt ceil convert cosine count_leading_zeros exponential exponential_minus_one floor imag "
@@ -33,25 +31,12 @@ _BINARY = (
     "add and atan2 divide maximum minimum multiply or power remainder shift_left "
     "shift_right_arithmetic shift_right_logical subtract xor"
 )
-CHANGING = frozenset(
-    f"stablehlo.{name}"
-    for name in "abs convert imag is_finite real uniform_quantize uniform_dequantize".split()
-)
-"""The ops whose result may have another element type than the operand."""
-
-
-def _verifier(name: str) -> Verifier:
-    if name in ("real", "imag", "abs"):
-        return verify_complex_parts
-    return verify_same_shape if f"stablehlo.{name}" in CHANGING else verify_elementwise
-
-
 UNARY_OPS = [
     define(
         f"stablehlo.{name}",
         "operand -> result | result_accuracy?",
         " $operand attr-dict : types($operand, $result)",
-        verify=_verifier(name),
+        verify=verify_complex_parts if name in ("real", "imag", "abs") else verify_same_shape,
     )
     for name in _UNARY.split()
 ]
@@ -60,7 +45,7 @@ BINARY_OPS = [
         f"stablehlo.{name}",
         "lhs rhs -> result",
         " $lhs, $rhs attr-dict : types($lhs, $rhs, $result)",
-        verify=verify_elementwise,
+        verify=verify_same_shape,
     )
     for name in _BINARY.split()
 ]
@@ -83,7 +68,7 @@ ROWS = [
             Word("compare_type", ComparisonTypeAttr, optional=True),
             " attr-dict : signature($lhs, $rhs, $result)",
         ),
-        verify=verify_compare,
+        verify=verify_same_shape,
     ),
     define(
         "stablehlo.reduce_precision",
@@ -93,7 +78,7 @@ ROWS = [
             EXPONENT_MANTISSA,
             " attr-dict : types($operand, $result)",
         ),
-        verify=verify_elementwise,
+        verify=verify_same_shape,
     ),
     define(
         "stablehlo.complex",

@@ -16,7 +16,6 @@ from .checks import (
     require_shape,
     verify_distinct,
     verify_reshape,
-    verify_same_elements,
     verify_sizes,
 )
 
@@ -104,7 +103,6 @@ def verify_gather(operation: Operation) -> None:
         operation,
         [next(window) if dimension in offsets else next(rest) for dimension in range(rank)],
     )
-    verify_same_elements(operation)
 
 
 def verify_scatter_indices(operation: Operation) -> None:
@@ -187,6 +185,5 @@ def verify_dynamic_ranges(operation: Operation) -> None:
     """
     source = operand_shape(operation, 0)
     require_shape(operation, (-1,) * len(source))
-    verify_same_elements(operation)
     for index in range(-3, 0):
         verify_sizes(operation, len(operation.operands) + index)

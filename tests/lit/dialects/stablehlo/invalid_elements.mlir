@@ -25,7 +25,7 @@ func.func @spectrum(%a: tensor<8xf32>) {
 // -----
 
 func.func @padded(%a: tensor<2xf32>, %z: tensor<bf16>) {
-  // expected-error @+1 {{requires one element type, got f32 and bf16}}
+  // expected-error @+1 {{requires the same element type, got f32 and bf16}}
   %0 = "stablehlo.pad"(%a, %z) <{edge_padding_low = array<i64: 1>, edge_padding_high = array<i64: 0>, interior_padding = array<i64: 0>}> : (tensor<2xf32>, tensor<bf16>) -> tensor<3xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @padded(%a: tensor<2xf32>, %z: tensor<bf16>) {
 // -----
 
 func.func @sorted_elements(%a: tensor<2xf32>) {
-  // expected-error @+1 {{requires one element type, got f32 and i64}}
+  // expected-error @+1 {{requires the same element type, got f32 and i64}}
   %0 = "stablehlo.sort"(%a) ({
   ^bb0(%p: tensor<f32>, %q: tensor<f32>):
     %c = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -94,7 +94,7 @@ func.func @collapsed_slice(%a: tensor<4xf32>, %i: tensor<2x1xi32>) {
 // -----
 
 func.func @gathered_elements(%a: tensor<4xf32>, %i: tensor<2x1xi32>) {
-  // expected-error @+1 {{expected elements of type f32 in the result, got ui64}}
+  // expected-error @+1 {{requires the same element type, got f32 and ui64}}
   %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<2x1xi32>) -> tensor<2xui64>
   return
 }
