@@ -8,32 +8,13 @@ from math import prod
 
 import numpy as np
 
+from ..ir.combiners import COMBINERS
 from ..runtime.abi.arrays import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
 from .frames import Frame, Plan, Step
 from .loops import Extents, loop_index, run_body, slice_over_loops
 
-ASSOCIATIVE = frozenset(
-    {
-        "arith.addf",
-        "arith.addi",
-        "arith.andi",
-        "arith.maximumf",
-        "arith.maxnumf",
-        "arith.maxsi",
-        "arith.maxui",
-        "arith.minimumf",
-        "arith.minnumf",
-        "arith.minsi",
-        "arith.minui",
-        "arith.mulf",
-        "arith.muli",
-        "arith.ori",
-        "arith.xori",
-        "complex.add",
-        "complex.mul",
-    }
-)
+ASSOCIATIVE = frozenset({*COMBINERS, "complex.mul"})
 """Operations whose order in a reduction does not matter (for floats: up to rounding)."""
 
 _MAXIMAL_PIECE = 1 << 22

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...ir.combiners import combining_operation
 from ...runtime.abi.elements import Element
 from ...runtime.abi.native_code import Native
 from ...sharding.sharding import ReductionKind
@@ -13,39 +14,17 @@ from .kernel_text import fetch, kernel_function
 from .loop_nests import FLAT_CHUNK
 from .tiled_loops import flat_loop
 
-_FLOAT_COMBINERS = {
-    ReductionKind.SUM: "addf",
-    ReductionKind.AVERAGE: "addf",
-    ReductionKind.PRODUCT: "mulf",
-    ReductionKind.MAX: "maximumf",
-    ReductionKind.MIN: "minimumf",
-}
-_COMPLEX_COMBINERS = {
-    ReductionKind.SUM: "addc",
-    ReductionKind.AVERAGE: "addc",
-    ReductionKind.PRODUCT: "mulc",
-}
-_INTEGER_COMBINERS = {
-    ReductionKind.SUM: "addi",
-    ReductionKind.AVERAGE: "addi",
-    ReductionKind.PRODUCT: "muli",
-    ReductionKind.MAX: "maxsi",
-    ReductionKind.MIN: "minsi",
-    ReductionKind.BITWISE_AND: "andi",
-    ReductionKind.BITWISE_OR: "ori",
-    ReductionKind.BITWISE_XOR: "xori",
-}
-_UNSIGNED = {"maxsi": "maxui", "minsi": "minui"}
+_COMPLEX = {ReductionKind.SUM: "addc", ReductionKind.PRODUCT: "mulc"}
 
 
 def combiner(kind: ReductionKind, element: Element) -> str | None:
     """Return the primitive that combines two elements, `None` if there is none for the kind."""
+    kind = ReductionKind.SUM if kind is ReductionKind.AVERAGE else kind
     if element.is_complex:
-        return _COMPLEX_COMBINERS.get(kind)
-    if element.is_float:
-        return _FLOAT_COMBINERS.get(kind)
-    name = _INTEGER_COMBINERS.get(kind)
-    return _UNSIGNED.get(name or "", name) if element.is_unsigned else name
+        return _COMPLEX.get(kind)
+    elements = "f" if element.is_float else "u" if element.is_unsigned else "s"
+    operation = combining_operation(kind, elements)
+    return None if operation is None else operation.removeprefix("arith.")
 
 
 def _converted(code: AstBuilder, source: Element, target: Element, term: Term) -> Term:

@@ -28,6 +28,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from ...dialects.shard.collectives import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
 from ...dialects.shard.inverse_collectives import restored_source
 from ...ir.attribute_access import element_type
+from ...ir.combiners import COMBINERS
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import walk
 from ...ir.tensor_types import tensor_shape
@@ -189,19 +190,13 @@ def _slice_before_gather(gather: Operation, piece: Operation) -> SSAValue:
 
 
 _COMBINATIONS: dict[str, ReductionKind] = {
-    "arith.addf": ReductionKind.SUM,
-    "arith.addi": ReductionKind.SUM,
+    # The collectives for unsigned numbers are those for signed ones of other bits.
+    **{
+        f"arith.{name}": COMBINERS[f"arith.{name}"].kind
+        for name in "addf addi mulf muli maximumf maxsi minimumf minsi andi ori xori".split()
+    },
     "arith.subf": ReductionKind.SUM,
     "arith.subi": ReductionKind.SUM,
-    "arith.mulf": ReductionKind.PRODUCT,
-    "arith.muli": ReductionKind.PRODUCT,
-    "arith.maximumf": ReductionKind.MAX,
-    "arith.maxsi": ReductionKind.MAX,
-    "arith.minimumf": ReductionKind.MIN,
-    "arith.minsi": ReductionKind.MIN,
-    "arith.andi": ReductionKind.BITWISE_AND,
-    "arith.ori": ReductionKind.BITWISE_OR,
-    "arith.xori": ReductionKind.BITWISE_XOR,
     "tosa.add": ReductionKind.SUM,
     "tosa.sub": ReductionKind.SUM,
     "tosa.maximum": ReductionKind.MAX,

@@ -7,17 +7,16 @@ result. Operands are `ins`, then `outs`; the contents of `outs` are read only if
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
 
-from xdsl.dialects.builtin import IndexType, f64, i64
+from xdsl.dialects.builtin import ComplexType, IndexType, f64, i64
 from xdsl.ir import Operation, Region, SSAValue
 
 from ...dialects.linalg.packing import SoftmaxOp
 from ...dialects.stablehlo.attributes import ScatterAttr
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
+from ...ir.combiners import COMBINERS
 from ...ir.index import IndexOrInt
 from ...ir.rules import Rules
-from ...tiling.element_types import integer_range
 from ..stablehlo.data_movement.scatter import scattered
 from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.elementwise.conversions import convert_tensor
@@ -67,29 +66,13 @@ def _scan(lowering: Lowering, op: Operation) -> Tensors:
     return [result, last]
 
 
-_IDENTITIES: dict[str, Callable[[int], float]] = {
-    "arith.addf": lambda width: -0.0,
-    "arith.mulf": lambda width: 1.0,
-    "arith.maximumf": lambda width: -inf,
-    "arith.minimumf": lambda width: inf,
-    "arith.addi": lambda width: 0,
-    "arith.muli": lambda width: 1,
-    "arith.andi": lambda width: -1,
-    "arith.ori": lambda width: 0,
-    "arith.xori": lambda width: 0,
-    "arith.maxsi": lambda width: integer_range(width, is_signed=True)[0],
-    "arith.minsi": lambda width: integer_range(width, is_signed=True)[1],
-    "arith.maxui": lambda width: 0,
-    "arith.minui": lambda width: -1,
-}
-"""The identity of each associative body, by the bit width of its elements."""
-
-
 def _identity(region: Region, element: Kind) -> float | None:
+    """Return the identity of an associative body on numbers, else `None`."""
     body = only_operation(region)
-    if body is None or body.name not in _IDENTITIES or isinstance(element.type, IndexType):
+    found = None if body is None else COMBINERS.get(body.name)
+    if found is None or isinstance(element.type, IndexType | ComplexType):
         return None
-    return _IDENTITIES[body.name](element.width)
+    return found.neutral(element.type)
 
 
 def _without(dimension: int, rank: int) -> list[int]:

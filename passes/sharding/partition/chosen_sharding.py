@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Operation
 
+from ....ir.combiners import Combiner
 from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import Assignment, reduced_axes, tensor_sharding
 from ....sharding.sharding import Axes, Partial, Sharding
-from ..rules.combiners import Combiner
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,14 @@ from ....dialects.linalg.structured_view import IteratorType, structured_view
 from ....dialects.shard.collectives import AllGatherOp
 from ....dialects.tensor.reshapes import ExpandShapeOp
 from ....ir.attribute_access import attribute
+from ....ir.combiners import COMPLEX_SUM, Combiner
 from ....ir.diagnostics import OperationError
 from ....ir.locations import made_by
 from ....ir.tensor_types import integer_width, ranked, shape_of
 from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
 from ....sharding.sharding import Axes, Sharding, without_new_partials
-from ..rules.combiners import COMPLEX_SUM, JOINT, Combiner
+from ..rules.combiners import JOINT
 from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .chosen_sharding import OpSharding
 from .emitter import Emitter

@@ -10,11 +10,11 @@ from xdsl.rewriter import InsertPoint
 
 from ....dialects.linalg.structured_view import structured_view
 from ....ir.attribute_access import attribute
+from ....ir.combiners import Combiner
 from ....ir.index import IndexOrInt
 from ....ir.regions import walk
 from ....ir.tensor_types import ranked
 from ....sharding.sharding import Partial, ReductionKind
-from ..rules.combiners import Combiner
 from .by_rule import choose, copy_local, run_replicated
 from .captured_slices import captured_slices, followed_slice, local_reads
 from .chosen_sharding import OpSharding

@@ -8,72 +8,21 @@ operation as well, and its neutral element initialises every accumulation but on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from math import inf, nan
+from dataclasses import replace
 
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
+from ....ir.combiners import COMBINERS, COMPLEX_SUM, Combiner, combining_operation
 from ....ir.locations import made_by
 from ....ir.regions import values_read
 from ....ir.tensor_types import integer_width
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
-from ....tiling.element_types import integer_range
 from .variadic_reductions import joint_combiner
 
-Neutral = Callable[[Attribute], int | float]
-"""Return the neutral element for an element type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Combiner:
-    """An operation that combines two partial results.
-
-    - `operation`: the name of the scalar operation `operation(a, b)`;
-    - `kind`: the equivalent collective reduction (for unsigned minimum and maximum, with the sign
-      bit flipped). It is `GENERIC` if there is none (`maxnumf` and `minnumf`, which drop NaNs):
-      then partial results are gathered and combined with `operation`;
-    - `neutral(element_type)`: the neutral element, as a Python number.
-    """
-
-    operation: str
-    kind: ReductionKind
-    neutral: Neutral
-
-
-def _smallest(scalar: Attribute) -> int:
-    return integer_range(integer_width(scalar), is_signed=True)[0]
-
-
-def _largest(*, is_signed: bool) -> Neutral:
-    return lambda scalar: integer_range(integer_width(scalar), is_signed=is_signed)[1]
-
-
-def _always(value: int | float) -> Neutral:
-    return lambda _: value
-
-
-# A sum of only -0.0 is -0.0: 0.0 would change its sign.
-_ROWS: tuple[tuple[str, ReductionKind, Neutral], ...] = (
-    ("addf", ReductionKind.SUM, _always(-0.0)),
-    ("addi", ReductionKind.SUM, _always(0)),
-    ("mulf", ReductionKind.PRODUCT, _always(1.0)),
-    ("muli", ReductionKind.PRODUCT, _always(1)),
-    ("maximumf", ReductionKind.MAX, _always(-inf)),
-    ("minimumf", ReductionKind.MIN, _always(inf)),
-    ("maxsi", ReductionKind.MAX, _smallest),
-    ("minsi", ReductionKind.MIN, _largest(is_signed=True)),
-    ("maxui", ReductionKind.MAX, _always(0)),
-    ("minui", ReductionKind.MIN, _largest(is_signed=False)),
-    ("maxnumf", ReductionKind.GENERIC, _always(nan)),
-    ("minnumf", ReductionKind.GENERIC, _always(nan)),
-    ("andi", ReductionKind.BITWISE_AND, _always(-1)),
-    ("ori", ReductionKind.BITWISE_OR, _always(0)),
-    ("xori", ReductionKind.BITWISE_XOR, _always(0)),
-)
 _ON_BITS = {
     "arith.addi": ReductionKind.BITWISE_XOR,
     "arith.muli": ReductionKind.BITWISE_AND,
@@ -88,17 +37,11 @@ _ON_BITS = {
 }
 """Kinds of reductions of `i1`, whose arithmetic is modulo two."""
 
-JOINT = Combiner("", ReductionKind.GENERIC, _always(0))
+JOINT = Combiner("", ReductionKind.GENERIC, lambda _: 0)
 """Stands for the joint combination of several results: see `variadic_reductions.py`."""
 
-COMPLEX_SUM = "complex.add"
-
-_COMBINERS = {
-    **{name: Combiner(f"arith.{name}", kind, neutral) for name, kind, neutral in _ROWS},
-    COMPLEX_SUM: Combiner(COMPLEX_SUM, ReductionKind.SUM, _always(-0.0)),
-}
-"""Associative and commutative scalar operations: those of `arith` by name without the dialect, and
-the sum of complex numbers."""
+_COMBINERS = {name.removeprefix("arith."): combiner for name, combiner in COMBINERS.items()}
+"""The operations that combine, those of `arith` without the dialect."""
 
 _INVERSES = {"arith.subf": "addf", "arith.subi": "addi", "complex.sub": COMPLEX_SUM}
 """`accumulator - x` adds `-x`: partial results combine by addition."""
@@ -293,14 +236,6 @@ _NAMED: dict[str, Callable[[Attribute], str]] = {
 _WITHOUT_NANS = {"maximumf": "maxnumf", "minimumf": "minnumf"}
 
 
-_ON_INTEGERS: dict[ReductionKind, str] = {
-    ReductionKind.SUM: "arith.addi",
-    ReductionKind.PRODUCT: "arith.muli",
-    ReductionKind.MAX: "arith.maxsi",
-    ReductionKind.MIN: "arith.minsi",
-}
-
-
 def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
     """Replace the reductions in a rule from another package by those that collectives compute.
 
@@ -316,7 +251,7 @@ def with_declared_kinds(operation: Operation, rule: FactorRule) -> FactorRule:
         if declared is ReductionKind.GENERIC:
             return None
         if element_type(operation.results[result].type) == i1:
-            return _ON_BITS.get(_ON_INTEGERS.get(declared, ""), declared)
+            return _ON_BITS.get(combining_operation(declared, "s") or "", declared)
         return declared
 
     return replace(

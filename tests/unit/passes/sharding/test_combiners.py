@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from mesh_opt.ir.combiners import Combiner
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.sharding.rules.combiners import Combiner, combiner_of
+from mesh_opt.passes.sharding.rules.combiners import combiner_of
 from mesh_opt.sharding.sharding import ReductionKind
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import IntegerType, f32
