@@ -44,16 +44,15 @@ from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwarded_to
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import MOVES, DevicePlacement, boundary_affinity
+from .fusion.computations import is_computation, rematerialized_broadcasts
 from .fusion.groups import FusionGroup, Grouping
 from .fusion.kernel_outlining import KernelOutliner
 from .fusion.operation_kinds import (
     ENCODING_OPS,
     FLOW_VIEWS,
     is_collective,
-    is_computation,
     is_memory_effect_free,
     is_rematerialized,
-    rematerialized_broadcasts,
 )
 
 UNUSED_READS = frozenset({*MOVES, GLOBAL_LOAD})

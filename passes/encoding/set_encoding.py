@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, LOOPS, host_operations
 from ...ir.locations import block_with, made_by
 from ...ir.regions import enclosing
-from ..dispatch.fusion.operation_kinds import is_update_loop
+from ..dispatch.fusion.update_loops import is_update_loop
 from .analysis.contraction_encoder import encoder_of
 from .analysis.contraction_matching import TiledContraction, tiled_contraction, tiled_convolution
 from .analysis.dispatch_regions import is_compilation_chosen

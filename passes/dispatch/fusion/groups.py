@@ -19,14 +19,9 @@ from ....dialects.linalg.structured_view import structured_view
 from ....ir.graph_orders import topological_order
 from ....ir.regions import values_read
 from ...stream.analysis.device_placement import DevicePlacement
+from .computations import is_computation
 from .iteration_space import SharedParallelDims
-from .operation_kinds import (
-    ENCODING_OPS,
-    has_effect,
-    is_collective,
-    is_computation,
-    is_rematerialized,
-)
+from .operation_kinds import ENCODING_OPS, has_effect, is_collective, is_rematerialized
 
 MAX_GROUP = 24
 """The most operations in one kernel; compiling a larger one takes longer than fusion saves."""

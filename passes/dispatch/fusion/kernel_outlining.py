@@ -48,7 +48,8 @@ from ...stream.kernels.bindings import (
 )
 from .groups import FusionGroup
 from .iteration_space import is_elementwise
-from .operation_kinds import ENCODING_OPS, is_rematerialized, updated_tensor
+from .operation_kinds import ENCODING_OPS, is_rematerialized
+from .update_loops import updated_tensor
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
