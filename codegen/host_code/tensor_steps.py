@@ -231,7 +231,7 @@ def _start(lowering: FunctionLowering, tensor: HostTensor, offsets: Shape) -> Re
     return builder.hold(builder.add(tensor.address, distance))
 
 
-def _outlives_source(op: Operation, part: SSAValue) -> bool:
+def _outlives_source(op: Operation) -> bool:
     """Return whether a slice of a tensor, or a view of it, is read after the tensor's update."""
     source, block = op.operands[0], op.parent
     updates = [
@@ -241,12 +241,13 @@ def _outlives_source(op: Operation, part: SSAValue) -> bool:
     ]
     if block is None or not updates:
         return False
-    for reader in [use.operation for use in part.uses]:
+    readers = [use.operation for use in op.results[0].uses]
+    for reader in readers:
         outer = block.find_ancestor_op_in_block(reader)
         if outer is not None and any(each.is_before_in_block(outer) for each in updates):
             return True
-        if reader.name in VIEWS and _outlives_source(op, reader.results[0]):
-            return True
+        if reader.name in VIEWS:
+            readers += [use.operation for use in reader.results[0].uses]
     return False
 
 
@@ -258,7 +259,7 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     if _is_contiguous(source.shape, sizes, strides):
         start = _start(lowering, source, offsets)
         part = HostTensor(start, source.block, shape, source.dtype)
-        if _outlives_source(op, result):
+        if _outlives_source(op):
             # The update would copy the whole tensor.
             lowering.bind(result, lowering.copy(part))
         else:
