@@ -5,13 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
+from ...dialects.arith.divisions import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ..kernels.kernel_text import Bound, KernelText
 from ..kernels.loop_nests import write_scalar_kernel
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS, is_scalar_operation
+from ..scalar_ops.scalars import is_scalar_operation
 from .elements import load_element
 from .function_lowering import FunctionLowering
 from .kernel_dispatch import Memory, dispatch

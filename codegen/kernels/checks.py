@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from ...dialects.arith.divisions import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from ...ir.attribute_access import text
 from ...ir.host_programs import CONTROL_FLOW
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import index_message
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from .ast_builder import AstBuilder, Term
 from .failures import leave_at_failures, search_failure
 from .index_ranges import unproven

@@ -13,12 +13,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, AffineMapAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from ...dialects.arith.divisions import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from ...dialects.linalg.structured_view import structured_view
 from ...ir.attribute_access import integer, integers, operand_groups
 from ...ir.host_programs import CHOICES, CONTROL_FLOW
 from ...ir.integer_ranges import result_range, within_type
 from ...ir.intervals import Interval, affine_interval
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, OVERFLOWING_DIVISIONS
 from .static_values import constant_attribute, shape_of
 
 LONGEST_LOOP = Interval(0, (1 << 62) - 1)

@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.arith.divisions import INTEGER_DIVISIONS
 from ...ir.attribute_access import integers, is_number_list, is_splat, kept_dimensions, number_list
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
-from ..scalar_ops.scalars import INTEGER_DIVISIONS, is_scalar_operation
+from ..scalar_ops.scalars import is_scalar_operation
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

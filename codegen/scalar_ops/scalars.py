@@ -141,16 +141,6 @@ def write_scalar_operation(
     return special(code, operation, operands)
 
 
-INTEGER_DIVISIONS = frozenset(
-    f"arith.{name}"
-    for name in ("divsi", "divui", "remsi", "remui", "floordivsi", "ceildivsi", "ceildivui")
-)
-"""Scalar operations that may fail."""
-
-OVERFLOWING_DIVISIONS = frozenset(f"arith.{name}" for name in ("divsi", "floordivsi", "ceildivsi"))
-"""Divisions of the lowest number by -1 fail."""
-
-
 def is_scalar_operation(name: str) -> bool:
     """Return whether an operation acts on elements one by one."""
     return name in _SAME_ELEMENT or name in _CONVERSIONS or name in _OF_OPERAND or name in _SPECIAL

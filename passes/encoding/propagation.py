@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.arith.divisions import INTEGER_DIVISIONS
 from ...dialects.iree_encoding.attributes import EncodingAttr
 from ...dialects.iree_encoding.dialect import SetEncodingOp, UnsetEncodingOp
 from ...dialects.iree_encoding.interfaces import Tensor, tensor_encoding, with_encoding
@@ -28,26 +29,13 @@ SET, UNSET = "iree_encoding.set_encoding", "iree_encoding.unset_encoding"
 
 # Operations that may run on encoded tensors, padding included, and their encoded forms -----------
 
-TRAPPING = frozenset(
-    {
-        "arith.ceildivsi",
-        "arith.ceildivui",
-        "arith.divsi",
-        "arith.divui",
-        "arith.floordivsi",
-        "arith.remsi",
-        "arith.remui",
-    }
-)
-"""Operations that may trap, and so must not be run on padding."""
-
 
 def parallel_view(operation: Operation) -> StructuredView | None:
     """Return the view of an operation that may run on padding, with parallel loops only."""
     view = structured_view(operation)
     if view is None or any(kind is not IteratorType.PARALLEL for kind in view.iterators):
         return None
-    return None if any(inner.name in TRAPPING for inner in view.body.ops) else view
+    return None if any(inner.name in INTEGER_DIVISIONS for inner in view.body.ops) else view
 
 
 def elementwise_view(operation: Operation) -> StructuredView | None:

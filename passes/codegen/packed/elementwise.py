@@ -18,6 +18,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ....dialects.arith.divisions import INTEGER_DIVISIONS
 from ....dialects.linalg.bodies import IndexOp
 from ....dialects.linalg.dialect import GenericOp
 from ....dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
@@ -26,7 +27,6 @@ from ....ir.linear_forms import loops_of
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
 from ....tiling.packed_layouts import IDENTITY, PackedLayout, Swizzle
-from ...encoding.propagation import TRAPPING
 from .values import PackedValues, layout_in_memory, layout_of_tiles, leaves_padding
 
 
@@ -243,7 +243,7 @@ def _packed_map(map_: AffineMap, layout: PackedLayout, loops: PackedLoops) -> Af
     return AffineMap(loops.count, 0, results)
 
 
-NOT_ON_PADDING = TRAPPING | {"tensor.extract"}
+NOT_ON_PADDING = INTEGER_DIVISIONS | {"tensor.extract"}
 """What must not run with an index that lies outside of the tensor."""
 
 ON_TENSORS = frozenset({"arith", "math", "complex"})
