@@ -25,6 +25,7 @@ _DIALECTS = {
     "iree_cpu": ("iree_cpu", "IreeCpu"),
     "iree_encoding": ("iree_encoding.dialect", "IreeEncoding"),
     "iree_gpu": ("iree_gpu", "IreeGpu"),
+    "iree_linalg_ext": ("iree_linalg_ext", "IreeLinalgExt"),
     "iree_tensor_ext": ("iree_tensor_ext", "IreeTensorExt"),
     "io_parameters": ("hal.io_parameters", "IoParameters"),
     "interpreter": ("interpreter", "Interpreter"),

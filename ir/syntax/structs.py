@@ -116,25 +116,36 @@ class PropertyStruct:
     """Properties written as fields of a struct, each if it is present."""
 
     fields: tuple[tuple[str, ParseField], ...]
+    numbers: Attribute = INDEX
+    """The type of integers that are written without one."""
 
     @property
     def printed_attributes(self) -> tuple[str, ...]:
         return tuple(dict(self.fields))
 
     def parse(self, parser: Parser, parsed: Parsed) -> None:
-        if parser.parse_optional_punctuation("<") is not None:
+        if parser.parse_optional_punctuation("<") is None:
+            return
+        # The properties may also be written as a dictionary: `<{a = 1}>`.
+        if written := parser.parse_optional_attr_dict():
+            parsed.attributes.update(written)
+            parser.parse_punctuation(">")
+        else:
             parsed.attributes.update(parse_fields(parser, dict(self.fields)))
 
     def print(self, printer: Printer, operation: Operation) -> None:
         found = [(name, operation.get_attr_or_prop(name)) for name, _ in self.fields]
         if any(attribute is not None for _, attribute in found):
             printer.print_string(" ")
-            print_struct(printer, [(name, _shown(printer, each)) for name, each in found])
+            print_struct(printer, [(name, self._shown(printer, each)) for name, each in found])
 
-
-def _shown(printer: Printer, attribute: Attribute | None) -> Callable[[], None] | Attribute | None:
-    """Return a property's value for `print_struct`; index integers print without type."""
-    if not isinstance(attribute, IntegerAttr):
-        return attribute
-    number = cast("IntegerAttr[IntegerType | IndexType]", attribute)
-    return partial(printer.print_int, number.value.data) if number.type == INDEX else number
+    def _shown(
+        self, printer: Printer, attribute: Attribute | None
+    ) -> Callable[[], None] | Attribute | None:
+        """Return a property's value for `print_struct`."""
+        if not isinstance(attribute, IntegerAttr):
+            return attribute
+        number = cast("IntegerAttr[IntegerType | IndexType]", attribute)
+        return (
+            partial(printer.print_int, number.value.data) if number.type == self.numbers else number
+        )

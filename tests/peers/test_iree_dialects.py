@@ -18,15 +18,15 @@ from tool_runs import printed
 
 FORMS = sorted((Path(__file__).parent / "iree_forms").iterdir())
 DIALECTS = ("flow", "hal", "iree_tensor_ext", "stream", "util")
+FORMED = (*DIALECTS, "iree_linalg_ext")
+"""Those whose operations are in the files; Python has no list of those of the last."""
 SPLIT, UNREGISTERED = "--split-input-file", "--allow-unregistered-dialect"
 GENERIC = "--mlir-print-op-generic"
 BETWEEN = "// -----\n"
-ONE_LINE = re.compile(
-    rf'(?P<head>.*"(?:{"|".join(DIALECTS)})\..*?(?:\)|}}>))(?P<types> : \([^{{]*)'
-)
+ONE_LINE = re.compile(rf'(?P<head>.*"(?:{"|".join(FORMED)})\..*?(?:\)|}}>))(?P<types> : \([^{{]*)')
 """An operation without regions or attributes of its own, in the generic form."""
 
-GENERIC_NAME = re.compile(rf'"(?:{"|".join(DIALECTS)})\.(?!\w*\.?func")[\w.]+"\(')
+GENERIC_NAME = re.compile(rf'"(?:{"|".join(FORMED)})\.(?!\w*\.?func")[\w.]+"\(')
 """A function is written so where it says that its arguments have no attributes."""
 
 
