@@ -16,7 +16,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.hal.types import BufferType, ChannelType, CommandBufferType, FenceType, FileType
+from ...dialects.stream.affinity import DEFAULT_AFFINITY
 from ...dialects.util.functions import FuncOp
+from ...dialects.util.types import ListType
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
@@ -68,6 +70,7 @@ class HalConversionPass(ModulePass):
             Rewriter.erase_op(operation)
         for operation in tuple(host_operations(op)):
             _retype(operation)
+        op.attributes.pop(DEFAULT_AFFINITY, None)
         drop_workgroup_counts(op)
 
 
@@ -111,6 +114,8 @@ def _convert_type(type_: Attribute) -> Attribute:
             [_convert_type(input_) for input_ in type_.inputs],
             [_convert_type(output) for output in type_.outputs],
         )
+    if isinstance(type_, ListType):
+        return ListType(_convert_type(type_.element))
     return TYPES.get(type_.name, type_)
 
 

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import BufferType, BufferViewType, ChannelType, FileType
 from ....dialects.iree_encoding.interfaces import Tensor
+from ....dialects.stream.affinity import affinity_of
 from ....dialects.util.types import BufferType as HostBufferType
 from ....ir.diagnostics import OperationError
 from ....ir.index_lists import mixed_list
@@ -294,7 +295,7 @@ def _resolve(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
 
 @to_hal("stream.cmd.parameter.load")
 def _load_parameters(hal: HalBuilder, op: Operation) -> Sequence[SSAValue]:
-    affinity = affinity_in(op)
+    affinity = affinity_of(op)
     memory = hal.memory_properties(affinity, op.results[0].type)
     device, queue = hal.device_and_queues(affinity, memory)
     wait, signal = hal.fences(device)

@@ -17,6 +17,7 @@ from ....dialects.hal.affinities import DeviceAffinityAttr, DeviceOptimalAttr
 from ....dialects.hal.bitfields import FLAGS
 from ....dialects.hal.targets import DEVICE
 from ....dialects.hal.types import AllocatorType, FenceType
+from ....dialects.stream.affinity import affinity_of
 from ....dialects.stream.types import KNOWN_LIFETIMES, ResourceType
 from ....ir.diagnostics import OperationError
 from ....ir.index import constant_index
@@ -122,13 +123,19 @@ class HalBuilder:
     ) -> DeviceQueues:
         """Emit the device and queues of an affinity; of several devices, one that has the memory.
 
-        Raises OperationError if the affinity is not a single device and no memory is given to
-        choose by.
+        Without memory to choose by it is the first of several devices, as in IREE: each can use
+        what was allocated for all. Without an affinity it is that of the scope, or else the
+        program's first device.
+
+        Raises OperationError if the affinity names no device, as a promise of one.
         """
+        affinity = affinity or affinity_of(self.operation)
         if affinity is None:
             (device,) = self.emit("hal.devices.get", [self.index(0)], [DEVICE])
             return DeviceQueues(device, self.constant(ANY_QUEUE, wide=True))
-        if isinstance(affinity, DeviceOptimalAttr) and memory is not None:
+        if isinstance(affinity, DeviceOptimalAttr):
+            if memory is None:
+                return self.device_and_queues(affinity.affinities.data[0])
             choices = [self.device_and_queues(choice) for choice in affinity.affinities]
             devices, queues = zip(*choices, strict=True)
             return DeviceQueues(
@@ -137,8 +144,7 @@ class HalBuilder:
         if not isinstance(affinity, DeviceAffinityAttr):
             raise OperationError(
                 self.operation,
-                f"runs on {affinity}, expected a single device: only allocations may choose among "
-                "several",
+                f"runs on {affinity}, expected a device of the module: #hal.device.affinity<@name>",
             )
         (device,) = self.emit(
             "util.global.load",

@@ -292,3 +292,48 @@ util.func public @without_wait(%r: !stream.resource<transient>, %n: index, %v: i
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
 }
+
+// -----
+
+// Without an affinity the nearest scope's default is it, of several devices the first.
+
+// CHECK-LABEL: util.func public @default_of_the_function
+// CHECK: hal.allocator.resolve_memory_properties lifetime(external) : i32, i32
+// CHECK: %[[B:.*]] = util.global.load immutable @b : !hal.device
+// CHECK: hal.device.allocator<%[[B]] : !hal.device>
+// CHECK-LABEL: util.func public @default_of_the_module
+// CHECK: hal.allocator.resolve_memory_properties for(#hal.device.affinity<@a>) lifetime(constant) : i32, i32
+// CHECK: %[[A:.*]] = util.global.load immutable @a : !hal.device
+// CHECK: io_parameters.load<%[[A]] : !hal.device>
+// CHECK-LABEL: util.func public @either
+// CHECK: %[[E:.*]] = util.global.load immutable @b : !hal.device
+// CHECK: hal.device.queue.copy<%[[E]] : !hal.device>
+module attributes {stream.affinity.default = #hal.device.affinity<@a>} {
+  util.global private @a : !hal.device
+  util.global private @b : !hal.device
+  util.func public @default_of_the_function(%n: index) -> !stream.resource<external> attributes {stream.affinity.default = #hal.device.affinity<@b>} {
+    %0 = stream.resource.alloc uninitialized : !stream.resource<external>{%n}
+    util.return %0 : !stream.resource<external>
+  }
+  util.func public @default_of_the_module(%k: !util.buffer, %o: i64, %n: index, %t: !stream.timepoint) -> (!stream.resource<constant>, !stream.timepoint) {
+    %0, %1 = stream.cmd.parameter.load await(%t) => {
+      %k[%o] : !stream.resource<constant>{%n}
+    } => !stream.timepoint
+    util.return %0, %1 : !stream.resource<constant>, !stream.timepoint
+  }
+  util.func public @either(%r: !stream.resource<transient>, %n: index, %o: index) -> !stream.timepoint {
+    %0 = stream.cmd.execute on(#hal.device.optimal<[#hal.device.affinity<@b>, #hal.device.affinity<@a>]>) with(%r as %c: !stream.resource<transient>{%n}) {
+      stream.cmd.copy %c[%o], %c[%n], %n : !stream.resource<transient>{%n} -> !stream.resource<transient>{%n}
+    } => !stream.timepoint
+    util.return %0 : !stream.timepoint
+  }
+}
+
+// -----
+
+// CHECK-LABEL: util.func public @list(%l: !util.list<!hal.fence>
+// CHECK: util.list.set %l[%i], %t : !util.list<!hal.fence>
+util.func public @list(%l: !util.list<!stream.timepoint>, %i: index, %t: !stream.timepoint) {
+  util.list.set %l[%i], %t : !stream.timepoint -> !util.list<!stream.timepoint>
+  util.return
+}

@@ -18,9 +18,9 @@ util.func public @unknown(%n: index) -> !stream.resource<*> {
 
 util.global private @a : !hal.device
 util.global private @b : !hal.device
-util.func public @several(%r: !stream.resource<transient>, %n: index, %o: index) -> !stream.timepoint {
-  // expected-error @+1 {{expected a single device}}
-  %0 = stream.cmd.execute on(#hal.device.optimal<[#hal.device.affinity<@a>, #hal.device.affinity<@b>]>) with(%r as %c: !stream.resource<transient>{%n}) {
+util.func public @promised(%r: !stream.resource<transient>, %n: index, %o: index) -> !stream.timepoint {
+  // expected-error @+1 {{expected a device of the module}}
+  %0 = stream.cmd.execute on(#hal.device.promise<@a>) with(%r as %c: !stream.resource<transient>{%n}) {
     stream.cmd.copy %c[%o], %c[%n], %n : !stream.resource<transient>{%n} -> !stream.resource<transient>{%n}
   } => !stream.timepoint
   util.return %0 : !stream.timepoint
