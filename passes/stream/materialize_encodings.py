@@ -158,23 +158,22 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    # Both are of one shape: what is told by the same values needs no room of its own.
-    sizes = sizes[: counts[0]]
+    given, wanted = sizes[: counts[0]], sizes[counts[0] :]
     bound = [
         builder.insert(
             stream.BindingSubspanOp.build(
-                operands=[binding, start, sizes],
+                operands=[binding, start, dims],
                 result_types=[operations.tensor.new([StringAttr(access), tensor])],
             )
         ).result
-        for binding, tensor, access in (
-            (block.args[0], source, "readonly"),
-            (block.args[-1], result, "writeonly"),
+        for binding, tensor, dims, access in (
+            (block.args[0], source, given, "readonly"),
+            (block.args[-1], result, wanted, "writeonly"),
         )
     ]
-    loaded = operations.load_whole(bound[0], source, sizes, builder)
-    value = _relaid(loaded, source, result, sizes, builder)
-    operations.store_whole(value, bound[1], sizes, builder)
+    loaded = operations.load_whole(bound[0], source, given, builder)
+    value = _relaid(loaded, source, result, given, builder)
+    operations.store_whole(value, bound[1], wanted, builder)
     builder.insert(ReturnOp())
     return block
 

@@ -9,6 +9,7 @@ from xdsl.dialects.arith import SelectOp
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
 from ....dialects.util.dialect import OptimizationBarrierOp
@@ -33,12 +34,25 @@ def _clone(host: Host, operation: Operation, here: PlacedBuilder) -> None:
     _copy_as(host, operation, stored.size, dims, dims, here)
 
 
-@conversion("flow.tensor.bitcast", "flow.tensor.reshape")
+@conversion("flow.tensor.bitcast", "flow.tensor.reshape", "iree_tensor_ext.bitcast")
 def _bitcast(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    """Clone the bytes under the new type, which determines their number as for other tensors."""
+    """Clone the bytes under the new type, which determines their number as for other tensors.
+
+    Raises OperationError if an encoding says that the bytes are in another order.
+    """
     dims = operands_of(operation, "result_dims")
-    size = here.size_of(require_ranked(operation, operation.results[0].type), dims)
-    own = "source_dims" if operation.name == "flow.tensor.bitcast" else "operand_dims"
+    types = [
+        require_ranked(operation, each)
+        for each in (*operation.operand_types[:1], *operation.result_types)
+    ]
+    if types[0] != types[1] and any(map(tensor_encoding, types)):
+        raise OperationError(
+            operation,
+            f"views {types[0]} as {types[1]}, but an encoding says in which order the elements of "
+            "one type are: decode the tensor first",
+        )
+    size = here.size_of(types[1], dims)
+    own = "operand_dims" if operation.name == "flow.tensor.reshape" else "source_dims"
     _copy_as(host, operation, size, dims, operands_of(operation, own), here)
 
 

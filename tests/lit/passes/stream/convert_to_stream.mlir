@@ -107,3 +107,15 @@ util.func public @once(%n: index, %m: index, %flag: i1) {
   }
   util.return
 }
+
+// -----
+
+// A bitcast is a view of the same bytes.
+
+// CHECK-LABEL: util.func public @bitcast
+// CHECK: %[[S:.*]] = stream.tensor.sizeof {{.*}}tensor<?x8xi16>{%n} : index
+// CHECK: stream.tensor.clone {{.*}} : tensor<?x4xf32>{%n} in !stream.resource<*>{%{{.*}}} -> tensor<?x8xi16>{%n} in !stream.resource<*>{%[[S]]}
+util.func public @bitcast(%x: tensor<?x4xf32>, %n: index) -> tensor<?x8xi16> {
+  %0 = iree_tensor_ext.bitcast %x : tensor<?x4xf32>{%n} -> tensor<?x8xi16>{%n}
+  util.return %0 : tensor<?x8xi16>
+}

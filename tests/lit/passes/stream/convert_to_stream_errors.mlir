@@ -18,3 +18,12 @@ util.func public @asks() -> index {
   %1 = tensor.dim %0, %c0 : tensor<?xf32>
   util.return %1 : index
 }
+
+// -----
+
+#e = #iree_encoding.testing<>
+util.func public @view(%x: tensor<8x4xf32, #e>) -> tensor<8x8xi16, #e> {
+  // expected-error @+1 {{an encoding says in which order the elements of one type are: decode the tensor first}}
+  %0 = iree_tensor_ext.bitcast %x : tensor<8x4xf32, #e> -> tensor<8x8xi16, #e>
+  util.return %0 : tensor<8x8xi16, #e>
+}

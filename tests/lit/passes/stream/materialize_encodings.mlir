@@ -68,3 +68,21 @@ util.func public @open(%r: !stream.resource<*>, %s: index, %n: index) -> (!strea
   %1 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x8xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x8xf32>{%n} in !stream.resource<*>{%s}
   util.return %0, %1 : !stream.resource<*>, !stream.resource<*>
 }
+
+// -----
+
+// Source and result have sizes of their own.
+
+// CHECK-LABEL: func.func @_encoding_0_encode_Dx7xf32_to_Dx7xf32(
+// CHECK-SAME: %[[S:.*]]: !stream.binding, %[[A:.*]]: index, %[[B:.*]]: index, %[[R:.*]]: !stream.binding
+// CHECK: %[[N:.*]] = iree_tensor_ext.dispatch.workload.ordinal %[[A]], 0 : index
+// CHECK: %[[M:.*]] = iree_tensor_ext.dispatch.workload.ordinal %[[B]], 1 : index
+// CHECK: stream.binding.subspan %[[S]][{{.*}}]{{.*}}{%[[N]]}
+// CHECK: stream.binding.subspan %[[R]][{{.*}}]{{.*}}{%[[M]]}
+// CHECK: iree_tensor_ext.dispatch.tensor.load {{.*}}sizes = [%[[N]], 7]
+// CHECK: iree_tensor_ext.dispatch.tensor.store {{.*}}sizes = [%[[M]], 7]
+#rows = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
+util.func public @sizes(%r: !stream.resource<*>, %s: index, %t: index, %n: index, %m: index) -> !stream.resource<*> {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x7xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x7xf32, #rows>{%m} in !stream.resource<*>{%t}
+  util.return %0 : !stream.resource<*>
+}
