@@ -48,6 +48,7 @@ from .torch_export.constant_buffers import (
 )
 from .torch_export.import_program import Imported, import_program
 from .torch_export.logs import without_torch_logs
+from .torch_export.squeezed_sizes import check_squeezed
 from .torch_export.substitutes import traceable
 from .torch_export.tracing import located, trace
 from .torch_export.trees import Tree, leaf_names, register_caches
@@ -162,12 +163,11 @@ class Compiled(CompiledEntry):
         imported: Imported,
     ) -> None:
         super().__init__(entry, type(module).__name__)
-        self._module = module
-        self._keywords = keywords
-        self._count = positional
+        self._module, self._keywords, self._count = module, keywords, positional
         self._inputs, self._outputs = inputs, caller.results
         self._constants: dict[str, int] = caller.numbers if caller.folds else {}
         self._dtypes, self._written = imported.dtypes, imported.written
+        self._squeezed = imported.squeezed
         self._placed: dict[int, Any] = {}
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -221,7 +221,7 @@ class Compiled(CompiledEntry):
         given = self._inputs.tensors((tuple(inputs), ordered))
         weights = _weights(self._module)
         check_unchanged(weights, self._constants)
-        return [*weights.values(), *given]
+        return check_squeezed(self._squeezed, [*weights.values(), *given])
 
     def _arrays(self, tensors: Sequence[Any]) -> list[Any]:
         torch, placed = _torch(), self._placed

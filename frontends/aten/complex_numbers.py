@@ -40,10 +40,22 @@ def view_as_real(torch: Any, x: Any) -> Any:
 
 @decomposition("_to_copy.default")
 def converted(torch: Any, x: Any, *, dtype: Any = None, **options: Any) -> Any:
-    """Convert to complex types. torch-mlir reads True as -1 here."""
+    """Convert to complex types, and these to bool: zero is what has no part.
+
+    torch-mlir reads True as -1, and only the real parts.
+    """
+    if dtype == torch.bool and x.is_complex():
+        return (x.real != 0) | (x.imag != 0)
     require(dtype is not None and dtype.is_complex)
     # A conversion to the same type still copies.
     return x.clone() if x.dtype == dtype else as_complex(torch, x, dtype)
+
+
+@decomposition_with_op(*(f"logical_{name}.default" for name in ("not", "and", "or", "xor")))
+def of_truth(torch: Any, operation: Any, *operands: Any) -> Any:
+    """Ask whether numbers are zero before torch-mlir does, which takes their real parts alone."""
+    require(any(each.is_complex() for each in operands))
+    return operation(*(each.to(torch.bool) if each.is_complex() else each for each in operands))
 
 
 @decomposition("angle.default")
@@ -234,9 +246,16 @@ def reciprocal(torch: Any, x: Any) -> Any:
 
 @decomposition("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar")
 def power(torch: Any, x: Any, y: Any) -> Any:
-    """Raise complex numbers, and integers, which torch-mlir refuses in linalg."""
+    """Raise complex numbers, and integers, which torch-mlir refuses in linalg.
+
+    Convert one integer operand, which it also refuses there, to the common float type.
+    """
     dtype = torch.result_type(x, y)
-    require(not dtype.is_floating_point and dtype != torch.bool)
+    require(dtype != torch.bool)
+    if dtype.is_floating_point:
+        tensors = [each for each in (x, y) if isinstance(each, torch.Tensor)]
+        require(any(each.dtype != dtype for each in tensors))
+        return torch.pow(*(e.to(dtype) if isinstance(e, torch.Tensor) else e for e in (x, y)))
     if dtype.is_complex:
         x, y = torch.broadcast_tensors(as_complex(torch, x, dtype), as_complex(torch, y, dtype))
     else:

@@ -106,7 +106,12 @@ def unique_consecutive(
 
 @decomposition("nonzero.default")
 def nonzero(torch: Any, x: Any) -> Any:
-    """Handle rank 0, whose positions have no coordinates: torch-mlir crashes on it."""
+    """Handle rank 0, whose positions have no coordinates: torch-mlir crashes on it.
+
+    It also has no complex numbers here.
+    """
+    if x.is_complex():
+        return torch.nonzero(x.to(torch.bool))
     require(not x.dim())
     return torch.nonzero(x.reshape(1))[:, :0]
 

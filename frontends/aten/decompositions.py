@@ -32,7 +32,8 @@ def composites(torch: Any) -> Decompositions:
 
 
 _RULES = (
-    *("bessel", "bits", "complex_numbers", "data_dependent", "elementwise", "fft", "indexing"),
+    *("bessel", "bits", "complex_numbers", "convolution", "data_dependent", "elementwise", "fft"),
+    "indexing",
     *(
         "lapack",
         "linear_algebra",

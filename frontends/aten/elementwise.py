@@ -192,15 +192,10 @@ def fmod(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
 def floor_divide(torch: Any, x: Any, y: Any) -> Any:
-    """Divide as Python does: correct by the exact remainder, not by the rounded quotient.
-
-    Convert integers to the common type: torch-mlir's linalg extends bytes as signed numbers.
-    """
-    kinds = {getattr(each, "dtype", None) for each in (x, y)} - {None}
+    """Divide as Python does: correct by the exact remainder, not by the rounded quotient."""
+    if not torch.result_type(x, y).is_floating_point:
+        return _divided(torch, x, y, "floor")
     x, y = broadcast(torch, x, y)
-    if not x.dtype.is_floating_point:
-        require(len({*kinds, x.dtype}) > 1)
-        return torch.ops.aten.floor_divide.default(x, y)
     rest = fmod(torch, x, y)
     quotient = (x - rest) / y
     quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
@@ -211,23 +206,49 @@ def floor_divide(torch: Any, x: Any, y: Any) -> Any:
 
 @decomposition("div.Tensor_mode", "div.Scalar_mode")
 def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
-    require(rounding_mode == "floor")
-    return floor_divide(torch, x, y)
+    if rounding_mode == "floor":
+        return floor_divide(torch, x, y)
+    require(rounding_mode and not torch.result_type(x, y).is_floating_point)
+    return _divided(torch, x, y, "trunc")
+
+
+def _divided(torch: Any, x: Any, y: Any, rounding_mode: str) -> Any:
+    """Divide integers in their common type, of at least 32 bits.
+
+    torch-mlir's linalg extends bytes as signed numbers, and crashes on other small types.
+    """
+    kinds = {each.dtype for each in (x, y) if isinstance(each, torch.Tensor)}
+    x, y = broadcast(torch, x, y)
+    wide = torch.promote_types(x.dtype, torch.int32)
+    require(kinds != {wide})
+    return torch.div(x.to(wide), y.to(wide), rounding_mode=rounding_mode).to(x.dtype)
 
 
 @decomposition("fake_quantize_per_channel_affine_cachemask.default")
 def fake_quantize_per_channel(
     torch: Any, x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int
 ) -> Any:
-    """Round to steps that each channel has, and return which elements are in range."""
-    shape = [-1 if each == axis % x.dim() else 1 for each in range(x.dim())]
-    scale, zero = scale.reshape(shape), zero_point.reshape(shape).to(x.dtype)
+    scale, zero_point = (per_channel(each, x, axis) for each in (scale, zero_point))
+    return fake_quantized(torch, x, scale, zero_point, least, most)
+
+
+def per_channel(each: Any, x: Any, axis: int) -> Any:
+    """Return a number for each channel of `x` in a shape that broadcasts with it."""
+    return each.reshape([-1 if at == axis % x.dim() else 1 for at in range(x.dim())])
+
+
+def fake_quantized(
+    torch: Any, x: Any, scale: Any, zero_point: Any, least: int, most: int
+) -> tuple[Any, Any]:
+    """Round to steps of a scale, and return which elements are in range."""
+    scale, zero_point = torch.as_tensor(scale), torch.as_tensor(zero_point)
+    zero = zero_point.to(x.dtype)
     steps = x * (1 / scale)
     # PyTorch rounds after it adds a zero point that is not an integer.
     is_real = zero_point.dtype.is_floating_point
     steps = torch.round(steps + zero) if is_real else torch.round(steps) + zero
     found = (torch.clamp(steps, least, most) - zero) * scale
-    return found, (steps >= least) & (steps <= most)
+    return found.to(x.dtype), (steps >= least) & (steps <= most)
 
 
 # Extrema -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Decompose Fourier transforms of static sizes, one dimension at a time, `stft` and `istft`."""
+"""Decompose Fourier transforms along static sizes, one dimension at a time, `stft` and `istft`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,9 @@ def _transform(
     if kind.startswith("I"):
         scale *= size
     length = size // 2 + 1 if kind == "RFFT" else size
-    value = f"({scale}, 0.0)" if dtype.is_complex else f"{scale}"
-    body = (
-        f"%f = stablehlo.fft %a0, type = {kind}, length = [{size}] : ({{0}}) -> {{r}}\n"
-        f"%c = stablehlo.constant dense<{value}> : {{r}}\n"
-        "%r = stablehlo.multiply %f, %c : {r}"
-    )
+    body = f"%r = stablehlo.fft %a0, type = {kind}, length = [{size}] : ({{0}}) -> {{r}}"
     found = emit_inline_mlir(torch, body, (*x.shape[:-1], length), dtype, x)
-    return found.movedim(-1, dimension)
+    return (found if scale == 1 else found * scale).movedim(-1, dimension)
 
 
 def _scale(sizes: Sequence[int], normalization: int) -> float:
@@ -40,7 +35,7 @@ def _scale(sizes: Sequence[int], normalization: int) -> float:
 def complex_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
 ) -> Any:
-    require(dim and is_static(x.shape))
+    require(dim and is_static(x.shape[each] for each in dim))
     for each in dim:
         kind, size = "FFT" if forward else "IFFT", x.shape[each]
         x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
@@ -51,7 +46,7 @@ def complex_to_complex(
 def real_to_complex(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
 ) -> Any:
-    require(dim and is_static(x.shape))
+    require(dim and is_static(x.shape[each] for each in dim))
     if not onesided:
         whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
         return complex_to_complex(torch, whole, dim, normalization, True)
@@ -65,7 +60,7 @@ def real_to_complex(
 def complex_to_real(
     torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
 ) -> Any:
-    require(dim and is_static(x.shape))
+    require(dim and is_static(x.shape[each] for each in dim))
     if dim[:-1]:
         x = complex_to_complex(torch, x, dim[:-1], normalization, False)
     scale = _scale([last_dim_size], normalization)
@@ -102,7 +97,7 @@ def short_time(
     align_to_window: bool | None = None,
 ) -> Any:
     """Transform windowed frames; torch-mlir takes only half of the result, or does not end."""
-    require(is_static(x.shape) and not align_to_window)
+    require(is_static(x.shape[-1:]) and not align_to_window)
     hop = hop_length or n_fft // 4
     weights = _window(torch, window, win_length or n_fft, n_fft, x.dtype.to_real())
     starts = torch.arange(0, x.shape[-1] - n_fft + 1, hop)
@@ -139,7 +134,7 @@ def inverse_short_time(
 
     Adding up is a transposed convolution with one channel for each element of a frame.
     """
-    require(is_static(x.shape) and x.is_complex())
+    require(is_static(x.shape[-2:]) and x.is_complex())
     hop, size = hop_length or n_fft // 4, win_length or n_fft
     frames = x.mT
     onesided = x.shape[-2] != n_fft if onesided is None else onesided

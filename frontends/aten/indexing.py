@@ -119,6 +119,16 @@ def masked_select(torch: Any, x: Any, mask: Any) -> Any:
     return _masked(torch, x, [mask])
 
 
+@decomposition("masked_scatter.default")
+def masked_scatter(torch: Any, x: Any, mask: Any, source: Any) -> Any:
+    """Let each chosen element select its value, where PyTorch's rule depends on `nonzero`."""
+    require(not is_static(source.shape) or source.numel())
+    x, mask = torch.broadcast_tensors(x, mask)
+    numbers = torch.cumsum(mask.reshape(-1).to(torch.int64), 0) - 1
+    values = source.reshape(-1).index_select(0, torch.clamp(numbers, min=0))
+    return torch.where(mask, values.reshape(x.shape), x)
+
+
 _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
 """Whether the current operation was emitted by `_from_the_start`, which then leaves it unchanged.
 """

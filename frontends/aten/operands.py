@@ -21,6 +21,11 @@ def is_static(sizes: Iterable[Any]) -> bool:
     return all(isinstance(size, int) for size in sizes)
 
 
+def as_number(torch: Any, size: Any, dtype: Any) -> Any:
+    """Return a size to calculate with: torch-mlir does not convert dynamic ones to floats."""
+    return size if isinstance(size, int) else torch.scalar_tensor(size, dtype=dtype)
+
+
 def non_negative(torch: Any, index: Any, size: Any) -> Any:
     """Return indices counted from the start of a dimension; negative ones count from its end."""
     return torch.where(index < 0, index + size, index)

@@ -20,7 +20,7 @@ def _linear(torch: Any, x: Any) -> Any:
     return torch.clamp(1 - torch.abs(x), min=0)
 
 
-def _cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
+def cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
     """Evaluate the Keys kernel. PyTorch's antialiased resizes use a = -0.5, others a = -0.75."""
     x = torch.abs(x)
     near_by = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -120,7 +120,7 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
 
 
 _antialiased("_upsample_bilinear2d_aa", _linear, 1)
-_antialiased("_upsample_bicubic2d_aa", _cubic, 2)
+_antialiased("_upsample_bicubic2d_aa", cubic, 2)
 
 
 def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None:
@@ -154,4 +154,4 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
 
 
 _of_neighbours("upsample_bilinear2d", _linear, 1)
-_of_neighbours("upsample_bicubic2d", partial(_cubic, a=-0.75), 2)
+_of_neighbours("upsample_bicubic2d", partial(cubic, a=-0.75), 2)

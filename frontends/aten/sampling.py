@@ -1,5 +1,4 @@
-"""Decompose operations that read images at computed places: grid samples of volumes, and
-fractional max pools.
+"""Decompose operations that read images at computed places: grid samples, and fractional max pools.
 
 grid_sampler_3d(x: [n, c, d, h, w], grid: [n, a, b, c, 3]) -> for each of the 8 pixels around a
 point its weight, and the pixel where it is inside of the image
@@ -7,56 +6,107 @@ point its weight, and the pixel where it is inside of the image
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from itertools import product
 from typing import Any
 
-from .operands import is_static
+from .operands import as_number, is_static
+from .resizing import cubic
 from .rules import decomposition, require
 
-_BILINEAR, _NEAREST = 0, 1
+_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 
 
+@decomposition("grid_sampler_2d.default")
+def grid_sampler_2d(torch: Any, x: Any, grid: Any, *options: Any) -> Any:
+    """Sample images of open sizes. For others this is PyTorch's rule, which calculates with sizes
+    that torch-mlir does not convert to floats.
+    """
+    if is_static((*x.shape, *grid.shape)):
+        rules = import_module("torch._decomp").decomposition_table
+        return rules[torch.ops.aten.grid_sampler_2d.default](x, grid, *options)
+    return _sampled(torch, x, grid, *options)
+
+
 @decomposition("grid_sampler_3d.default")
-def grid_sampler_3d(
+def grid_sampler_3d(torch: Any, x: Any, grid: Any, interpolation: int, *options: Any) -> Any:
+    require(interpolation in (_BILINEAR, _NEAREST) and x.numel())
+    return _sampled(torch, x, grid, interpolation, *options)
+
+
+def _sampled(
     torch: Any, x: Any, grid: Any, interpolation: int, padding: int, align_corners: bool
 ) -> Any:
-    require(interpolation in (_BILINEAR, _NEAREST) and is_static(x.shape) and x.numel())
-    sizes = x.shape[2:]
     # The last dimension of the grid counts columns first.
+    numbers = [as_number(torch, size, grid.dtype) for size in x.shape[2:]]
     points = [
-        _pixel_coordinate(torch, grid[..., 2 - axis], size, padding, align_corners)
-        for axis, size in enumerate(sizes)
+        (grid[..., -1 - axis] + 1) / 2 * (size - 1)
+        if align_corners
+        else ((grid[..., -1 - axis] + 1) * size - 1) / 2
+        for axis, size in enumerate(numbers)
     ]
+    padded = [
+        partial(_padded, torch, size=size, padding=padding, align_corners=align_corners)
+        for size in numbers
+    ]
+    if interpolation == _BICUBIC:
+        return _weighted(torch, x, points, padded, partial(cubic, torch, a=-0.75), range(-1, 3))
+    points = [inside(point) for inside, point in zip(padded, points, strict=True)]
     if interpolation == _NEAREST:
         places = [torch.round(each) for each in points]
         return _pixels(torch, x, places, torch.ones_like(places[0]))
+    # Pixels beyond the padded places have no weight, or are outside.
+    return _weighted(
+        torch, x, points, [_same] * len(points), lambda far: 1 - torch.abs(far), range(2)
+    )
+
+
+def _same(place: Any) -> Any:
+    return place
+
+
+def _weighted(
+    torch: Any,
+    x: Any,
+    points: Sequence[Any],
+    padded: Sequence[Callable[[Any], Any]],
+    weigh: Callable[[Any], Any],
+    sides: Sequence[int],
+) -> Any:
+    """Add up the pixels around points, each weighed by its distance in every dimension."""
     lower = [torch.floor(each) for each in points]
     found: Any = 0
-    for corner in product((0, 1), repeat=len(sizes)):
+    for corner in product(sides, repeat=len(points)):
         weight: Any = 1
         for point, low, side in zip(points, lower, corner, strict=True):
-            weight = weight * (point - low if side else low + 1 - point)
-        ends = [low + side for low, side in zip(lower, corner, strict=True)]
+            weight = weight * weigh(point - low - side)
+        ends = [inside(low + side) for inside, low, side in zip(padded, lower, corner, strict=True)]
         found = found + _pixels(torch, x, ends, weight)
     return found
 
 
-def _pixel_coordinate(torch: Any, point: Any, size: int, padding: int, align_corners: bool) -> Any:
-    """Return a coordinate in pixels for one between -1 and 1."""
-    place = (point + 1) / 2 * (size - 1) if align_corners else ((point + 1) * size - 1) / 2
+def _padded(torch: Any, place: Any, *, size: Any, padding: int, align_corners: bool) -> Any:
+    """Return a coordinate in pixels inside of the image, or unchanged where zeros surround it."""
     if padding == _REFLECTION:
         place = _reflected(torch, place, size, align_corners)
     if padding == _ZEROS:
         return place
-    return torch.where(torch.isnan(place), size - 1, torch.clamp(place, 0, size - 1))
+    most = size - 1
+    bounded = torch.clamp(place, min=0)
+    if isinstance(most, torch.Tensor):
+        bounded = torch.minimum(bounded, most)
+    else:
+        bounded = torch.clamp(bounded, max=most)
+    return torch.where(torch.isnan(place), most, bounded)
 
 
-def _reflected(torch: Any, place: Any, size: int, align_corners: bool) -> Any:
+def _reflected(torch: Any, place: Any, size: Any, align_corners: bool) -> Any:
     """Reflect at the centres of the first and the last pixel, or at their outer edges."""
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
-    if not span:
+    if isinstance(span, int) and not span:
         return torch.zeros_like(place)
     far = torch.abs(place - low)
     rest = torch.fmod(far, span)
@@ -66,9 +116,9 @@ def _reflected(torch: Any, place: Any, size: int, align_corners: bool) -> Any:
 
 def _pixels(torch: Any, x: Any, places: Sequence[Any], weight: Any) -> Any:
     """Return weighted pixels, and zero outside of the image. `places` are whole numbers."""
-    sizes = x.shape[2:]
     inside: Any = True
     flat: Any = 0
+    sizes = [as_number(torch, size, torch.int64) for size in x.shape[2:]]
     for place, size in zip(places, sizes, strict=True):
         within = (place >= 0) & (place < size)
         inside = within & inside

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gamma
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real
+from .operands import as_real, broadcast
 from .rules import decomposition
 
 _FUNCTIONS = {
@@ -36,6 +36,25 @@ def digamma(torch: Any, x: Any) -> Any:
     found = emit_elementwise(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x)
     # At 0, PyTorch returns a signed infinity; CHLO's result is undefined.
     return torch.where(x == 0, -1 / x, found)
+
+
+def _times_log(names: Sequence[str], log: str) -> None:
+    @decomposition(*names)
+    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        """Multiply in the common float type: PyTorch's rules make operations without a conversion.
+
+        0 times a logarithm is 0, except for NaN.
+        """
+        x, y = (as_real(torch, each) for each in broadcast(torch, x, y))
+        found = torch.where(x == 0, torch.zeros_like(x), x * getattr(torch, log)(y))
+        return torch.where(torch.isnan(y), y, found)
+
+
+_forms = ("Tensor", "Scalar_Self", "Scalar_Other")
+_times_log([f"xlogy.{each}" for each in _forms], "log")
+_times_log(
+    [f"special_xlog1py.{each}" for each in ("default", "self_scalar", "other_scalar")], "log1p"
+)
 
 
 def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +27,7 @@ from .graph_empty import fill_empty_tensors
 from .graph_inputs_written import EffectError, results_of_writes
 from .graph_loops import call_loops
 from .graph_views import join_dimensions
+from .squeezed_sizes import SqueezedSize, squeezed_sizes
 from .substitutes import composites_listed_once
 from .tracing import place_of, user_line
 
@@ -63,6 +64,8 @@ class Imported:
     """The types of the results; `None` for numbers that are not tensors."""
     written: list[int]
     """Indices of the inputs whose new values are the first results."""
+    squeezed: list[SqueezedSize] = field(default_factory=list[SqueezedSize])
+    """Sizes that the program assumes not to be 1."""
 
 
 def import_program(
@@ -77,6 +80,7 @@ def import_program(
     Raises ValueError if no conversion succeeds, with the operations and the lines of the user's
     module, and EffectError.
     """
+    squeezed = squeezed_sizes(torch, exported)
     inline_control_flow(torch, exported.graph_module)
     exported.constants.update(constants_of(torch, exported.graph_module))
     masks = refused_masks(torch, exported.graph_module)
@@ -105,7 +109,8 @@ def import_program(
                         "a loop has a constant tensor in its condition or body: make it before the"
                         " loop, and pass it among the operands"
                     )
-                return replace(found, text=with_functions(found.text, functions))
+                text = with_functions(found.text, functions)
+                return replace(found, text=text, squeezed=squeezed)
             # The first refusal names the user's operations; later ones name parts of them.
             first = first or found
             known = known_decompositions(torch, found.operations)

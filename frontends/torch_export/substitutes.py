@@ -11,6 +11,7 @@ from functools import cache, partialmethod
 from importlib import import_module
 from typing import Any
 
+from ..aten.elementwise import fake_quantized, per_channel
 from ..aten.operands import non_negative
 
 
@@ -22,6 +23,8 @@ def traceable(torch: Any) -> Generator[None]:
         functional.ctc_loss: _ctc_loss,
         functional.gaussian_nll_loss: _gaussian_nll_loss,
         functional.one_hot: _one_hot,
+        torch.fake_quantize_per_channel_affine: _fake_quantize_per_channel,
+        torch.fake_quantize_per_tensor_affine: _fake_quantize,
         **dict.fromkeys((torch.corrcoef, base.corrcoef), _corrcoef),
         **dict.fromkeys((torch.cov, base.cov), _cov),
         torch.linalg.lstsq: _lstsq,
@@ -164,6 +167,24 @@ def _one_hot(torch: Any, x: Any, num_classes: int = -1) -> Any:
         num_classes = x.max().item() + 1
         torch._check(num_classes >= 1)
     return (x[..., None] == torch.arange(num_classes)).to(x.dtype)
+
+
+# Quantization that PyTorch's kernels compute, which cannot be traced with dynamic sizes -----------
+
+
+def _fake_quantize(
+    torch: Any, x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
+) -> Any:
+    if torch.is_grad_enabled() and x.requires_grad:
+        return NotImplemented
+    return fake_quantized(torch, x, scale, zero_point, quant_min, quant_max)[0]
+
+
+def _fake_quantize_per_channel(
+    torch: Any, x: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
+) -> Any:
+    scale, zero_point = (per_channel(each, x, axis) for each in (scale, zero_point))
+    return _fake_quantize(torch, x, scale, zero_point, quant_min, quant_max)
 
 
 # Losses ------------------------------------------------------------------------------------------

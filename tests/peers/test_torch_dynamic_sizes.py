@@ -1,0 +1,114 @@
+"""Operations of PyTorch on dynamic sizes, compiled once and called with several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch_scripts import comparing
+
+DYNAMIC = """
+import warnings
+warnings.simplefilter("ignore")
+import mesh_opt
+import torch
+
+functional, auto = torch.nn.functional, torch.export.Dim.AUTO
+torch.manual_seed(0)
+
+def same(function, dynamic, *calls):
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    shapes = {f"inputs[{at}]": sizes for at, sizes in dynamic.items()}
+    first = [each.clone() for each in calls[0]]
+    compiled = mesh_opt.torch.compile(
+        Module(), *first, backend="interpreter", dynamic_shapes=shapes)
+    for inputs in calls:
+        found, wanted = compiled(*inputs), function(*inputs)
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+def small(*shape):
+    return torch.randint(-100, 100, shape, dtype=torch.int8)
+
+rows = {0: auto}
+
+# Integers of one and of several types.
+def integers(x, y, z):
+    wide = x.to(torch.int32)
+    powers = wide.abs() ** 0.5, 2.5 ** (wide % 7), wide.abs() ** z
+    divided = x // y, x // 7, x // -3, x % 5, torch.div(x, 3, rounding_mode="trunc")
+    return powers, divided, torch.xlogy(wide, z), torch.xlogy(2, z), torch.special.xlog1py(wide, z)
+
+same(integers, {0: rows, 1: rows, 2: rows},
+     *((small(n, 6), small(n, 6) | 1, torch.rand(n, 6)) for n in (4, 5)))
+
+def quantized(x, scale, zero):
+    of_all = torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 255)
+    of_channels = torch.fake_quantize_per_channel_affine(x, scale, zero, 1, -128, 127)
+    return of_all, of_channels, torch.fake_quantize_per_tensor_affine(x, scale[0], zero[0], -8, 7)
+
+scales = torch.rand(6) + 0.1, torch.zeros(6, dtype=torch.int32)
+same(quantized, {0: rows}, *((torch.randn(n, 6), *scales) for n in (4, 5)))
+
+# Values that a mask chooses places for.
+same(lambda x, mask, y: x.masked_scatter(mask.unsqueeze(-1), y), {0: rows, 1: rows, 2: rows},
+     *((torch.randn(n, 6), torch.randn(n) > 0, torch.randn(7 * n)) for n in (4, 5)))
+
+# Samples of images.
+for mode, padding, corners in (("bilinear", "zeros", False), ("nearest", "border", True),
+                               ("bicubic", "reflection", True), ("bicubic", "zeros", False)):
+    same(lambda x, grid: functional.grid_sample(x, grid, mode, padding, corners),
+         {0: {0: auto, 2: auto, 3: auto}, 1: {0: auto, 1: auto}},
+         *((torch.randn(n, 3, 2 + n, 9 - n), torch.randn(n, n + 2, 4, 2)) for n in (2, 3)))
+
+# Transposed convolutions with one channel per group.
+weights = torch.randn(4, 1, 3), torch.randn(4, 1, 3, 2)
+same(lambda x: functional.conv_transpose1d(
+    x, weights[0], stride=2, padding=1, output_padding=1, groups=4), {0: {2: auto}},
+     *((torch.randn(2, 4, n),) for n in (5, 6)))
+same(lambda x: functional.conv_transpose2d(
+    x, weights[1], torch.ones(4), (2, 1), (0, 2), dilation=(1, 2), groups=4),
+     {0: {0: auto, 2: auto}}, *((torch.randn(n, 4, n + 3, 5),) for n in (2, 3)))
+
+# Transforms along sizes that are known.
+same(lambda x: (torch.fft.rfft(x), torch.fft.irfft(torch.fft.rfft(x, norm="ortho") * 2),
+                torch.fft.fft2(x[:, None] + x[..., None]),
+                torch.stft(x, 4, 2, return_complex=True)),
+     {0: rows}, *((torch.randn(n, 8),) for n in (4, 5)))
+
+# A size that is 1 changes the rank of the result.
+class Squeeze(torch.nn.Module):
+    def forward(self, x):
+        return x[1:].squeeze()
+
+compiled = mesh_opt.torch.compile(
+    Squeeze(), torch.randn(4, 1, 6), backend="interpreter", dynamic_shapes={"x": rows})
+x = torch.randn(3, 1, 6)
+torch.testing.assert_close(compiled(x), Squeeze()(x))
+try:
+    compiled(x[:2])
+except TypeError as problem:
+    assert "squeeze of a dynamic size that is 1" in str(problem), problem
+else:
+    raise AssertionError("a size that is 1 was not refused")
+"""
+
+
+def test_dynamic_sizes(torch_python: Callable[[str], str]) -> None:
+    torch_python(DYNAMIC)
+
+
+TRUTH = """
+x, y = tensor([0j, 1j, 1, 1 + 1j]), tensor([1.0, 0, 0, 2])
+same(lambda x: (x.bool(), torch.logical_not(x), torch.nonzero(x), torch.where(x.bool(), 1, 2)), x)
+same(lambda x, y: (torch.logical_and(x, y), torch.logical_xor(y, x), torch.count_nonzero(x)), x, y)
+a, b = torch.randn(3, 4), torch.randn(12)
+same(lambda x, m, y: x.masked_scatter(m, y), a, a > 0, b)
+same(lambda x: (x.bool(), x.any(), x.all(0), torch.logical_or(x, x)), x)
+"""
+
+
+def test_truth_of_complex_numbers(torch_python: Callable[[str], str]) -> None:
+    """A number is true if any of its parts is not zero; masks choose values by these."""
+    torch_python(comparing(TRUTH))
