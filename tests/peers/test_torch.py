@@ -152,9 +152,9 @@ for module, a, sizes, others in (
     torch.testing.assert_close(k(others), module(others), equal_nan=True)
 
 # What it refuses is called as TorchScript does, which has more operations.
-class Sampled(nn.Module):
-    def forward(self, a, grid):
-        return nn.functional.grid_sample(a, grid, align_corners=False)
+class Transformed(nn.Module):
+    def forward(self, a):
+        return torch.fft.rfft(a).abs()
 
 class Airy(nn.Module):
     def forward(self, a):
@@ -184,8 +184,8 @@ refused(ValueError, "conversion of higher_order.while_loop to stablehlo or linal
 mesh = (2, 2)
 refused(ValueError, "no conversion of aten.special_airy_ai to stablehlo or linalg-on-tensors",
         Airy(), x)
-refused(ValueError, "conversion of aten.index.Tensor_hacked_twin to linalg", Sampled(), z,
-        torch.randn(4, 2, 2, 2), dynamic_shapes={"a": {0: either}, "grid": {0: either}})
+refused(ValueError, "no conversion of aten._fft_r2c to linalg-on-tensors", Transformed(), x,
+        dynamic_shapes={"a": {1: either}})
 refused(TypeError, "expected a torch.nn.Module or an ExportedProgram, got int", 3, x)
 refused(ValueError, "give mesh=(2, 2)", mlp, x, placements={"input": [[0]]})
 refused(ValueError, "for 'y' matches no parameter, buffer or input; there are 0.weight, 0.bias,",
