@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
+from ....ir.attribute_access import element_type
 from ....ir.diagnostics import remark
 from ....ir.regions import captured, copy_region
 from ....ir.tensor_types import element_bytes, ranked
@@ -75,7 +77,7 @@ PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
 """Products: linear if exactly one of the first two operands is partial."""
 
 QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
-"""Quotients: linear if only the dividend is partial."""
+"""Quotients: linear if only the dividend is partial, unless they are of integers."""
 
 
 def inheritable_partials(
@@ -104,7 +106,9 @@ def inheritable_partials(
     if name in PRODUCTS and bool(first) != bool(second):
         return (first, (0,)) if first else (second, (1,))
     if name in QUOTIENTS and first and not second:
-        return first, (0,)
+        # Quotients of integers are rounded: 3 / 2 + 3 / 2 is not 6 / 2.
+        is_integer = isinstance(element_type(operation.operands[0].type), IntegerType | IndexType)
+        return ((), ()) if is_integer else (first, (0,))
     return (), ()
 
 

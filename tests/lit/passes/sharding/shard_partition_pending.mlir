@@ -40,3 +40,45 @@ func.func @f(%a: tensor<4x8xf32>, %b: tensor<8x6xf32>, %c: tensor<4x8xf32>, %d: 
   %r = shard.shard %neg to %q : tensor<6x4xf32>
   return %r : tensor<6x4xf32>
 }
+
+// A quotient of integers is rounded, so the sum is done before it. One of floats is linear.
+
+// CHECK-LABEL: func.func @quotient_of_integers(
+// CHECK:       %all_reduce = shard.all_reduce %m on @g grid_axes = [1]
+// CHECK:       linalg.div ins(%all_reduce, %d :
+func.func @quotient_of_integers(%a: tensor<4x8xi32>, %b: tensor<8x4xi32>, %d: tensor<4x4xi32>) -> tensor<4x4xi32> {
+  %cols = shard.sharding @g split_axes = [[], [1]] : !shard.sharding
+  %rows = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  %p = shard.sharding @g split_axes = [[], []] partial = sum[1] : !shard.sharding
+  %whole = shard.sharding @g split_axes = [[], []] : !shard.sharding
+  %a0 = shard.shard %a to %cols annotate_for_users : tensor<4x8xi32>
+  %b0 = shard.shard %b to %rows annotate_for_users : tensor<8x4xi32>
+  %zero = arith.constant dense<0> : tensor<4x4xi32>
+  %m = linalg.matmul ins(%a0, %b0 : tensor<4x8xi32>, tensor<8x4xi32>) outs(%zero : tensor<4x4xi32>) -> tensor<4x4xi32>
+  %m0 = shard.shard %m to %p : tensor<4x4xi32>
+  %d0 = shard.shard %d to %whole : tensor<4x4xi32>
+  %e = tensor.empty() : tensor<4x4xi32>
+  %q = linalg.div ins(%m0, %d0 : tensor<4x4xi32>, tensor<4x4xi32>) outs(%e : tensor<4x4xi32>) -> tensor<4x4xi32>
+  %r = shard.shard %q to %whole : tensor<4x4xi32>
+  return %r : tensor<4x4xi32>
+}
+
+// CHECK-LABEL: func.func @quotient_of_floats(
+// CHECK:       %q = linalg.div ins(%m, %d :
+// CHECK:       shard.all_reduce %q on @g grid_axes = [1]
+func.func @quotient_of_floats(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %d: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %cols = shard.sharding @g split_axes = [[], [1]] : !shard.sharding
+  %rows = shard.sharding @g split_axes = [[1]] : !shard.sharding
+  %p = shard.sharding @g split_axes = [[], []] partial = sum[1] : !shard.sharding
+  %whole = shard.sharding @g split_axes = [[], []] : !shard.sharding
+  %a0 = shard.shard %a to %cols annotate_for_users : tensor<4x8xf32>
+  %b0 = shard.shard %b to %rows annotate_for_users : tensor<8x4xf32>
+  %zero = arith.constant dense<0.0> : tensor<4x4xf32>
+  %m = linalg.matmul ins(%a0, %b0 : tensor<4x8xf32>, tensor<8x4xf32>) outs(%zero : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m0 = shard.shard %m to %p : tensor<4x4xf32>
+  %d0 = shard.shard %d to %whole : tensor<4x4xf32>
+  %e = tensor.empty() : tensor<4x4xf32>
+  %q = linalg.div ins(%m0, %d0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = shard.shard %q to %whole : tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
