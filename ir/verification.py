@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Block, ErasedSSAValue, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FunctionType
+from xdsl.ir import Attribute, Block, ErasedSSAValue, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, VerificationContext
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolTable
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
-from .attribute_access import symbol_name
+from .attribute_access import boundary_attributes, symbol_name
 from .constraint_errors import constraint_error
 from .diagnostics import Note, OperationError
 from .dominance import Dominance
@@ -25,6 +25,17 @@ Check = Callable[[Operation], None]
 
 check = Rules[Check]()
 """Extra checks of operations by name, beyond their own verifiers. They raise VerifyException."""
+
+
+AttributeCheck = Callable[[Operation, Attribute, Sequence[Attribute]], None]
+"""Checks an attribute of an operation, given the types of the values that it is about."""
+
+attribute_check = Rules[AttributeCheck]()
+"""Checks of discardable attributes by name. They raise VerifyException.
+
+They see attributes of operations with the types of all results, and those of arguments and results
+of functions, for which the error names the value.
+"""
 
 
 def add_checks(checks: Mapping[str, Check]) -> None:
@@ -261,6 +272,7 @@ def _verify_invariants(operation: Operation) -> None:
         operation.verify_()
         if (function := check.get(operation.name)) is not None:
             function(operation)
+        _verify_attributes(operation)
     except OperationError:
         raise
     except DiagnosticException as failure:
@@ -270,6 +282,28 @@ def _verify_invariants(operation: Operation) -> None:
         raise OperationError(operation, message) from failure
     except Exception as failure:
         raise OperationError(operation, _said_of(failure)) from failure
+
+
+def _verify_attributes(operation: Operation) -> None:
+    for name, attribute in operation.attributes.items():
+        if (function := attribute_check.get(name)) is not None:
+            function(operation, attribute, operation.result_types)
+    signature = operation.properties.get("function_type")
+    if not isinstance(signature, FunctionType):
+        return
+    for what, group, types in (
+        ("argument", "arg_attrs", signature.inputs),
+        ("result", "res_attrs", signature.outputs),
+    ):
+        for index, value_type in enumerate(types):
+            for name, attribute in boundary_attributes(operation, group, index).items():
+                if (function := attribute_check.get(name)) is None:
+                    continue
+                try:
+                    function(operation, attribute, [value_type])
+                except VerifyException as failure:
+                    message = f"{name} of {what} #{index}: {failure}"
+                    raise OperationError(operation, message) from failure
 
 
 def _said_of(failure: Exception) -> str:

@@ -142,9 +142,11 @@ class TensorSharding:
 
     def validation_error(self, mesh: Mesh, rank: int | None) -> str | None:
         """Return what is wrong with the sharding of a tensor of `rank`; `None` if it is valid."""
-        if rank is not None and len(self.dimensions) != rank:
+        is_on_one_device = not mesh.axes and bool(mesh.device_ids)
+        is_whole = is_on_one_device and not self.dimensions
+        if rank is not None and len(self.dimensions) != rank and not is_whole:
             return f"sharding doesn't match tensor rank: {len(self.dimensions)} != {rank}"
-        if not mesh.axes and mesh.device_ids:
+        if is_on_one_device:
             used = any(dimension.axes for dimension in self.dimensions)
             if used or self.replicated or self.unreduced:
                 return "non-empty sharding for a mesh of one device"

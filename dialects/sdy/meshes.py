@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp, ShapedType, StringAttr
@@ -13,7 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from .attributes import Mesh, MeshAttr, TensorSharding
+from ...ir.verification import attribute_check
+from .attributes import Mesh, MeshAttr, ShardingAttr, ShardingPerValueAttr, TensorSharding
 
 
 def mesh_of(operation: Operation, sharding: TensorSharding) -> Mesh | None:
@@ -36,6 +38,25 @@ def verify_sharding(operation: Operation, sharding: TensorSharding, value_type: 
     error = sharding.validation_error(mesh, len(shape_or_empty(value_type)))
     if error is not None:
         raise VerifyException(error)
+
+
+@attribute_check("sdy.sharding")
+def _attached(operation: Operation, attribute: Attribute, types: Sequence[Attribute]) -> None:
+    """Check the sharding of an argument or result of a function, or those of all results."""
+    shardings = attribute.data if isinstance(attribute, ShardingPerValueAttr) else None
+    if isinstance(attribute, ShardingAttr):
+        shardings = (attribute.data,)
+    if shardings is None:
+        raise VerifyException(f"sdy.sharding = {attribute}, expected a sharding")
+    # An operation without results has the sharding of its effect, as JAX's callbacks do.
+    if len(shardings) != len(types) and (types or len(shardings) > 1):
+        raise VerifyException(
+            f"sdy.sharding has {len(shardings)} shardings for {len(types)} values"
+        )
+    for sharding, value_type in zip(shardings, types, strict=False):
+        # A function that is alone in its module has its mesh elsewhere.
+        if mesh_of(operation, sharding) is not None:
+            verify_sharding(operation, sharding, value_type)
 
 
 @irdl_op_definition

@@ -227,3 +227,45 @@ func.func @f(%x: tensor<8x8xf32>) {
   %0 = sdy.all_to_all [{"a"}: 1->2] %x out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
   return
 }
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+// expected-error @+1 {{sdy.sharding of argument #0: unknown axis name: "c"}}
+func.func @f(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"c"}, {}]>}) {
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+// expected-error @+1 {{sdy.sharding of result #0: sharding doesn't match tensor rank: 1 != 2}}
+func.func @f(%x: tensor<8x8xf32>) -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) {
+  return %x : tensor<8x8xf32>
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{duplicate axis ref: "a"}}
+  %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {"a"}]>]>} : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+sdy.mesh @m = <["a"=2, "b"=4]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{sdy.sharding has 2 shardings for 1 values}}
+  %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"a"}, {}]>, <@m, [{}, {}]>]>} : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// A sharding on one device says nothing about dimensions, and may be that of an effect.
+sdy.mesh @one = <[], device_ids=[0]>
+func.func @f(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) {
+  return
+}
