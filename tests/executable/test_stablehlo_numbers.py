@@ -250,3 +250,18 @@ func.func @main(%x: tensor<2x6x2xbf16>, %w: tensor<6x2x2xbf16>) -> tensor<6x2x4x
     for backend in ("interpreter", "native"):
         (found,) = main.run(inputs, backend=backend)
         assert not found[:, :, 0].any() and not np.signbit(found[:, :, 0]).any()
+
+
+def test_random_numbers_of_two_operations_differ() -> None:
+    text = """
+func.func @main(%l: tensor<f32>, %h: tensor<f32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %n = stablehlo.constant dense<64> : tensor<1xi64>
+  %0 = stablehlo.rng %l, %h, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<64xf32>
+  %1 = stablehlo.rng %l, %h, %n, distribution = UNIFORM : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}"""
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "native"):
+        first, second = main.run([np.float32(2), np.float32(3)], backend=backend)
+        assert np.all((first >= 2) & (first < 3) & (second >= 2) & (second < 3))
+        assert len({*first, *second}) > 120

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from zlib import crc32
 
 from xdsl.dialects.builtin import IntegerType, f64, i32, i64
+from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
+from ....ir.regions import enclosing, walk
 from ....ir.syntax.keyword_attributes import word
 from ..data_movement.shapes import index_values, result_sizes
 from ..lowering.element_types import Kind, kind, result_kind
@@ -228,8 +231,9 @@ def _product(e: Emitter, value: SSAValue, factor: int) -> Pair:
 def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert `rng` to Philox with a counter that starts at 0 in each op; any numbers conform.
 
-    The first two operands are the bounds of a uniform distribution, or the mean and the standard
-    deviation of a normal one.
+    Each op has a key of its own, so that two of them do not give the same numbers. The first two
+    operands are the bounds of a uniform distribution, or the mean and the standard deviation of a
+    normal one.
     """
     e = lowering.emit
     element = result_kind(op)
@@ -240,7 +244,7 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     if min(result_sizes(op), default=0) < 0:
         sizes = list(index_values(e, operands[2], len(sizes)))
     first, second = (e.element(value) for value in operands[:2])
-    key, none = e.constant(0x5DEECE66D, i64), e.constant(0, i64)
+    key, none = e.constant(_key_of(op), i64), e.constant(0, i64)
 
     def body(inner: Emitter, args: Scalars) -> Scalars:
         bits = _philox_element(inner, key, (none, key), sizes, 64 if normal else 32)
@@ -251,6 +255,13 @@ def _rng(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         return [_uniform_float(inner, bits, first, second, element)]
 
     return [e.loops([], [], [e.empty(sizes, element.type)], None, body)[0]]
+
+
+def _key_of(op: Operation) -> int:
+    """Return a number for the op's place: its function, and the `rng` ops before it there."""
+    function = next(each for each in enclosing(op) if isinstance(each, FuncOp))
+    others = [each for each in walk(function) if each.name == op.name]
+    return crc32(f"{others.index(op)} {function.sym_name.data}".encode())
 
 
 def _uniform_integer(
