@@ -56,8 +56,10 @@ class Order:
 MAX_RANK_SORTED = 128
 """The maximum number of elements that are sorted by rank; longer dimensions are merge-sorted."""
 
-MIN_SORTED_BY_DIGITS = 256
-"""The least number of elements of a dimension that is sorted by the digits of its keys."""
+MIN_SORTED_BY_DIGITS, MIN_SORTED_ON_GRID = 256, 1024
+"""The least number of elements of a dimension that is sorted by the digits of its keys, on one
+device and on a grid, where each device would compute all positions.
+"""
 
 MAX_SELECTED_K = 64
 """The maximum k of a top-k that selects its elements one by one instead of sorting."""
@@ -149,11 +151,11 @@ def in_sorted_order(
 def _suits_digits(lowering: Lowering, value: SSAValue, dimension: int) -> bool:
     """Return whether a dimension is long, and its rows are not split over devices."""
     sizes = shape(value)
-    return (
-        DYNAMIC_INDEX not in sizes
-        and sizes[dimension] >= MIN_SORTED_BY_DIGITS
-        and (prod(sizes) == sizes[dimension] or lowering.is_on_one_device)
-    )
+    if DYNAMIC_INDEX in sizes:
+        return False
+    if lowering.is_on_one_device:
+        return sizes[dimension] >= MIN_SORTED_BY_DIGITS
+    return sizes[dimension] >= MIN_SORTED_ON_GRID and prod(sizes) == sizes[dimension]
 
 
 @tensor_rule("chlo.top_k")
