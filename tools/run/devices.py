@@ -18,7 +18,7 @@ from ...dialects.hal.targets import (
 from ...dialects.shard.checks import DEVICES, grid_value
 from ...interpreter.devices import DRIVERS, device_globals
 from ...ir.attribute_access import attribute, operation_name, symbol_name
-from ...ir.usage_error import UsageError
+from ...ir.usage_error import UsageError, did_you_mean
 from ...programs.function import Function
 from ...sharding.grid import Grid
 
@@ -30,7 +30,8 @@ def check_kinds(kinds: Sequence[str]) -> None:
     known = sorted(name for names in DRIVERS.values() for name in names)
     for kind in kinds:
         if kind not in known:
-            raise UsageError(f"--device={kind}: there are {', '.join(known)}, and list")
+            hint = did_you_mean(kind, known)
+            raise UsageError(f"--device={kind}: there are {', '.join(known)}, and list{hint}")
 
 
 def pipeline_to_devices(module: ModuleOp) -> str:
