@@ -223,3 +223,24 @@ func.func @main(%a: tensor<3x3xcomplex<f64>>, %c: tensor<3x3xi1>) -> tensor<3x3x
     a, c = np.arange(9).reshape(3, 3) * (1 + 2j), np.tri(3, dtype=bool)
     (found,) = program.main.run([a, c])
     np.testing.assert_array_equal(found, np.where(c, a, 2 - 1j))
+
+
+def test_constants_of_kernels_that_are_wider_than_a_register() -> None:
+    """A kernel repeats the constant, which it could not take as a number."""
+    program = api.compile(
+        """
+func.func @main(%a: tensor<3x4xcomplex<f64>>) -> tensor<3xcomplex<f64>> {
+  %z = complex.constant [2.0, -1.0] : complex<f64>
+  %e = tensor.empty() : tensor<3xcomplex<f64>>
+  %f = linalg.fill ins(%z : complex<f64>)
+      outs(%e : tensor<3xcomplex<f64>>) -> tensor<3xcomplex<f64>>
+  %0 = linalg.reduce { complex.add } ins(%a : tensor<3x4xcomplex<f64>>)
+      outs(%f : tensor<3xcomplex<f64>>) dimensions = [1]
+  return %0 : tensor<3xcomplex<f64>>
+}""",
+        "compile",
+    )
+    program.require_native = True
+    a = np.arange(12).reshape(3, 4) * (1 + 2j)
+    (found,) = program.main.run([a])
+    np.testing.assert_array_equal(found, a.sum(1) + 2 - 1j)

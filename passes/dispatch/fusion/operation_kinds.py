@@ -66,7 +66,7 @@ def is_rematerialized(operation: Operation) -> bool:
         if isinstance(value, DenseIntOrFPElementsAttr):
             return is_splat(cast(DenseIntOrFPElementsAttr[Any], value))
         return True
-    return operation.name in ("tensor.empty", "tensor.splat")
+    return operation.name in ("complex.constant", "tensor.empty", "tensor.splat")
 
 
 def is_collective(operation: Operation) -> bool:
