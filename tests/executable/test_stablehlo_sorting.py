@@ -340,3 +340,39 @@ func.func @main(%a: tensor<2x300xi8>) -> (tensor<2x64xi8>, tensor<2x64xi32>) {
     order = np.argsort(-given.astype(int), axis=1, kind="stable")[:, :64]
     _, places = api.compile(text)["main"].run([given], backend="interpreter")
     np.testing.assert_array_equal(places, order)
+
+
+@pytest.mark.parametrize("count", [7, 130, 300])
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+@pytest.mark.parametrize("keys", [1, 2])
+def test_comparisons_that_do_not_order_nan(keys: int, direction: str, count: int) -> None:
+    """NaN is the largest number, and both zeros are equal; nothing is lost."""
+    kind, other = f"tensor<2x{count}xf32>", f"tensor<2x{count}xi32>"
+    less = f"stablehlo.compare {direction}, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>"
+    lexicographic = f"""
+    %e = stablehlo.compare EQ, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %m = stablehlo.compare {direction}, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %b = stablehlo.and %e, %m : tensor<i1>
+    %r = stablehlo.or %l, %b : tensor<i1>"""
+    text = f"""
+func.func @main(%a: {kind}, %i: {other}) -> ({kind}, {other}) {{
+  %0:2 = "stablehlo.sort"(%a, %i) <{{dimension = 1 : i64, is_stable = true}}> ({{
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %l = {less}{lexicographic if keys == 2 else ""}
+    stablehlo.return {"%r" if keys == 2 else "%l"} : tensor<i1>
+  }}) : ({kind}, {other}) -> ({kind}, {other})
+  return %0#0, %0#1 : {kind}, {other}
+}}"""
+    rng = np.random.default_rng(count)
+    given = rng.choice(np.float32([np.nan, -np.nan, -0.0, 0.0, 1.5, -2, np.inf]), (2, count))
+    given = np.float32(given)
+    places = np.stack([rng.permutation(count) for _ in range(2)]).astype(np.int32)
+    sign = 1 if direction == "LT" else -1
+    numbers = np.where(np.isnan(given), 1e9, np.where(np.isinf(given), 1e8, given)) + 0.0
+    lesser = sign * places if keys == 2 else np.zeros_like(places)
+    order = np.lexsort((lesser, sign * numbers), axis=1)
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "native"):
+        found = main.run([given, places], backend=backend)
+        np.testing.assert_array_equal(found[1], np.take_along_axis(places, order, 1))
+        np.testing.assert_array_equal(found[0], np.take_along_axis(given, order, 1))

@@ -44,6 +44,17 @@ def total_order(e: Emitter, value: SSAValue) -> SSAValue:
     return ordered
 
 
+def total_order_of_numbers(e: Emitter, value: SSAValue) -> SSAValue:
+    """Return a float as a signed integer: equal for zeros of both signs, the largest for NaN."""
+    element = kind(value.type)
+    ordered = total_order(e, value)
+    largest = e.constant((1 << element.width - 1) - 1, ordered.type)
+    if not str(element.type).startswith("f8E8M0"):  # It has no zero.
+        is_zero = e.compare_floats("oeq", value, e.constant(0, element.type))
+        ordered = e.select(is_zero, e.constant(0, ordered.type), ordered)
+    return e.select(e.compare_floats("une", value, value), largest, ordered)
+
+
 @scalar_rule("stablehlo.compare")
 def compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     """Convert a comparison. Without TOTALORDER it is the comparison of the element type.

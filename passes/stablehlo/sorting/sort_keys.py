@@ -1,7 +1,8 @@
 """Sort by integer keys that are computed once per element instead of at each comparison.
 
 JAX sorts floats by `compare LT, f(a), f(b), TOTALORDER`, where `f` maps both zeros to one and all
-NaNs to one. The key of an element `a` is then `f(a)` as an integer of the same order. Narrow keys
+NaNs to one. The key of an element `a` is then `f(a)` as an integer of the same order. Other
+comparisons of floats do not order NaN: it becomes the largest number. Narrow keys
 are packed with the positions of their elements, counted from one: keys 7 3 7 become 7.1 3.2 7.3.
 These are distinct, and sorting them gives the stable order 3.2 7.1 7.3.
 """
@@ -16,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from ....ir.locations import made_by
 from ....ir.syntax.keyword_attributes import word
-from ..elementwise.comparisons import is_total_order, total_order
+from ..elementwise.comparisons import is_total_order, total_order, total_order_of_numbers
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering
@@ -93,6 +94,18 @@ def places_of(e: Emitter, packed: SSAValue, dimension: int) -> SSAValue:
     return e.pointwise([packed], i64, place, whole=(dimension,))
 
 
+def less_by_keys(
+    keys: Sequence[Keys], e: Emitter, one: Sequence[SSAValue], other: Sequence[SSAValue]
+) -> SSAValue:
+    """Return whether an element comes before another: the first keys that differ decide."""
+    first, *others = zip(keys, one, other, strict=True)
+    result = first[0].less(e, first[1:2], first[2:])
+    if not others:
+        return result
+    rest = less_by_keys(keys[1:], e, one[1:], other[1:])
+    return e.either(result, e.both(e.compare_integers("eq", one[0], other[0]), rest))
+
+
 def compared_keys(region: Region) -> tuple[Operation, ...]:
     """Return the comparisons of keys in a comparator; the first keys that differ decide.
 
@@ -118,11 +131,14 @@ def key_of(
     found = operand_kind(comparison)
     body = _first_side(region, comparison)
     count = len(operands)
+    ordered = None
+    if found.name == "float":
+        ordered = total_order if is_total_order(comparison) else total_order_of_numbers
 
     def key(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         both = [element for element in args[:count] for _ in range(2)]
         (value,) = lowering.inline_on_scalars(body, both, scalar)
-        return [total_order(scalar, value) if found.name == "float" else value]
+        return [value if ordered is None else ordered(scalar, value)]
 
     values = lowering.emit.pointwise(operands, IntegerType(found.width), key, whole=(dimension,))
     is_descending = word(comparison, "comparison_direction") == "GT"
@@ -145,7 +161,7 @@ def _comparisons(result: SSAValue) -> tuple[Operation, ...]:
     """Return the comparisons of each key, first to last, whose result is that of a comparator.
 
     JAX writes `f < f' or (f == f' and g < g')` for the keys f and g. There are none if one of them
-    is not a comparison of integers, or of floats in total order.
+    is not a comparison of integers or floats.
     """
     lexicographic = made_by(result, "stablehlo.or")
     first = result if lexicographic is None else lexicographic.operands[0]
@@ -163,16 +179,21 @@ def _comparisons(result: SSAValue) -> tuple[Operation, ...]:
 
 
 def _is_equality_of(equal: Operation, less: Operation) -> bool:
-    is_ordered = operand_kind(equal).is_integer or is_total_order(equal)
     same = tuple(equal.operands) == tuple(less.operands)
-    return same and is_ordered and word(equal, "comparison_direction") == "EQ"
+    same = same and is_total_order(equal) == is_total_order(less)
+    return same and word(equal, "comparison_direction") == "EQ"
 
 
 def _is_strict(comparison: Operation) -> bool:
-    """Return whether a comparison is that of the order of integers, or of floats in total order."""
+    """Return whether a comparison is that of the order of integers or floats."""
     compared = operand_kind(comparison)
-    is_ordered = compared.is_integer or (compared.name == "float" and is_total_order(comparison))
+    is_ordered = compared.is_integer or compared.name == "float"
     return is_ordered and word(comparison, "comparison_direction") in ("LT", "GT")
+
+
+def is_partial(comparison: Operation) -> bool:
+    """Return whether a comparison does not order NaN."""
+    return operand_kind(comparison).name == "float" and not is_total_order(comparison)
 
 
 def _is_of_both_sides(comparison: Operation, region: Region) -> bool:

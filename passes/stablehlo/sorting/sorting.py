@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import cast
 
@@ -35,7 +36,7 @@ from ..lowering.rules import Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
 from .radix_sort import places_by_digits
 from .rank_sort import Less, placed, ranks
-from .sort_keys import LOW_BITS, Keys, compared_keys, key_of, places_of
+from .sort_keys import LOW_BITS, Keys, compared_keys, is_partial, key_of, less_by_keys, places_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,8 @@ class Order:
     """Integers in the same order, if there are any; the first that differ decide."""
 
     @staticmethod
-    def of(keys: Keys) -> Order:
-        return Order((keys.values,), keys.less, (keys,))
+    def of(*keys: Keys) -> Order:
+        return Order(tuple(each.values for each in keys), partial(less_by_keys, keys), keys)
 
 
 MAX_RANK_SORTED = 128
@@ -102,10 +103,11 @@ def _comparator(lowering: Lowering, region: Region, operands: Tensors, dimension
         return lowering.inline_on_scalars(region, in_pairs(one, other), e)[0]
 
     comparisons = compared_keys(region)
-    if len(comparisons) > 1 and not _suits_digits(lowering, operands[0], dimension):
+    needs_keys = len(comparisons) == 1 or any(map(is_partial, comparisons))
+    if not needs_keys and not _suits_digits(lowering, operands[0], dimension):
         comparisons = ()
     keys = [key_of(lowering, region, each, operands, dimension) for each in comparisons]
-    return Order.of(keys[0]) if len(keys) == 1 else Order(operands, less, tuple(keys))
+    return Order.of(*keys) if keys else Order(operands, less)
 
 
 def in_pairs(one: Tensors, other: Tensors) -> list[SSAValue]:
