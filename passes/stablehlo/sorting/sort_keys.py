@@ -26,6 +26,10 @@ LOW_BITS = 32
 """The number of low bits of a packed number that hold the position."""
 
 
+_UPWARDS, _DOWNWARDS = ("LT", "LE"), ("GT", "GE")
+"""The directions of comparisons, strict ones first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """An integer tensor by which elements are ordered."""
@@ -141,7 +145,7 @@ def key_of(
         return [value if ordered is None else ordered(scalar, value)]
 
     values = lowering.emit.pointwise(operands, IntegerType(found.width), key, whole=(dimension,))
-    is_descending = word(comparison, "comparison_direction") == "GT"
+    is_descending = word(comparison, "comparison_direction") in _DOWNWARDS
     return Keys(values, found.width, found.name in ("unsigned", "bool"), is_descending)
 
 
@@ -161,15 +165,18 @@ def _comparisons(result: SSAValue) -> tuple[Operation, ...]:
     """Return the comparisons of each key, first to last, whose result is that of a comparator.
 
     JAX writes `f < f' or (f == f' and g < g')` for the keys f and g. There are none if one of them
-    is not a comparison of integers or floats.
+    is not a comparison of integers or floats. The last may be `g <= g'`: a sort is stable anyway.
     """
     lexicographic = made_by(result, "stablehlo.or")
     first = result if lexicographic is None else lexicographic.operands[0]
     found = made_by(first, "stablehlo.compare")
-    if found is None or not _is_strict(found):
+    if found is None or not _is_of_numbers(found):
         return ()
+    direction = word(found, "comparison_direction")
     if lexicographic is None:
-        return (found,)
+        return (found,) if direction in (*_UPWARDS, *_DOWNWARDS) else ()
+    if direction not in (_UPWARDS[0], _DOWNWARDS[0]):
+        return ()
     both = made_by(lexicographic.operands[1], "stablehlo.and")
     equal = None if both is None else made_by(both.operands[0], "stablehlo.compare")
     if both is None or equal is None or not _is_equality_of(equal, found):
@@ -184,11 +191,10 @@ def _is_equality_of(equal: Operation, less: Operation) -> bool:
     return same and word(equal, "comparison_direction") == "EQ"
 
 
-def _is_strict(comparison: Operation) -> bool:
+def _is_of_numbers(comparison: Operation) -> bool:
     """Return whether a comparison is that of the order of integers or floats."""
     compared = operand_kind(comparison)
-    is_ordered = compared.is_integer or compared.name == "float"
-    return is_ordered and word(comparison, "comparison_direction") in ("LT", "GT")
+    return compared.is_integer or compared.name == "float"
 
 
 def is_partial(comparison: Operation) -> bool:
