@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -34,6 +35,15 @@ def hypot(torch: Any, x: Any, y: Any) -> Any:
     found = torch.where(plain, most, most * torch.sqrt(1 + ratio * ratio))
     # Infinity dominates NaN.
     return torch.where(torch.isinf(x) | torch.isinf(y), torch.inf, found)
+
+
+@decomposition("gelu.default")
+def gelu(torch: Any, x: Any, *, approximate: str = "none") -> Any:
+    """Compute the approximation by tanh; torch-mlir's constants in linalg have few digits."""
+    require(approximate == "tanh")
+    wide = x if x.dtype == torch.float64 else x.to(torch.float32)
+    argument = math.sqrt(2 / math.pi) * (wide + 0.044715 * (wide * wide * wide))
+    return (0.5 * wide * (1 + torch.tanh(argument))).to(x.dtype)
 
 
 @decomposition("_assert_tensor_metadata.default")

@@ -70,6 +70,11 @@ def _extremum(torch: Any, name: str, x: Any, *options: Any, **more: Any) -> Any:
     return values, getattr(torch, f"arg{name}")(x, *options, **more)
 
 
+@decomposition("_is_all_true.default")
+def is_all_true(torch: Any, x: Any) -> Any:
+    return torch.all(x)
+
+
 @decomposition("max.dim")
 def largest(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
     return _extremum(torch, "max", x, *options, **more)

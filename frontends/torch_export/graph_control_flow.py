@@ -129,6 +129,35 @@ def constants_of(torch: Any, graph_module: Any) -> dict[str, Any]:
     return {name: each for name, each in found.items() if isinstance(each, torch.Tensor)}
 
 
+def convert_conditions(torch: Any, graph_module: Any) -> None:
+    """Replace `sym_ite(item(b), 1, 0)` by `item` of the integer, which torch-mlir imports.
+
+    `torch._check_tensor_all` is such a number, and assertions about it.
+    """
+    graph, aten = graph_module.graph, torch.ops.aten
+    items = (aten.item.default, aten._local_scalar_dense.default)
+    for node in list(graph.nodes):
+        if node.target is not torch.sym_ite or tuple(node.args[1:]) != (1, 0):
+            continue
+        read = node.args[0]
+        if read.target not in items:
+            continue
+        (condition,) = read.args
+        with graph.inserting_before(node):
+            wide = graph.call_function(aten._to_copy.default, (condition,), {"dtype": torch.int64})
+            number = graph.call_function(read.target, (wide,))
+        # The importer reads both entries of what `item` reads.
+        known = condition.meta["tensor_meta"]._replace(dtype=torch.int64)
+        value = condition.meta["val"].to(torch.int64)
+        wide.meta = {**node.meta, "val": value, "tensor_meta": known}
+        number.meta = dict(node.meta)
+        node.replace_all_uses_with(number)
+        graph.erase_node(node)
+        if not read.users:
+            graph.erase_node(read)
+    graph_module.recompile()
+
+
 def refused_masks(torch: Any, graph_module: Any) -> dict[str, str]:
     """Return indexing by masks combined with other indices, each with its source location.
 

@@ -19,6 +19,7 @@ from ..aten.inline_mlir import (
 )
 from .graph_control_flow import (
     constants_of,
+    convert_conditions,
     inline_control_flow,
     refused_control_flow,
     refused_masks,
@@ -156,6 +157,7 @@ def _attempt(
             taken_apart = exported.run_decompositions(table)
         written = results_of_writes(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer")
+        convert_conditions(torch, taken_apart.graph_module)
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
         if control:
             return _refusal(output, control)

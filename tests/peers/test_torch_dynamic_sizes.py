@@ -55,6 +55,32 @@ same(quantized, {0: rows}, *((torch.randn(n, 6), *scales) for n in (4, 5)))
 same(lambda x, mask, y: x.masked_scatter(mask.unsqueeze(-1), y), {0: rows, 1: rows, 2: rows},
      *((torch.randn(n, 6), torch.randn(n) > 0, torch.randn(7 * n)) for n in (4, 5)))
 
+# As exact as PyTorch's.
+def approximated(x):
+    return functional.gelu(x, approximate="tanh")
+
+exact = torch.randn(6, 40)
+found = mesh_opt.torch.compile(
+    torch.nn.GELU("tanh"), exact, backend="interpreter", dynamic_shapes=(rows,))(exact)
+torch.testing.assert_close(found, approximated(exact.double()).float(), rtol=1e-6, atol=1e-7)
+
+# Checks of elements, which models of images and text make.
+class Checked(torch.nn.Module):
+    def forward(self, x, v):
+        torch._check_tensor_all((x > 0).sum() * 4 == v.numel())
+        return v + 1
+
+for pipeline in ("spmd", "compile"):
+    x, v = torch.rand(8) + 1, torch.randn(8, 4)
+    checked = mesh_opt.torch.compile(Checked(), x, v, pipeline=pipeline)
+    torch.testing.assert_close(checked(x, v), v + 1)
+    try:
+        checked(-x, v)
+    except mesh_opt.api.ExecutionError as problem:
+        assert "Runtime assertion failed" in str(problem), problem
+    else:
+        raise AssertionError("a false check was not seen")
+
 # Samples of images.
 for mode, padding, corners in (("bilinear", "zeros", False), ("nearest", "border", True),
                                ("bicubic", "reflection", True), ("bicubic", "zeros", False)):
