@@ -44,8 +44,8 @@ from .encode_host_tensors import encode_operations, lowering
 from .kernels.bindings import INDEX, KERNEL_OPERATIONS, STREAM, KernelOperations, element_label
 
 CompiledFor = tuple[TargetSolver, ...] | Attribute
-Key = tuple[Attribute, Attribute, CompiledFor]
-"""Source type, result type, and what the kernel is compiled for."""
+Key = tuple[Attribute, Attribute, bool, CompiledFor]
+"""Source type, result type, whether their sizes are equal, and what the kernel is compiled for."""
 
 
 class MaterializeEncodingsPass(ModulePass):
@@ -86,12 +86,12 @@ class Relayouts:
             operation.result.replace_all_uses_with(operation.source)
             Rewriter.erase_op(operation)
             return None
-        key = source, result, self._runs_on(operation)
-        if key not in self._kernels:
-            self._kernels[key] = self._kernel(source, result, operation)
         given = tuple(operation.source_encoding_dims)
         wanted = tuple(operation.result_encoding_dims)
         dims = (*given, *wanted)
+        key = source, result, given == wanted, self._runs_on(operation)
+        if key not in self._kernels:
+            self._kernels[key] = self._kernel(source, result, operation)
         dispatch = TensorDispatchOp.build(
             operands=[
                 dims,
@@ -123,12 +123,13 @@ class Relayouts:
         except (TargetsUnknownError, OperationError):
             return affinity
 
-    def _kernel(self, source: Tensor, result: Tensor, encode: Operation) -> SymbolRefAttr:
+    def _kernel(self, source: Tensor, result: Tensor, encode: TensorEncodeOp) -> SymbolRefAttr:
         """Build an executable for an encode; return its entry point."""
         name = numbered_name("_encoding_", self._taken, len(self._kernels))
         self._taken.add(name)
         label = f"{name}_encode_{_type_label(source)}_to_{_type_label(result)}"
-        block = relayout_block(source, result, self._operations)
+        are_equal = tuple(encode.source_encoding_dims) == tuple(encode.result_encoding_dims)
+        block = relayout_block(source, result, self._operations, are_equal=are_equal)
         kernel = FuncOp(label, (list(block.arg_types), []), Region(block))
         dims = len(block.args) - 2
         count = self._operations.count_from_slice(STREAM, dims)
@@ -149,8 +150,14 @@ def _is_plain(tensor: Tensor) -> bool:
     return encoding is None or (encoding.is_resolved and encoding.is_identity(tensor))
 
 
-def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations) -> Block:
-    """Build the entry block of a kernel: source binding, dynamic sizes of both, result binding."""
+def relayout_block(
+    source: Tensor, result: Tensor, operations: KernelOperations, *, are_equal: bool
+) -> Block:
+    """Build the entry block of a kernel: source binding, dynamic sizes of both, result binding.
+
+    If the sizes of both `are_equal`, those of the source are read for both: this shows that the
+    relayout fills the result, which native code then writes in place.
+    """
     counts = [sum(size is None for size in shape_of(tensor)) for tensor in (source, result)]
     block = Block(arg_types=[BindingType(), *[INDEX] * sum(counts), BindingType()])
     builder = Builder(InsertPoint.at_end(block))
@@ -158,7 +165,8 @@ def relayout_block(source: Tensor, result: Tensor, operations: KernelOperations)
     sizes: list[SSAValue] = []
     for ordinal, argument in enumerate(block.args[1:-1]):
         sizes.append(builder.insert(operations.ordinal_of(argument, ordinal)).results[0])
-    given, wanted = sizes[: counts[0]], sizes[counts[0] :]
+    given = sizes[: counts[0]]
+    wanted = given if are_equal else sizes[counts[0] :]
     bound = [
         builder.insert(
             stream.BindingSubspanOp.build(
