@@ -32,7 +32,8 @@ STEPS_OF_ITEM, STEPS_OF_COUNTER = 3, 2
 def places_by_digits(e: Emitter, keys: Sequence[Keys], dimension: int) -> SSAValue:
     """Return the positions of elements in the order of their keys, along a static dimension.
 
-    Of several keys, the first that differs decides: elements are sorted by the last key first.
+    Of several keys, the first that differs decides: elements are sorted by the last key first. Rows
+    along the dimension are sorted one after the other.
     """
     values = keys[0].values
     sizes, count = e.sizes(values), shape(values)[dimension]
@@ -42,8 +43,8 @@ def places_by_digits(e: Emitter, keys: Sequence[Keys], dimension: int) -> SSAVal
     cut = [e.reshape(each, [outer, count, inner]) for each in wide]
 
     def sorted_row(e: Emitter, number: SSAValue, places: SSAValue) -> SSAValue:
-        row = e.index(inner)
-        at = [e.op("arith.divui", number, row), 0, e.op("arith.remui", number, row)]
+        inner_rows = e.index(inner)
+        at = [e.op("arith.divui", number, inner_rows), 0, e.op("arith.remui", number, inner_rows)]
         slices = [e.extract_slice(each, at, [1, count, 1], [1, 1, 1]) for each in cut]
         items = [e.reshape(each, [count]) for each in slices]
         if not is_packed:
