@@ -127,14 +127,31 @@ def _sum_of_products(
     maps: Sequence[AffineMap],
     sizes: Sequence[IndexOrInt],
 ) -> SSAValue:
-    """Emit a contraction; `maps` are those of the operands and the result, of the given sizes."""
+    """Emit a contraction; `maps` are those of the operands and the result, of the given sizes.
+
+    A large one of complex numbers is emitted as contractions of real and imaginary parts:
+    (a + b i) (c + d i) = (a c + (-b) d) + (a d + b c) i.
+    """
     total = accumulator(kinds)
-    if total.name == "complex" and _steps(operands, maps) >= MIN_STEPS_BY_PARTS:
-        summed = _complex_sum(e, operands, kinds, maps, sizes)
-    else:
-        start = e.fill(e.constant(0, total.type), sizes)
-        summed = _added(e, operands, kinds[:2], start, maps)
-    return convert_tensor(e, summed, total, kinds[2])
+    by_parts = total.name == "complex" and _steps(operands, maps) >= MIN_STEPS_BY_PARTS
+    element = total.part if by_parts else total
+    factors = [
+        _parts(e, *each) if by_parts else [each[0]]
+        for each in zip(operands, kinds[:2], strict=True)
+    ]
+    factor_kinds = [each.part if by_parts else each for each in kinds[:2]]
+    zero = e.constant(0, element.type)
+    sums = [e.fill(zero, sizes) for _ in range(2 if by_parts else 1)]
+    for (i, left), (j, right) in product(*map(enumerate, factors)):
+        first = _negated(e, left) if i == j == 1 else left
+        part = (i + j) % 2
+        sums[part] = _added(e, [first, right], factor_kinds, sums[part], maps)
+
+    def joined(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [inner.op("complex.create", *args, to=total.type)]
+
+    result = e.pointwise(sums, total.type, joined) if by_parts else sums[0]
+    return convert_tensor(e, result, total, kinds[2])
 
 
 def _steps(operands: Tensors, maps: Sequence[AffineMap]) -> int:
@@ -161,32 +178,6 @@ def _added(
     iterators = [PARALLEL if i in kept else REDUCTION for i in range(maps[2].num_dims)]
     body = multiply_add(kinds[0], kinds[1], total)
     return e.loops(operands, maps[:2], [start], maps[2:], body, iterators)[0]
-
-
-def _complex_sum(
-    e: Emitter,
-    operands: Tensors,
-    kinds: tuple[Kind, Kind, Kind],
-    maps: Sequence[AffineMap],
-    sizes: Sequence[IndexOrInt],
-) -> SSAValue:
-    """Emit a complex contraction as contractions of real and imaginary parts.
-
-    (a + b i) (c + d i) = (a c + (-b) d) + (a d + b c) i.
-    """
-    total = accumulator(kinds)
-    zero = e.constant(0, total.part.type)
-    sums = [e.fill(zero, sizes), e.fill(zero, sizes)]
-    parts_of = [_parts(e, *each) for each in zip(operands, kinds[:2], strict=True)]
-    real_kinds = [each.part for each in kinds[:2]]
-    for (i, left), (j, right) in product(*map(enumerate, parts_of)):
-        first = _negated(e, left) if i == j == 1 else left
-        sums[(i + j) % 2] = _added(e, [first, right], real_kinds, sums[(i + j) % 2], maps)
-
-    def joined(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [inner.op("complex.create", *args, to=total.type)]
-
-    return e.pointwise(sums, total.type, joined)
 
 
 def _parts(e: Emitter, value: SSAValue, element: Kind) -> list[SSAValue]:
