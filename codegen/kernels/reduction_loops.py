@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -12,11 +12,12 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.diagnostics import OperationError
 from ...ir.index_folding import V
+from ..microkernels.vectors import vector_bits
 from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .tiled_loops import loops_over, tile_spans, write_tiled_loops
+from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 COLUMN_CHUNK = 2048
@@ -203,7 +204,7 @@ class ReductionLoops:
 
     def _write_in_variables(self) -> TileCount:
         code = self.code
-        loops, fold = self._by_operand_size()
+        loops, folds = self._by_operand_size()
 
         def inner(points: Sequence[list[Term]]) -> None:
             accumulators: list[list[str]] = []
@@ -215,38 +216,58 @@ class ReductionLoops:
                 self._store(self._positions(tuple(point)), results)
 
         sizes = tuple(self.sizes[loop] for loop in loops)
-        if fold is None:
+        if not folds:
             return write_tiled_loops(code, sizes, lambda at: inner([self._at(loops, at)]))
-        cuts = [(self.sizes[loop], ROWS_TOGETHER if loop == fold else 1) for loop in loops[:2]]
+        cuts = [(self.sizes[loop], folds.get(loop, 1)) for loop in loops[:2]]
         with code.loop("first", "last") as tile:
             spans = dict(zip(loops, tile_spans(code, tile, cuts), strict=False))
-            start, stop = spans[fold]
-            rest = [(0, self.sizes[loop]) for loop in loops[2:]]
-            others = [loop for loop in loops if loop != fold]
-            outside = [spans[loop] for loop in others if loop in spans]
-            with loops_over(code, [*outside, *rest]) as at:
-                point = self._at(others, at)
-                size = self.sizes[fold]
-                is_whole = isinstance(size, int) and size % ROWS_TOGETHER == 0
-                whole: Term = (
-                    1 if is_whole else code.compare("eq", code.subtract(stop, start), ROWS_TOGETHER)
-                )
-                with code.when(whole) if whole != 1 else nullcontext():
-                    points = [list(point) for _ in range(ROWS_TOGETHER)]
-                    for number, each in enumerate(points):
-                        each[fold] = code.add(start, number)
-                    inner(points)
-                if whole != 1:
-                    with code.otherwise(), code.loop(start, stop) as index:
-                        point[fold] = index
-                        inner([point])
+            others = [loop for loop in loops if loop not in folds]
+            outside = [spans.get(loop, (0, self.sizes[loop])) for loop in others]
+            with loops_over(code, outside) as at:
+                self._write_folded([*folds.items()], spans, [self._at(others, at)], inner)
         return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
 
-    def _by_operand_size(self) -> tuple[list[int], int | None]:
+    def _write_folded(
+        self,
+        folds: Sequence[tuple[int, int]],
+        spans: dict[int, Span],
+        points: Sequence[list[Term]],
+        inner: Callable[[Sequence[list[Term]]], None],
+    ) -> None:
+        """Write a tile of all points of the spans; the last span of a loop may be shorter."""
+        if not folds:
+            inner(points)
+            return
+        code, ((loop, count), *rest) = self.code, folds
+        size, (start, stop) = self.sizes[loop], spans[loop]
+
+        def write(first: Term, length: int) -> None:
+            indices = [code.add(first, step) for step in range(length)]
+            tile = [
+                [*each[:loop], index, *each[loop + 1 :]] for each in points for index in indices
+            ]
+            self._write_folded(rest, spans, tile, inner)
+
+        left = size % count if isinstance(size, int) else None
+        if left == 0:
+            write(start, count)
+            return
+        with code.when(code.compare("eq", code.subtract(stop, start), count)):
+            write(start, count)
+        with code.otherwise():
+            if left is None:
+                with code.loop(start, stop) as index:
+                    write(index, 1)
+            else:
+                write(start, left)
+
+    def _by_operand_size(self) -> tuple[list[int], dict[int, int]]:
         """Order the parallel loops: those of the largest input come first, so it is read once.
 
-        Also return one of these loops of which several points are computed together, or `None`.
-        Reading as many rows of the input at once hides the latency of memory and additions.
+        Also return the loops of which several points are computed together, with their number.
+        Reading as many rows of the input at once hides the latency of memory and additions. A few
+        rows of the other operand share what is read, as many as registers hold sums for:
+        `8x64 * (512x64)^T` has tiles of 4x4 with the registers of AVX-512.
         """
         known = self.view.loop_sizes()
         volumes = [
@@ -254,12 +275,20 @@ class ReductionLoops:
         ]
         largest = max(volumes, default=0)
         if sum(1 for each in volumes if 4 * each > largest) != 1 or largest < LARGE_OPERAND:
-            return list(self.parallels), None
+            return list(self.parallels), {}
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
-        folds = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
+        rows = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
         terms = prod(known[loop] or LARGE_OPERAND for loop in self.reductions)
-        return loops, folds[-1] if folds and self.is_short and terms > FEW_TERMS else None
+        if not (rows and self.is_short and terms > FEW_TERMS):
+            return loops, {}
+        most = 4 if vector_bits() == 512 else 3
+        sharing = {
+            loop: _even_part(size, most)
+            for loop in loops[:2]
+            if loop not in used and (size := known[loop] or 1) > 1
+        }
+        return loops, {rows[-1]: ROWS_TOGETHER, **sharing}
 
     def _reduce(
         self,
@@ -412,6 +441,11 @@ class ReductionLoops:
             elements = (*self._elements(at), *combined)
             combined = self.writer.body(self.view.body, elements, at, self.forms)
         self._store(positions, combined)
+
+
+def _even_part(size: int, most: int) -> int:
+    """Return the length of nearly equal parts of a size, each of at most `most`."""
+    return -(-size // -(-size // most))
 
 
 def _moves_by_one(expression: AffineExpr | None, loop: int) -> bool:

@@ -263,11 +263,14 @@ THIN = {
     "few_rows": (tensors("5x131xf32", "131x2003xf32", "5x2003xf32"), "mnk", MATRICES),
     "one_row": (tensors("1x131xf64", "131x2003xf64", "1x2003xf64"), "mnk", MATRICES),
     "one_column": (tensors("2003x131xf32", "131x1xf32", "2003x1xf32"), "mnk", MATRICES),
-    "transposed": (
-        tensors("3x131xf32", "2003x131xf32", "3x2003xf32"),
-        "mnk",
-        ["m, k", "n, k", "m, n"],
-    ),
+    **{
+        f"{rows}_rows_transposed": (
+            tensors(f"{rows}x131xf32", "2003x131xf32", f"{rows}x2003xf32"),
+            "mnk",
+            ["m, k", "n, k", "m, n"],
+        )
+        for rows in (2, 3, 4, 5, 7)
+    },
 }
 
 
