@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 from llvmlite import ir
-from mesh_opt.codegen.cache import compile_function, compile_module
+from mesh_opt.codegen.cache import compile_functions, compile_module
 from mesh_opt.codegen.microkernels.products import tile_of
 from mesh_opt.codegen.microkernels.vectors import accumulate, multiply_add, splat
 from mesh_opt.runtime.abi.elements import F32
@@ -91,7 +91,7 @@ def copy_part(target: int, source: int, size: int) -> None:
 @cache
 def copy_seconds(moved: int) -> float:
     """Return the time to read `moved / 2` bytes and write them elsewhere."""
-    code = compile_function(copy_part)
+    (code,) = compile_functions([copy_part])
     run = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3)(code.address)
     size = moved // 2 // workers()
     source, target = (np.ones((workers(), size), np.uint8) for _ in range(2))

@@ -83,10 +83,14 @@ def _kernel_text(function: ast.FunctionDef, name: str) -> str:
     return str(kernel_module(function, name))
 
 
-def compile_function(function: FunctionType) -> Native:
-    """Return the native code of a function."""
-    text = "\0".join((function.__name__, *_origins(function)))
-    return compile_module(text, partial(_function_text, function))
+def compile_functions(functions: Sequence[FunctionType]) -> list[Native]:
+    """Return the native code of functions."""
+    return compile_modules(
+        [
+            Module("\0".join((each.__name__, *_origins(each))), partial(_function_text, each))
+            for each in functions
+        ]
+    )
 
 
 def _origins(function: FunctionType) -> list[str]:

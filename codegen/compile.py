@@ -39,7 +39,7 @@ from ..runtime.abi.arrays import Array
 from ..runtime.abi.device_array import DeviceArray
 from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
-from ..runtime.device_machines import DeviceMachines
+from ..runtime.device_machines import DeviceMachines, machine_functions
 from ..runtime.direct_call import DirectCall
 from ..runtime.host.entry import DeviceStatistics, EntryPoint
 from ..runtime.host.guards import OVERWRITTEN
@@ -359,7 +359,11 @@ class CompiledProgram:
         """Return a function's host code for a process, `None` if it does not lower completely."""
         if self._requires_native:
             self._host_code.require(target, grid)
-        return self._host_code.entry(target, grid, process)
+        entry = self._host_code.entry(target, grid, process)
+        if entry is not None:
+            # Together, before each is asked for alone.
+            machine_functions()
+        return entry
 
     def _entries(self, target: Operation, grid: Grid) -> Sequence[HostEntry] | None:
         """Return the host code of a function for each process of a grid, `None` if one has none."""

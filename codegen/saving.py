@@ -41,13 +41,10 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.direct_call import call_with_arrays
+from ..runtime.device_machines import machine_functions
 from ..runtime.host.exchanges import COLLECTIVE
-from ..runtime.host.loop import run as run_host_code
-from ..runtime.host.pool import pool_call
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
 from ..runtime.host.scalar_code import run_scalars
-from ..runtime.host.worker_team import serve_call
 from ..runtime.messages.step_interpreter import run_messages
 from ..runtime.native_registry import runtime_function, used_functions
 from ..runtime.saved.file_format import place_pieces, write_container
@@ -62,7 +59,6 @@ from ..runtime.saved.tables import (
     type_data,
 )
 from ..runtime.threads.thread_group import collective_functions, message_functions
-from ..runtime.threads.thread_pool import thread_pool_functions
 from ..sharding.grid import Grid
 from .compile import CompiledProgram
 from .host_code.lowering import HostEntry
@@ -273,10 +269,9 @@ class _Writer:
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
-        always = map(runtime_function, (run_host_code, pool_call, serve_call, call_with_arrays))
-        needed = {*always, *thread_pool_functions()}
-        if self._has_scalars:
-            needed.add(runtime_function(run_scalars))
+        needed = {*machine_functions()}
+        if not self._has_scalars:
+            needed.remove(runtime_function(run_scalars))
         if self._has_messages:
             needed |= message_functions()
         for each in self._collectives:

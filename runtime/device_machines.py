@@ -7,14 +7,27 @@ from functools import partial
 
 from .abi.arguments import InputTypes
 from .abi.arrays import Array
+from .abi.native_code import Native
 from .communicator import Communicator
-from .direct_call import DirectCall, OnFailure
+from .direct_call import DirectCall, OnFailure, call_with_arrays
 from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint
+from .host.loop import run
+from .host.pool import pool_call
+from .host.scalar_code import run_scalars
 from .host.timeline import Timeline
 from .host.virtual_machine import MAX_CALLS, VirtualMachine
+from .host.worker_team import serve_call
+from .native_registry import runtime_functions
 from .threads.device_threads import DeviceThreads
+from .threads.thread_pool import POOL_FUNCTIONS
 
 Key = tuple[EntryPoint, Communicator | None]
+
+
+def machine_functions() -> tuple[Native, ...]:
+    """Return the native code that every program may need, compiled in parallel if not cached."""
+    functions = (run, run_scalars, pool_call, call_with_arrays, serve_call, *POOL_FUNCTIONS)
+    return runtime_functions(*functions)
 
 
 class DeviceMachines:

@@ -23,14 +23,25 @@ _lock = Lock()
 @cache
 def runtime_function(function: FunctionType) -> Native:
     """Return the native code of a function, compiled or loaded once."""
+    return runtime_functions(function)[0]
 
-    def compile() -> Native:
+
+def runtime_functions(*functions: FunctionType) -> tuple[Native, ...]:
+    """Return the native code of functions; those that are not loaded are compiled in parallel."""
+    keys = [f"{each.__module__}.{each.__name__}" for each in functions]
+    missing = {
+        key: each
+        for key, each in zip(keys, functions, strict=True)
+        if key not in _given and key not in _used
+    }
+    if missing:
         # Imported here because functions of saved programs are given, and need no compiler.
-        from ..codegen.cache import compile_function
+        from ..codegen.cache import compile_functions
 
-        return compile_function(function)
-
-    return native_function_named(f"{function.__module__}.{function.__name__}", compile)
+        _used.update(zip(missing, compile_functions([*missing.values()]), strict=True))
+    found = tuple(_given.get(key) or _used[key] for key in keys)
+    _used.update(zip(keys, found, strict=True))
+    return found
 
 
 @cache

@@ -172,7 +172,7 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     builder.move(index, low)
     builder.move_all(carried, taken_words(lowering, op, op.operands[3:]))
     top, end = builder.label(), builder.label()
-    builder.jump_unless(builder.compare("slt", index, high), end)
+    builder.jump_unless(builder.compare("slt", low, high), end)
 
     with lowering.branch():
         builder.bind_label(top)

@@ -197,7 +197,7 @@ class Builder(FoldingIndices[Register]):
         index = self.register()
         self.move(index, start)
         top, end = self.label(), self.label()
-        self.jump_unless(self.compare("slt", index, stop), end)
+        self.jump_unless(self.compare("slt", start, stop), end)
         with self.scope():
             self.bind_label(top)
             yield index

@@ -328,15 +328,19 @@ class LinkedProgram:
         return any(each.kind.name in SCALARS for each in self._instructions)
 
     def kernels_from(self, address: int) -> list[int]:
-        """Return the kernel run at an address, and those after it up to the next branch."""
+        """Return the kernel run at an address, and those after it up to the next choice.
+
+        A jump back to the start of a loop is no choice.
+        """
         found = [ctypes.c_int64.from_address(address + 8).value]
         first = bisect_right(self._starts, (address - int(self.code.ctypes.data)) // 8)
         for position in range(first, len(self._instructions)):
             instruction = self._instructions[position]
-            if instruction.kind.name == "run":
+            kind = instruction.kind.name
+            if kind == "run":
                 found.append(cast("int", instruction.operands[0]))
-            elif instruction.kind.name == "return" or any(
-                isinstance(each, Label) for each in instruction.operands
+            elif kind == "return" or (
+                kind != "loop" and any(isinstance(each, Label) for each in instruction.operands)
             ):
                 break
         return found

@@ -20,7 +20,7 @@ from . import loop, machine_state
 from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
-from .pool import Pool, pool_call, view
+from .pool import Pool, view
 from .program import Instruction, LinkedProgram
 from .scalar_code import run_scalars
 from .timeline import Event, Timeline
@@ -35,12 +35,6 @@ MAX_STACK_WORDS = 1 << 27
 
 MAX_CALLS = 20_000
 """The default limit of nested calls."""
-
-
-def prepare() -> None:
-    """Load the native code that all machines need, compiling it if it is not cached."""
-    runtime_function(loop.run)
-    runtime_function(pool_call)
 
 
 class VirtualMachine:

@@ -21,7 +21,7 @@ from ..abi.native_code import Native
 from ..collectives import Collective, Group, around, shard_range
 from ..commands import AnyCommand, Buffer, Command, DeviceFailed, call_by_address
 from ..communicator import Communicator
-from ..native_registry import runtime_function
+from ..native_registry import runtime_function, runtime_functions
 from ..protocol import RESUMPTIONS, barrier_words
 from ..reductions import reduction_kernel
 from . import shared_memory_collectives as shared_memory
@@ -386,14 +386,15 @@ class ThreadCommunicator(Communicator):
 
 def message_functions() -> set[Native]:
     """Return the native functions that carry out messages between threads."""
-    return set(map(runtime_function, (shared_memory.copy, post_message, take_message)))
+    return set(runtime_functions(shared_memory.copy, post_message, take_message))
 
 
 def collective_functions(collective: Collective) -> set[Native]:
     """Return the native functions that carry out a collective between threads."""
-    found = set(map(runtime_function, (shared_memory.copy, shared_memory.copy_rows)))
+    functions = [shared_memory.copy, shared_memory.copy_rows]
     if not collective.row.is_local:
-        found.add(runtime_function(_native_collective(collective)[0]))
+        functions.append(_native_collective(collective)[0])
+    found = set(runtime_functions(*functions))
     if collective.row.reduces:
         found.add(reduction_kernel(collective))
     return found

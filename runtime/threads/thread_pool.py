@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..abi.memory import as_numbers
-from ..abi.native_code import Native, source_of
+from ..abi.native_code import source_of
 from ..intrinsics import (
     acquire_lock,
     atomic_add,
@@ -38,7 +38,7 @@ from ..intrinsics import (
     store_word,
     yield_processor,
 )
-from ..native_registry import callable_function, runtime_function
+from ..native_registry import callable_function
 
 SOURCE = source_of(__file__)
 
@@ -128,9 +128,7 @@ def await_all(pool: int, microseconds: int) -> int:
     return acquire_lock(load_word(pool + 8 * ALL_ENDED), microseconds)
 
 
-def thread_pool_functions() -> tuple[Native, ...]:
-    """Return the native code of `attend`, `post_and_wait`, `await_all` and `post`."""
-    return tuple(map(runtime_function, (attend, post_and_wait, await_all, post)))
+POOL_FUNCTIONS = attend, post_and_wait, await_all, post
 
 
 Task = Callable[[int, int], None]

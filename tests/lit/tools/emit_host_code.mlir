@@ -14,7 +14,7 @@ func.func @double(%a: tensor<8192xf32>, %n: index) -> tensor<8192xf32> {
 // CHECK-NEXT:   [[I:%.+]] = move 0
 // CHECK-NEXT:   [[T:%.+]] = move %arg0
 // CHECK-NEXT:   [[B:%.+]] = move %arg1
-// CHECK-NEXT:   [[C:%.+]] = cmpislt_i64 [[I]], %arg2
+// CHECK-NEXT:   [[C:%.+]] = cmpislt_i64 0, %arg2
 // CHECK-NEXT:   jump_unless [[C]], ^1
 // CHECK-NEXT: ^0:
 // CHECK-NEXT:   [[S:%.+]] = reuse [[B]], [[T]], 32768

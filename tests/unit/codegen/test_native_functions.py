@@ -12,7 +12,7 @@ from typing import Any
 import llvmlite.binding
 import numpy as np
 import pytest
-from mesh_opt.codegen.cache import compile_function
+from mesh_opt.codegen.cache import compile_functions
 from mesh_opt.runtime.abi.native_code import (
     LIBRARIES_OF_LINKER,
     Native,
@@ -145,7 +145,7 @@ FUNCTIONS = [divide, remainder, bits, compare, branch, greatest_divisor, sums, o
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
 def test_native_code_computes_what_python_does(function: FunctionType) -> None:
-    native = compile_function(function)
+    (native,) = compile_functions([function])
     call = callable_of(native)
     for left, right in itertools.product(WORDS, WORDS):
         if function in (divide, remainder) and right == 0:
@@ -157,26 +157,26 @@ def test_native_code_computes_what_python_does(function: FunctionType) -> None:
 
 def test_addresses_of_words_are_sequences() -> None:
     array = np.array([3, -5, 2**62], np.int64)
-    native = compile_function(words)
+    (native,) = compile_functions([words])
     assert callable_of(native)(array.ctypes.data, 3) == 2**62 - 2
 
 
 def test_another_value_of_a_number_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number may come from another module, so the function's own text does not say it."""
-    assert callable_of(compile_function(shifted_limit))(1, 2) == 10
+    assert callable_of(compile_functions([shifted_limit])[0])(1, 2) == 10
     monkeypatch.setitem(globals(), "LIMIT", 8)
-    assert callable_of(compile_function(shifted_limit))(1, 2) == 11
+    assert callable_of(compile_functions([shifted_limit])[0])(1, 2) == 11
 
 
 def test_a_function_may_have_no_result() -> None:
-    native = compile_function(nothing)
+    (native,) = compile_functions([nothing])
     callable_of(native)(1, 2)
 
 
 def test_an_undefined_name_is_refused() -> None:
     unknown_function: Any = unknown
     with pytest.raises(TypeError, match="does not define missing"):
-        compile_function(unknown_function)
+        compile_functions([unknown_function])
 
 
 class MallocInfo(ctypes.Structure):

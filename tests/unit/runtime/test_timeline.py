@@ -52,6 +52,36 @@ def test_a_collective_waits_for_the_last_to_come() -> None:
     ]
 
 
+LOOPS = """
+func.func @main(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = arith.addf %a, %a : tensor<4xf32>
+  %1 = scf.for %i = %c0 to %n step %c1 iter_args(%b = %0) -> tensor<4xf32> {
+    func.call @log() : () -> ()
+    %2 = arith.mulf %b, %a : tensor<4xf32>
+    scf.yield %2 : tensor<4xf32>
+  }
+  %3 = scf.for %i = %c0 to %c1 step %c1 iter_args(%b = %1) -> tensor<4xf32> {
+    func.call @log() : () -> ()
+    %4 = arith.subf %b, %a : tensor<4xf32>
+    scf.yield %4 : tensor<4xf32>
+  }
+  return %3 : tensor<4xf32>
+}
+func.func private @log() { return }"""
+
+
+def test_kernels_of_loops_are_compiled_together() -> None:
+    """A loop whose bound is an argument may not run: its kernels wait until it does."""
+    program = api.compile(LOOPS)
+    program.timeline = Timeline()
+    a = np.ones(4, np.float32)
+    assert program.main(a, 2).tolist() == [1, 1, 1, 1]
+    rows = written(program.timeline)
+    assert [row["args"]["kernels"] for row in rows if row.get("cat") == "compile"] == [1, 2]
+
+
 def test_a_run_tells_what_each_device_did(tmp_path: Path) -> None:
     program = api.compile(PROGRAM)
     program.save(tmp_path / "p.meshprog")
