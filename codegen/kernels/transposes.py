@@ -55,8 +55,9 @@ others evict them.
 EVICTING_STRIDE = CACHE_SET_STRIDE // 8
 """Rows at a multiple of this distance share 8 sets, which hold the lines of 64 rows.
 
-A block of more squares than that is then put together on the stack. Squares that are written at
-once would find their lines evicted, half full, by other rows.
+A block of more squares than that is then put together on the stack, unless the rows of squares fill
+cache lines. Squares that are written at once would find their lines evicted, half full, by other
+rows.
 """
 
 MAX_STACK_BLOCK = 1 << 14
@@ -177,7 +178,8 @@ class _Move:
     def write_squares(self, square: int) -> TileCount:
         """Write loops over squares that are transposed in registers."""
         code, bytes_ = self.code, self.bytes
-        wide = square if square * bytes_ == CACHE_LINE else 2 * square
+        fills_lines = square * bytes_ == CACHE_LINE
+        wide = square if fills_lines else 2 * square
         sides = (
             square if _is_less(self.rows, wide) else wide,
             square if _is_less(self.columns, wide) else wide,
@@ -188,7 +190,8 @@ class _Move:
         is_streamed = is_whole and _is_streamed(self.shape, bytes_)
         side = 1 << (isqrt(MAX_STACK_BLOCK // bytes_).bit_length() - 1)
         is_small = _is_less(self.rows, side) or _is_less(self.columns, side)
-        if self._has_rows_apart(EVICTING_STRIDE) and not is_streamed and not is_small:
+        evicts = self._has_rows_apart(EVICTING_STRIDE) and not (is_streamed or fills_lines)
+        if evicts and not is_small:
             block, write = _Blocks((side, side), (1, 1)), partial(self._copy_block, square, side)
             edges = sides, squares
             return _write_blocks(code, self._factors, self.row, block, write, self._copy, edges)
