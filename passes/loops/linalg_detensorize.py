@@ -12,12 +12,13 @@ which a scan reads its inputs and writes its results, become elements as well:
     %s = tensor.extract_slice %x[%i] [1] [1]                        // becomes tensor.extract %x[%i]
     %u = tensor.insert_slice %s into %y[%i] [1] [1]                 // becomes tensor.insert
 
-Larger slices lose the dimensions of size 1 that only a reshape beside them removes or adds.
+Larger slices lose the dimensions of size 1 that only a reshape beside them removes or adds. Equal
+scalars are computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -41,6 +42,7 @@ from xdsl.dialects.tensor import ExtractOp, FromElementsOp, InsertOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.transforms.common_subexpression_elimination import OperationInfo
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
@@ -62,7 +64,7 @@ from ...ir.locations import (
     rebuilt,
     replace_by,
 )
-from ...ir.regions import captured, walk
+from ...ir.regions import captured, inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
 
@@ -84,6 +86,8 @@ class LinalgDetensorizePass(ModulePass):
                 for operation in tuple(walk(function)):
                     if operation.name in RESHAPED:
                         _drop_unit_dimensions(operation)
+                for block in function.regions[0].blocks:
+                    _merge_equal_scalars(block, {})
 
 
 def detensorize(function: Operation) -> None:
@@ -95,6 +99,23 @@ def detensorize(function: Operation) -> None:
                 _forward_scalars(operation, scalars)
         _Computation(function, scalars).run()
         region_dce(function.regions[0])
+
+
+def _merge_equal_scalars(block: Block, outside: Mapping[OperationInfo, Operation]) -> None:
+    """Compute equal scalars once, so that a read and a write at them are seen to be of one place.
+
+    `outside` are the computations of scalars before the operation that contains the block.
+    """
+    known = dict(outside)
+    for operation in tuple(block.ops):
+        if operation.name.startswith("arith."):
+            if not any(isinstance(each, TensorType) for each in operation.result_types):
+                first = known.setdefault(OperationInfo(operation), operation)
+                if first is not operation:
+                    Rewriter.replace_op(operation, [], first.results)
+        elif operation.name in CONTROL_FLOW:
+            for inner in inner_blocks(operation):
+                _merge_equal_scalars(inner, known)
 
 
 def _is_rank_0(value: SSAValue) -> bool:

@@ -119,8 +119,7 @@ func.func @plain(%x: tensor<f32>) -> tensor<f32> {
 // CHECK-NEXT:      %[[X:.*]] = tensor.extract %x[%i] : tensor<8xf32>
 // CHECK-NEXT:      %[[SUM:.*]] = arith.addf %sum, %[[X]] : f32
 // CHECK-NEXT:      %[[ONE:.*]] = tensor.insert %[[SUM]] into %all[%i] : tensor<8xf32>
-// CHECK-NEXT:      %[[C0:.*]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[BOTH:.*]] = tensor.insert %[[SUM]] into %[[ONE]][%[[C0]]] : tensor<8xf32>
+// CHECK-NEXT:      %[[BOTH:.*]] = tensor.insert %[[SUM]] into %[[ONE]][%c0] : tensor<8xf32>
 // CHECK-NEXT:      scf.yield %[[SUM]], %[[BOTH]] : f32, tensor<8xf32>
 func.func @scan(%x: tensor<8xf32>, %initial: tensor<8xf32>) -> (tensor<f32>, tensor<8xf32>) {
   %zero = arith.constant dense<0.0> : tensor<f32>
@@ -161,4 +160,27 @@ func.func @rows(%x: tensor<8x4xf32>, %initial: tensor<8x4xf32>) -> tensor<8x4xf3
     scf.yield %next : tensor<8x4xf32>
   }
   func.return %r : tensor<8x4xf32>
+}
+
+// The same place is computed once, in a branch, too: a kernel updates the row there.
+// CHECK-LABEL: func.func @place
+// CHECK:         %[[AT:.*]] = arith.maxsi %n, %{{.*}} : index
+// CHECK-NEXT:    %[[OLD:.*]] = tensor.extract_slice %x[%[[AT]]]
+// CHECK-NEXT:    %[[NEW:.*]] = arith.addf %[[OLD]], %[[OLD]]
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      tensor.insert_slice %[[NEW]] into %x[%[[AT]]]
+func.func @place(%x: tensor<8xf32>, %n: index, %whether: i1) -> tensor<8xf32> {
+  %low = arith.constant 0 : index
+  %at = arith.maxsi %n, %low : index
+  %old = tensor.extract_slice %x[%at] [2] [1] : tensor<8xf32> to tensor<2xf32>
+  %new = arith.addf %old, %old : tensor<2xf32>
+  %r = scf.if %whether -> (tensor<8xf32>) {
+    %zero = arith.constant 0 : index
+    %place = arith.maxsi %n, %zero : index
+    %next = tensor.insert_slice %new into %x[%place] [2] [1] : tensor<2xf32> into tensor<8xf32>
+    scf.yield %next : tensor<8xf32>
+  } else {
+    scf.yield %x : tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
 }
