@@ -22,10 +22,14 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
+import numpy as np
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import check_names, is_foreign, wrap_foreign
+from ..ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
 from ..runtime.abi.arrays import Value
+from ..runtime.abi.values import holds_numbers
+from .spmd import Rendezvous
 
 Results = Sequence[Value]
 Routine = Generator[Any, Any, Any]
@@ -82,6 +86,7 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], 
     check_names("impl", names)
 
     def register(function: AnyImplementation) -> AnyImplementation:
+        check_function("impl", function)
         execute: Implementation = function
         if is_foreign(getattr(function, "__module__", None)):
             execute = wrap_foreign(KIND, _checked(function))
@@ -92,29 +97,71 @@ def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], 
     return register
 
 
-_NO_ARRAYS = (list, tuple, int, float, complex)
-
-
 def _checked(function: Implementation) -> Implementation:
     """Wrap a function of another package with a check of its results. It raises TypeError."""
 
     @wraps(function)
     def call(op: Operation, operands: Sequence[Value], frame: Any) -> Results:
-        results = cast("object", function(op, operands, frame))
-        if not isinstance(results, Sequence):
-            raise TypeError(
-                f"returns a {type(results).__name__}, not a tuple with one value per result"
-            )
-        values = cast("Results", results)
-        if len(values) != len(op.results):
-            raise TypeError(f"returns {len(values)} values for {len(op.results)} results")
-        for index, value in enumerate(cast("Sequence[object]", values)):
-            if value is None or isinstance(value, _NO_ARRAYS):
-                kind = cast("object", value).__class__.__name__
-                raise TypeError(f"returns a {kind} for result #{index}, not a NumPy array")
-        return values
+        return _check_results(op, function(op, _protected(op, operands), frame))
 
     return call
+
+
+def _checked_routine(function: RegionRunner) -> RegionRunner:
+    """Wrap a generator function of another package with a check of what it yields and returns.
+
+    It raises TypeError.
+    """
+
+    @wraps(function)
+    def routine(op: Operation, operands: Sequence[Value], frame: Any) -> Routine:
+        made = cast("object", function(op, _protected(op, operands), frame))
+        if not isinstance(made, Generator):
+            raise TypeError(f"returns a {type(made).__name__}, but must be a generator function")
+        steps = cast("Routine", made)
+        answer: Any = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as done:
+                return _check_results(op, done.value)
+            if not isinstance(request, Generator | Rendezvous):
+                kind = type(request).__name__
+                raise TypeError(f"yields a {kind}, not a generator, as of frame.run_region")
+            answer = yield request
+
+    return routine
+
+
+def _check_results(op: Operation, results: object) -> Results:
+    """Return the results that a function has computed. Raises TypeError if there are others."""
+    if not isinstance(results, Sequence):
+        raise TypeError(
+            f"returns a {type(results).__name__}, not a tuple with one value per result"
+        )
+    values = cast("Results", results)
+    if len(values) != len(op.results):
+        raise TypeError(f"returns {len(values)} values for {len(op.results)} results")
+    for index, (result, value) in enumerate(zip(op.results, values, strict=True)):
+        if holds_numbers(result.type) and not hasattr(value, "dtype"):
+            kind = type(value).__name__
+            raise TypeError(f"returns a {kind} for result #{index}, not a NumPy array")
+    return values
+
+
+def _protected(op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
+    """Return the operands with tensors read-only: other operations may read the same arrays."""
+    return [
+        _read_only(value) if isinstance(operand.type, TensorType) else value
+        for operand, value in zip(op.operands, operands, strict=True)
+    ]
+
+
+def _read_only(value: Value) -> Value:
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunner]:
@@ -127,8 +174,12 @@ def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunne
     check_names("impl_with_regions", names)
 
     def register(function: AnyRegionRunner) -> AnyRegionRunner:
+        check_function("impl_with_regions", function)
+        run_regions: RegionRunner = function
+        if is_foreign(getattr(function, "__module__", None)):
+            run_regions = wrap_foreign(KIND, _checked_routine(function))
         for name in _names_for(function, names):
-            _entries[name] = Entry(run_regions=wrap_foreign(KIND, function))
+            _entries[name] = Entry(run_regions=run_regions)
         return function
 
     return register
@@ -144,6 +195,7 @@ def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]
     check_names("impl_branch", names)
 
     def register(function: SuccessorFunction) -> SuccessorFunction:
+        check_function("impl_branch", function)
         for name in _names_for(function, names):
             _successor_functions[name] = wrap_foreign(KIND, function)
         return function

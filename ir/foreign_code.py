@@ -109,13 +109,20 @@ def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Call
     return call
 
 
-def check_names(decorator: str, names: Sequence[object]) -> None:
+def check_names(decorator: str, names: Sequence[object], example: str = "acme.double") -> None:
     """Raise TypeError if a decorator is applied without the names of operations."""
+    usage = f'@{decorator} takes names, as in @{decorator}("{example}")'
+    if not names:
+        raise TypeError(f"{usage}, and has none")
     for name in names:
-        if not isinstance(name, str):
-            raise TypeError(
-                f'@{decorator} takes names, as in @{decorator}("acme.double"): {name!r}'
-            )
+        if not isinstance(name, str) or ("." in name) != ("." in example):
+            raise TypeError(f"{usage}: {name!r}")
+
+
+def check_function(decorator: str, function: object) -> None:
+    """Raise TypeError if a decorator is applied to something that cannot be called."""
+    if not callable(function):
+        raise TypeError(f"@{decorator} decorates a function, not {function!r}")
 
 
 def attribute_faults(function: Callable[P, R]) -> Callable[P, R]:

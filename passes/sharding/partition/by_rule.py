@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -162,6 +161,7 @@ def _emit_local(
         return
     operands = partitioner.values(operation.operands, op_sharding.operand_shardings)
     made = (emit or copy_local)(partitioner, op_sharding, operands)
+    _check_made(op_sharding, made)
     partitioner.emitter.append(made)
     record_sizes(partitioner, op_sharding)
     for index, result in enumerate(operation.results):
@@ -171,11 +171,30 @@ def _emit_local(
             finish_result(partitioner, op_sharding, index, made.results[index])
 
 
+def _check_made(op_sharding: OpSharding, made: object) -> None:
+    """Check what `emit` returns. Raises TypeError if it is no operation with the local types."""
+    if not isinstance(made, Operation):
+        raise TypeError(f"emit returns a {type(made).__name__}, not an operation")
+    found, expected = made.result_types, op_sharding.result_types
+    if tuple(found) != tuple(expected):
+        raise TypeError(
+            f"emit returns an operation with results of {_listed(found)}, not of"
+            f" {_listed(expected)}, as OpSharding.result_types has it"
+        )
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"
+
+
 def emits_local_op(*names: str) -> Callable[[Emit], Emit]:
     """Register the decorated function as the `emit` of `partition_by_rule` for these operations."""
 
     def register(emit: Emit) -> Emit:
-        partition(*names)(partial(partition_by_rule, emit=emit))
+        @partition(*names)
+        def handler(partitioner: Partitioner, operation: Operation) -> None:
+            partition_by_rule(partitioner, operation, emit)
+
         return emit
 
     return register

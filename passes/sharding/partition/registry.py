@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
-from ....ir.foreign_code import check_names, is_foreign, wrap_foreign
+from ....ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
 
 Handler = Callable[[Any, Operation], None]
 """Emit an operation with the help of a `Partitioner`."""
@@ -24,11 +24,13 @@ Handler = Callable[[Any, Operation], None]
 AnyHandler = TypeVar("AnyHandler", bound=Callable[[Any, Any], None])
 """A handler, whose parameter may be a specific operation class."""
 
-ANY = "any operation"
-ANY_STRUCTURED = "any structured operation"
+ANY = "*.*"
+ANY_STRUCTURED = "linalg.*"
 """Names under which the handlers of operations without an entry are registered."""
 
 _HANDLERS: dict[str, Handler] = {}
+_replaced: set[str] = set()
+"""The operations whose handlers are of other packages."""
 
 _MODULES = (
     "by_rule",
@@ -45,18 +47,22 @@ _MODULES = (
 def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
     """Register the decorated function as the handler of these operations.
 
-    It replaces earlier handlers. It must raise OperationError for an operation that it cannot
+    It replaces earlier handlers; one of this package, whose modules are imported late, does not
+    replace another package's. It must raise OperationError for an operation that it cannot
     partition.
     """
 
     check_names("partition", names)
 
     def register(function: AnyHandler) -> AnyHandler:
+        check_function("partition", function)
         handler: Handler = function
         if is_foreign(function.__module__):
             handler = wrap_foreign("partition handler", _checked(function), 1)
-        for name in names:
-            _HANDLERS[name] = handler
+            _replaced.update(names)
+            _HANDLERS.update(dict.fromkeys(names, handler))
+        else:
+            _HANDLERS.update(dict.fromkeys(set(names) - _replaced, handler))
         return function
 
     return register

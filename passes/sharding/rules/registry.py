@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ....ir.foreign_code import check_names, is_foreign, wrap_foreign
+from ....ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
 from ....sharding.sharding import ReductionKind
@@ -49,7 +49,10 @@ def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     check_names("sharding_rule", names)
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
+        check_function("sharding_rule", function)
         for name in names:
+            if is_foreign(function.__module__):
+                _load(name.partition(".")[0])
             if not _register(_RULES, name, function):
                 raise ValueError(f"operation {name} already has a factor rule")
         return function
@@ -62,9 +65,10 @@ def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
     Raises ValueError if the dialect already has such a rule.
     """
-    check_names("dialect_rule", [dialect])
+    check_names("dialect_rule", [dialect], "acme")
 
     def register(function: AnyRuleFunction) -> AnyRuleFunction:
+        check_function("dialect_rule", function)
         if not _register(_DIALECT_RULES, dialect, function):
             raise ValueError(f"dialect {dialect} already has a factor rule")
         return function
@@ -147,9 +151,11 @@ def _check_extent(
 
 
 def _load(dialect: str) -> None:
-    _loaded.add(dialect)
-    for module in _MODULES.get(dialect, ()):
-        import_module(f".{module}", __package__)
+    """Import the modules that define the rules of a dialect, unless they are loaded."""
+    if dialect not in _loaded:
+        _loaded.add(dialect)
+        for module in _MODULES.get(dialect, ()):
+            import_module(f".{module}", __package__)
 
 
 def _touches_no_tensor(operation: Operation) -> bool:
@@ -169,10 +175,8 @@ def factor_rule(operation: Operation) -> FactorRule | None:
     function = _RULES.get(name)
     if function is None:
         dialect = name.partition(".")[0]
-        if dialect not in _loaded:
-            _load(dialect)
-            function = _RULES.get(name)
-        function = function or _DIALECT_RULES.get(dialect)
+        _load(dialect)
+        function = _RULES.get(name) or _DIALECT_RULES.get(dialect)
     if function is not None and (found := function(operation)) is not None:
         return found
     if _touches_no_tensor(operation):
