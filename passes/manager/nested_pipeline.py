@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsolatedFromAbove
@@ -23,14 +24,33 @@ from ...ir.symbols import references_of, symbols_of
 from .pipeline_text import ANY_ANCHOR
 
 
-def anchored_operations(parent: Operation, anchor: str) -> list[Operation]:
-    """Return the ops directly inside `parent` on which an anchored pipeline runs."""
-    return [
-        operation
-        for operation in inner_operations(parent)
-        if anchor in (operation.name, ANY_ANCHOR)
-        and operation.has_trait(IsolatedFromAbove, value_if_unregistered=False)
-    ]
+def anchored_operations(context: Context, parent: Operation, anchor: str) -> list[Operation]:
+    """Return the ops directly inside `parent` on which an anchored pipeline runs.
+
+    Raises OperationError if passes cannot run on ops of that name.
+    """
+    if anchor == ANY_ANCHOR:
+        return [each for each in inner_operations(parent) if _is_isolated(each)]
+    found = [each for each in inner_operations(parent) if each.name == anchor]
+    for operation in found:
+        if not _is_isolated(operation):
+            raise OperationError(
+                operation,
+                "trying to schedule a pass on an operation not marked as 'IsolatedFromAbove'",
+            )
+    if not found:
+        kind = context.get_optional_op(anchor)
+        if kind is not None and not kind.has_trait(IsolatedFromAbove):
+            raise OperationError(
+                parent,
+                f"cannot run a '{anchor}' pipeline inside: '{anchor}' is not marked as"
+                " 'IsolatedFromAbove'",
+            )
+    return found
+
+
+def _is_isolated(operation: Operation) -> bool:
+    return operation.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
 class SymbolsAround:

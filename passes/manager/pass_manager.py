@@ -183,7 +183,7 @@ def _run_on_each(
 ) -> None:
     """Run passes on every op named `anchor` directly inside a module, one op after the other."""
     around = SymbolsAround(parent)
-    for operation in anchored_operations(parent, anchor):
+    for operation in anchored_operations(context, parent, anchor):
         if isinstance(operation, ModuleOp):
             run_steps(context, operation, steps, observers)
             continue
@@ -208,7 +208,7 @@ def _run_inside(
     for step in _single_passes(steps):
         if isinstance(step, AnchoredPasses):
             around = SymbolsAround(operation)
-            for inner in anchored_operations(operation, step.anchor):
+            for inner in anchored_operations(context, operation, step.anchor):
                 with alone_in_module(inner, around) as inner_module:
                     _run_inside(context, inner_module, inner, step.steps, observers)
         else:
