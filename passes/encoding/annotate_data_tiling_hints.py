@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -10,12 +11,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...ir.host_programs import host_operations
-from ...ir.usage_error import UsageError
 from .analysis.contraction_matching import scaled_contraction
 from .analysis.dispatch_regions import is_compilation_chosen
 from .analysis.marked_operations import HINT, any_convolution, simple_contraction
 
-MATMUL, SCALED_MATMUL, CONVOLUTION = "matmul", "scaled_matmul", "convolution"
+Kind = Literal["matmul", "scaled_matmul", "convolution"]
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,12 @@ class AnnotateDataTilingHintsPass(ModulePass):
 
     name = "iree-dispatch-creation-annotate-data-tiling-hints"
 
-    data_tiling_op_types: tuple[str, ...] = (MATMUL, SCALED_MATMUL)
+    data_tiling_op_types: tuple[Kind, ...] = ("matmul", "scaled_matmul")
     """Kinds of operations to mark: `matmul` with at most one batch, M, N and K loop each,
     `scaled_matmul`, `convolution`.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kinds = {MATMUL, SCALED_MATMUL, CONVOLUTION}
-        if unknown := set(self.data_tiling_op_types) - kinds:
-            raise UsageError(
-                f"{self.name}: expected data-tiling-op-types out of {', '.join(sorted(kinds))}; "
-                f"found " + ", ".join(sorted(unknown))
-            )
         operations = tuple(host_operations(op))
         if any(HINT in operation.attributes for operation in operations):
             return
@@ -46,7 +40,7 @@ class AnnotateDataTilingHintsPass(ModulePass):
     def _is_of_kind(self, operation: Operation) -> bool:
         kinds = self.data_tiling_op_types
         return (
-            (MATMUL in kinds and simple_contraction(operation) is not None)
-            or (SCALED_MATMUL in kinds and scaled_contraction(operation) is not None)
-            or (CONVOLUTION in kinds and any_convolution(operation) is not None)
+            ("matmul" in kinds and simple_contraction(operation) is not None)
+            or ("scaled_matmul" in kinds and scaled_contraction(operation) is not None)
+            or ("convolution" in kinds and any_convolution(operation) is not None)
         )

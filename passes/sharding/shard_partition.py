@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Region
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from ...dialects.linalg.structured_view import remembered_views
 from ...dialects.shard.boundary import Boundary, set_boundaries
@@ -30,8 +30,6 @@ from .partition.partitioner import Partitioner, normal
 from .partition.signatures import Shardings, Signatures
 from .propagation.sub_axes import define_finer_grid
 
-ABIS = ("local", "global")
-
 
 @dataclass(frozen=True)
 class ShardPartitionPass(ModulePass):
@@ -39,14 +37,12 @@ class ShardPartitionPass(ModulePass):
 
     name = "shard-partition"
 
-    abi: str = "local"
+    abi: Literal["local", "global"] = "local"
     """`local`: functions take and return shards, as their annotations say. `global`: public
     functions keep their types; each process gets the whole arguments and returns the whole results.
     """
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.abi not in ABIS:
-            raise PassFailedException(f"abi must be one of {', '.join(ABIS)}, got '{self.abi}'")
         import_annotations(op)
         fold_known_offsets(op)
         partition_module(op, self.abi == "global")

@@ -88,6 +88,11 @@ def test_reads_standard_input() -> None:
         (["--pass-pipeline=builtin.module(", "-p", "cse"], "more than one way"),
         (["--pass-pipeline=builtin.module("], "expected ')'"),
         (["--cse=max=1"], "no option 'max'"),
+        (["-p", "shard-partition{abi=x}"], "option 'abi' cannot be 'x'; expected 'local' or"),
+        (
+            ["-p", "iree-dispatch-creation-annotate-data-tiling-hints{data-tiling-op-types=x}"],
+            "option 'data-tiling-op-types' cannot be 'x'; expected a list of 'matmul' or",
+        ),
         (["-p", "cse,cost-report"], "--cost-report is an option, not a pass"),
         (["--run-reproducer"], "does not contain a pipeline"),
         (["--shell-completion=tcsh"], "bash, zsh or fish"),
