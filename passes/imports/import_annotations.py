@@ -18,6 +18,7 @@ from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 MANUAL_COMPUTATION = "sdy.manual_computation"
 
 _BOUNDARY = frozenset({"arg_attrs", "res_attrs"})
+_SHARDINGS = frozenset({SDY_SHARDING, MHLO_SHARDING})
 
 
 def import_annotations(module: ModuleOp) -> None:
@@ -34,13 +35,12 @@ def import_annotations(module: ModuleOp) -> None:
 
 
 def _is_sdy(operation: Operation) -> bool:
-    if operation.name.startswith("sdy.") or SDY_SHARDING in operation.attributes:
+    if operation.name.startswith("sdy.") or not _SHARDINGS.isdisjoint(operation.attributes):
         return True
     if _BOUNDARY.isdisjoint(operation.properties):
         return False
     return any(
-        isinstance(entry, DictionaryAttr)
-        and not {SDY_SHARDING, MHLO_SHARDING}.isdisjoint(entry.data)
+        isinstance(entry, DictionaryAttr) and not _SHARDINGS.isdisjoint(entry.data)
         for which in _BOUNDARY & operation.properties.keys()
         for entry in _entries(operation.properties[which])
     )
