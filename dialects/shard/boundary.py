@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DenseArrayBase,
     DictionaryAttr,
@@ -24,7 +25,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import boundary_attributes
 from ...ir.symbols import find_visible_symbol
+from ...ir.tensor_types import shape_of, shapes_agree
 from ...sharding.grid import Grid
+from ...sharding.local_shape import local_shape
 from ...sharding.sharding import Axes, Sharding
 from ..stream.affinity import AffinityAttribute
 from .attributes import AxesArrayAttr
@@ -49,9 +52,24 @@ def boundary_of(function: FuncOp, group: str, index: int) -> Boundary | None:
     attribute = boundary_attributes(function, group, index).get(BOUNDARY_ATTRIBUTE)
     if attribute is None:
         return None
-    if not isinstance(attribute, DictionaryAttr):
-        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} must be a dictionary, got {attribute}")
-    return _boundary_from_attribute(function, attribute)
+    try:
+        return _boundary_from_attribute(function, attribute)
+    except VerifyException as error:
+        raise VerifyException(f"{BOUNDARY_ATTRIBUTE}: {error}") from error
+
+
+def verify_boundary(function: Operation, attribute: Attribute, value_type: Attribute) -> None:
+    """Check that a value is a shard as its boundary says. Raises VerifyException."""
+    boundary = _boundary_from_attribute(function, attribute)
+    if not isinstance(value_type, TensorType):
+        return
+    whole = cast("TensorType[Attribute]", boundary.global_type)
+    local = cast("TensorType[Attribute]", value_type)
+    sizes = local_shape(shape_of(whole), boundary.sharding)
+    shape = [DYNAMIC_INDEX if size is None else size for size in sizes]
+    expected = TensorType(whole.element_type, shape)
+    if local.element_type != whole.element_type or not shapes_agree(local.get_shape(), shape):
+        raise VerifyException(f"the shards of {whole} are of type {expected}, not {local}")
 
 
 def set_boundaries(function: FuncOp, group: str, boundaries: Sequence[Boundary | None]) -> None:
@@ -82,29 +100,28 @@ def boundary_to_attribute(boundary: Boundary) -> DictionaryAttr:
     return DictionaryAttr(data)
 
 
-def _boundary_from_attribute(function: Operation, attribute: DictionaryAttr) -> Boundary:
+def _boundary_from_attribute(function: Operation, attribute: Attribute) -> Boundary:
+    if not isinstance(attribute, DictionaryAttr):
+        raise VerifyException(f"expected a dictionary, got {attribute}")
     data = attribute.data
     global_type = cast(TensorType[Attribute] | None, data.get("global_type"))
     symbol = data.get("grid")
     if not isinstance(global_type, TensorType) or not isinstance(symbol, SymbolRefAttr):
         raise VerifyException(
-            f"{BOUNDARY_ATTRIBUTE} needs a tensor `global_type` and a symbol `grid`,"
-            f" got {attribute}"
+            f"expected a tensor `global_type` and a symbol `grid`, got {attribute}"
         )
     name = symbol.root_reference.data
     grid = enclosing_grid(function, name)
     if grid is None:
-        raise VerifyException(f"{BOUNDARY_ATTRIBUTE} names an unknown grid @{name}")
+        raise VerifyException(f"unknown grid @{name}")
     halos = tuple((low, high) for low, high in _integer_lists(data.get("halos"), 2))
     offsets = tuple(offsets or None for offsets in _integer_lists(data.get("offsets")))
     try:
         sharding = Sharding(grid, _axes(data.get("split_axes")), halos=halos, offsets=offsets)
     except ValueError as error:
-        raise VerifyException(f"{BOUNDARY_ATTRIBUTE}: {error}") from error
+        raise VerifyException(str(error)) from error
     if sharding.rank != global_type.get_num_dims():
-        raise VerifyException(
-            f"{BOUNDARY_ATTRIBUTE} splits {sharding.rank} dimensions of {global_type}"
-        )
+        raise VerifyException(f"splits {sharding.rank} dimensions of {global_type}")
     return Boundary(global_type, sharding)
 
 
@@ -135,7 +152,7 @@ def _integer_lists(
         else:
             return tuple(lists)
     shape = "dense arrays" if length is None else f"dense arrays of {length}"
-    raise VerifyException(f"{BOUNDARY_ATTRIBUTE} needs a list of {shape}, got {attribute}")
+    raise VerifyException(f"expected a list of {shape}, got {attribute}")
 
 
 def enclosing_grid(operation: Operation, name: str) -> Grid | None:

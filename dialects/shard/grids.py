@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     SymbolRefAttr,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     prop_def,
@@ -32,6 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
+from ...ir.verification import attribute_check
 from ...sharding.grid import Grid
 from .attributes import CANONICALIZATION, AxesAttr, axes_attribute, indices_attribute
 from .checks import DEVICES, check_axes, grid_value, resolve_grid
@@ -98,6 +99,15 @@ class GridOp(SyntaxOperation):
             from .boundary import verify_devices
 
             verify_devices(self)
+
+
+@attribute_check("shard.boundary")
+def _is_shard(function: Operation, attribute: Attribute, types: Sequence[Attribute]) -> None:
+    """Check the boundary of an argument or result of a function."""
+    from .boundary import verify_boundary
+
+    for value_type in types:
+        verify_boundary(function, attribute, value_type)
 
 
 class OnGrid(NamedResults, ABC):
