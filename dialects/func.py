@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FlatSymbolRefAttrConstr, FunctionType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FunctionType,
+    StringAttr,
+)
 from xdsl.dialects.func import CallOp, Func
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import OpDef, irdl_op_definition, prop_def, result_def, traits_def
@@ -28,7 +34,7 @@ from ..ir.syntax.assembly_format import Parsed, Syntax
 from ..ir.syntax.operations import SyntaxOperation
 from ..ir.syntax.rows import Rows
 from ..ir.usage_error import did_you_mean
-from ..ir.verification import check
+from ..ir.verification import attribute_check, check
 
 
 @check("func.func")
@@ -49,6 +55,18 @@ def _function(operation: Operation) -> None:
                 f"number of function {what}s, got {len(entries)}, but expected {len(types)}"
             )
         verify_prefixes(what, cast(Sequence[DictionaryAttr], entries or ()))
+
+
+@attribute_check("mhlo.sharding")
+def _gspmd_sharding(_: Operation, attribute: Attribute, types: Sequence[Attribute]) -> None:
+    """Check that the sharding of an op, argument or result names each of its devices once."""
+    if isinstance(attribute, StringAttr):
+        from ..sharding.gspmd_strings import check_device_count
+
+        try:
+            check_device_count(attribute.data)
+        except ValueError as error:
+            raise VerifyException(f"sharding {attribute}: {error}") from error
 
 
 @check("builtin.module")

@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
 from ..ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
-from ..runtime.abi.arrays import Value
+from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import holds_numbers
 from .spmd import Rendezvous
 
@@ -158,10 +158,11 @@ def _protected(op: Operation, operands: Sequence[Value]) -> Sequence[Value]:
 
 
 def _read_only(value: Value) -> Value:
-    if isinstance(value, np.ndarray):
-        value = value.view()
-        value.flags.writeable = False
-    return value
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast("Array", value).view()
+    array.flags.writeable = False
+    return array
 
 
 def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunner]:

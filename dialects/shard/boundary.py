@@ -63,7 +63,7 @@ def verify_boundary(function: Operation, attribute: Attribute, value_type: Attri
     boundary = _boundary_from_attribute(function, attribute)
     if not isinstance(value_type, TensorType):
         return
-    whole = cast("TensorType[Attribute]", boundary.global_type)
+    whole = boundary.global_type
     local = cast("TensorType[Attribute]", value_type)
     sizes = local_shape(shape_of(whole), boundary.sharding)
     shape = [DYNAMIC_INDEX if size is None else size for size in sizes]

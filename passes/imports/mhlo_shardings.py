@@ -3,9 +3,9 @@
     mhlo.sharding = "{devices=[2,1,4]<=[8] last_tile_dim_replicate}"
     sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}, {}]>
 
-A tile assignment arranges device numbers in an array with a dimension for each dimension of the
-tensor. A tensor dimension is thus split along some digits of the device number. All digits that a
-program's shardings use become the axes of one mesh. `convert-sdy-to-shard` does the rest.
+A tensor dimension is split along some digits of the device number (`sharding/gspmd_strings.py`).
+All digits that a program's shardings use become the axes of one mesh. `convert-sdy-to-shard` does
+the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects.builtin import (
@@ -41,107 +41,13 @@ from ...ir.attribute_access import attribute, block_of, text
 from ...ir.diagnostics import OperationError
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
-from ...sharding.device_groups import Digits, digits_of, groups_along
+from ...sharding.device_groups import Digits
+from ...sharding.gspmd_strings import Tiling, parse_mhlo_sharding
 from ..sharding.annotations.access import MHLO_SHARDING, SDY_SHARDING
 from .mhlo_manual_computations import ENTRY, EXIT, Border, form_manual_computations, is_call_of
 
-MAX_DEVICES = 1 << 20
-"""The maximum number of devices of an assignment: the parser expands it to a list of devices."""
-
-_ASSIGNMENT = re.compile(
-    r"devices=\[(?P<tiles>\d+(?:,\d+)*)\]"
-    r"(?:<=\[(?P<reshape>\d+(?:,\d+)*)\](?:T\((?P<order>\d+(?:,\d+)*)\))?|(?P<listed>\d+(?:,\d+)*))"
-    r"(?P<replicated> last_tile_dim_replicate)?"
-    r"(?: last_tile_dims=\{(?P<kinds>[a-z]+(?:, ?[a-z]+)*)\})?"
-)
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[(\d+(?:,\d+)*)\]")
-_KINDS = ("manual", "replicated")
 _PARTITIONS = "mhlo.num_partitions"
-
-
-@dataclass(frozen=True, slots=True)
-class Tiling:
-    """The digits of the device number along which each dimension is split, major to minor."""
-
-    dimensions: tuple[Digits, ...]
-    devices: int
-    """The number of devices; 0 if the sharding does not say."""
-    manual: Digits | None = None
-    """The digits along which the tensor is manual; empty for all digits, `None` for none."""
-
-
-def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
-    """Parse a sharding of a tensor; return `None` for an empty or unknown one.
-
-    Raises ValueError if it is malformed, does not fit the rank, or if a grid cannot express it.
-    """
-    body = text.strip().removeprefix("{").removesuffix("}").strip()
-    if body in ("", "unknown"):
-        return None
-    if body == "replicated":
-        return Tiling(((),) * rank, 0)
-    if body.startswith("maximal"):
-        raise ValueError("it is on a single device, which a grid cannot express")
-    if body == "manual":
-        return Tiling(((),) * rank, 0, ())
-    found = _ASSIGNMENT.fullmatch(body)
-    if found is None:
-        raise ValueError(
-            "expected '{replicated}' or '{devices=[2,1,4]<=[8] last_tile_dim_replicate}'"
-        )
-    tiles = _numbers(found["tiles"])
-    count = prod(tiles)
-    if not 0 < count <= MAX_DEVICES:
-        raise ValueError(f"it is for {count} devices, expected 1 to {MAX_DEVICES}")
-    kinds = re.split(", ?", found["kinds"]) if found["kinds"] else []
-    for kind in kinds:
-        if kind not in _KINDS:
-            raise ValueError(f"it has devices that are '{kind}', expected {' or '.join(_KINDS)}")
-    kept = len(tiles) - (1 if found["replicated"] else len(kinds))
-    if kept != rank:
-        raise ValueError(f"it splits {kept} dimensions of a tensor of rank {rank}")
-    if found["listed"]:
-        devices: Sequence[int] = _numbers(found["listed"])
-    else:
-        devices = _iota(_numbers(found["reshape"]), _numbers(found["order"] or ""), count)
-    if sorted(devices) != list(range(count)):
-        raise ValueError(f"it must name each of {count} devices once")
-    digits = _digits_of_dimensions(devices, tiles)
-    manual = [each for each, kind in zip(digits[rank:], kinds, strict=False) if kind == "manual"]
-    return Tiling(digits[:rank], count, sum(manual, ()) if manual else None)
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",") if number]
-
-
-def _iota(shape: Sequence[int], order: Sequence[int], count: int) -> Sequence[int]:
-    """Return 0, 1, 2, ... as an array of a shape, transposed and flattened in row-major order."""
-    order = order or range(len(shape))
-    if prod(shape) != count or sorted(order) != list(range(len(shape))):
-        raise ValueError(f"its order of devices is not a transposition of {count} numbers")
-    (numbers,) = groups_along(tuple(shape), order)
-    return numbers
-
-
-def _digits_of_dimensions(devices: Sequence[int], tiles: Sequence[int]) -> tuple[Digits, ...]:
-    """Return the digits in which devices differ along each dimension of the device array."""
-    strides = [prod(tiles[axis + 1 :]) for axis in range(len(tiles))]
-    lines = [
-        [devices[position * stride] for position in range(size)]
-        for stride, size in zip(strides, tiles, strict=True)
-    ]
-    found = [digits_of(line) for line in lines]
-    known = [digits for digits in found if digits is not None]
-    sums = [sum(point) for point in product(*lines)]
-    if devices[0] != 0 or len(known) < len(found) or sums != list(devices):
-        raise ValueError(
-            "its order of devices is not a transposition of an array of device numbers"
-        )
-    return tuple(digits[::-1] for digits in known)
-
-
-# The module --------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -356,7 +262,7 @@ def _rewrite(found: _ShardingString, name: str, mesh: Mesh) -> None:
     if found.tiling is not None and name and isinstance(found.type, TensorType):
         config = attribute(operation, "backend_config")
         unspecified = _UNSPECIFIED.search(config.data) if isinstance(config, StringAttr) else None
-        open_ = _numbers(unspecified[1]) if unspecified else []
+        open_ = [int(number) for number in unspecified[1].split(",")] if unspecified else []
         sharding = _sharding(found.tiling, name, mesh, open_)
     if found.boundary is None:
         if sharding is None:

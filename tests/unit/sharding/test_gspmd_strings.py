@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from mesh_opt.passes.imports.mhlo_shardings import parse_mhlo_sharding
+from mesh_opt.sharding.gspmd_strings import parse_mhlo_sharding
 
 ASSIGNMENTS = [
     ([8], [8]),
