@@ -36,6 +36,7 @@ from ...ir.index_lists import mixed_list
 from ...ir.locations import block_with, builder_before, located_builder, maker_of
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
+from .updated_tensors import updated_tensor
 
 Size = IndexOrInt
 """The size of a dimension: an int, or a value of type index if it is dynamic."""
@@ -222,6 +223,13 @@ def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | 
         outputs = tuple(operands[len(operands) - len(results) :])
     operand = outputs[value.index]
     return sizes.size(operand, index) if operand.type.name == "tensor" else None
+
+
+@size_rule("scf.for", "scf.while")
+def _updated(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Return the size of the tensor that a loop updates; `None` if it makes others."""
+    tensor = updated_tensor(value)
+    return None if tensor is None else sizes.size(tensor, index)
 
 
 @size_rule("flow.dispatch")

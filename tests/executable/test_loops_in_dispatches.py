@@ -228,3 +228,51 @@ def test_branches_of_small_tensors_are_one_kernel() -> None:
     cases = [[0, 1, -1, 2, 1, 1, -1, 0, 1], [1] * 9, [-1, 1, 1, -1, 0, -1, 1, 1, -1]]
     check(text, *([np.array(each, np.int32), vector] for each in cases))
     assert str(api.compile(text).host_code).count("  run ") == 1
+
+
+OPEN = "tensor<?x3xf32>"
+
+
+@pytest.mark.parametrize("loop", ["for", "while"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%s = tensor.insert %a3 into %t[%i, %one] : tensor<?x3xf32>",
+        """%s = scf.if %a2 -> (tensor<?x3xf32>) {
+      scf.yield %t : tensor<?x3xf32>
+    } else {
+      %n = tensor.insert %a3 into %t[%i, %one] : tensor<?x3xf32>
+      scf.yield %n : tensor<?x3xf32>
+    }""",
+        "%s = scf.if %a2 -> (tensor<?x3xf32>) {\n scf.yield %t : tensor<?x3xf32>\n } else {\n"
+        " scf.yield %t : tensor<?x3xf32>\n }",
+    ],
+    ids=["element", "branch", "nothing"],
+)
+def test_updates_of_a_tensor_of_open_size(body: str, loop: str) -> None:
+    """The updated tensor has the sizes of the one that the loop begins with."""
+    if loop == "for":
+        loops = f"""  %q = scf.for %i = %zero to %a1 step %one iter_args(%t = %a0) -> ({OPEN}) {{
+    {body}
+    scf.yield %s : {OPEN}
+  }}"""
+    else:
+        loops = f"""  %end, %q = scf.while (%i = %zero, %t = %a0) : (index, {OPEN}) -> (index, {OPEN}) {{
+    %more = arith.cmpi slt, %i, %a1 : index
+    scf.condition(%more) %i, %t : index, {OPEN}
+  }} do {{
+  ^bb0(%i: index, %t: {OPEN}):
+    {body}
+    %next = arith.addi %i, %one : index
+    scf.yield %next, %s : index, {OPEN}
+  }}"""
+    constants = "  %zero = arith.constant 0 : index\n  %one = arith.constant 1 : index\n"
+    types = [OPEN, "index", "i1", "f32"]
+    text = function(types, OPEN, f"{constants}{loops}\n  return %q : {OPEN}")
+    compiled = api.compile(text, "compile")["main"]
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for turns in (0, 3):
+        given = [x, np.int64(turns), np.bool_(turns == 0), np.float32(7)]
+        (expected,) = api.compile(text)["main"].reference(given)
+        for backend in ("native", "interpreter"):
+            np.testing.assert_array_equal(compiled.run(given, backend)[0], expected)

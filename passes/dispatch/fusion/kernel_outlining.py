@@ -39,6 +39,7 @@ from ....ir.symbols import names_in, root_symbol
 from ....ir.syntax.resource_directives import UNTIED, tied_operands
 from ....ir.tensor_types import ranked, shape_of
 from ...sizes.dimension_sizes import DimensionSizes
+from ...sizes.updated_tensors import updated_tensor
 from ...stream.kernels.bindings import (
     FLOW,
     INDEX,
@@ -49,7 +50,6 @@ from ...stream.kernels.bindings import (
 from .groups import FusionGroup
 from .iteration_space import is_elementwise
 from .operation_kinds import ENCODING_OPS, is_rematerialized
-from .update_loops import updated_tensor
 
 NOT_PASSED: tuple[type[Attribute], ...] = (DispatchTensorType, FlowDispatchTensorType, MemRefType)
 """Types that a dispatch cannot pass: those of values inside of executables, and buffers."""
