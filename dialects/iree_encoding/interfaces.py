@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from types import UnionType
 from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 from xdsl.builder import Builder
@@ -39,16 +40,22 @@ class EncodingError(ValueError):
     """An encoding has no layout or no size. Passes add the location."""
 
 
-def _guarded_method(kind: str, method: Callable[P, R]) -> Callable[P, R]:
+def _guarded_method(
+    kind: str, method: Callable[P, R], expected: type | UnionType
+) -> Callable[P, R]:
     """Return a method of a foreign class wrapped so that its failure is an EncodingError.
 
-    The error names the method.
+    The error names the method. A result that is not of the expected type is a failure, too.
     """
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return method(*args, **kwargs)
+            found = method(*args, **kwargs)
+            if not isinstance(found, expected):
+                wanted = getattr(expected, "__name__", expected)
+                raise TypeError(f"returns a {type(found).__name__}, not a {wanted}")
+            return found
         except (EncodingError, *PASSED_ON):
             raise
         except Exception as error:
@@ -65,11 +72,17 @@ class LayoutInterface(ABC):
         if not is_foreign(cls.__module__):
             return
         kind = "solver" if issubclass(cls, EncodingSolverInterface) else "layout"
-        names = ("configured", "packed_layout", "serialized", "storage_formula", "storage_size")
-        for name in names:
+        methods: dict[str, type | UnionType] = {
+            "configured": EncodingSolverInterface,
+            "packed_layout": PackedLayout,
+            "serialized": LayoutInterface,
+            "storage_formula": StorageFormula,
+            "storage_size": SSAValue | int,
+        }
+        for name, expected in methods.items():
             method = cls.__dict__.get(name)
             if method is not None and not hasattr(method, "__wrapped__"):
-                setattr(cls, name, _guarded_method(kind, method))
+                setattr(cls, name, _guarded_method(kind, method, expected))
         materialize = cls.__dict__.get("materialize")
         if materialize is not None and not hasattr(materialize, "__wrapped__"):
             setattr(cls, "materialize", wrap_foreign(kind, materialize, 1))  # noqa: B010

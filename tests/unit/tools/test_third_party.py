@@ -177,13 +177,15 @@ class ZetaSolver(ParametrizedAttribute, EncodingSolverInterface):
     fails: StringAttr
 
     def configured(self, target):
+        if self.fails.data == "nothing":
+            return None
         return 1 // 0 if self.fails.data == "configured" else self
 
     def packed_layout(self, tensor):
         return {}["packed_layout"]
 
     def serialized(self, tensor):
-        return {}["serialized"]
+        return "8x8" if self.fails.data == "type" else {}["serialized"]
 """
 
 UNIVERSE = """
@@ -455,6 +457,16 @@ def test_faults_of_passes() -> None:
     [
         ("configured", "in solver zeta_package.solver.ZetaSolver.configured: ZeroDivisionError"),
         ("layout", "in solver zeta_package.solver.ZetaSolver.serialized: KeyError: 'serialized'"),
+        (
+            "nothing",
+            "in solver zeta_package.solver.ZetaSolver.configured: TypeError: returns a NoneType,"
+            " not a EncodingSolverInterface",
+        ),
+        (
+            "type",
+            "in solver zeta_package.solver.ZetaSolver.serialized: TypeError: returns a str, not a"
+            " LayoutInterface",
+        ),
     ],
 )
 def test_faults_of_solvers(fails: str, message: str) -> None:
