@@ -288,7 +288,7 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
-    for name in ("statistics", "guard", "report", "require_native", "trace"):
+    for name in ("statistics", "guard", "report", "require_native", "trace", "workers"):
         if getattr(options, name) and options.backend not in (NATIVE, MPI):
             option = name.replace("_", "-")
             raise UsageError(f"--{option} needs --backend=native or --backend=mpi")

@@ -267,6 +267,7 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
         ),
         (("--function=double", "--input=1xf32", "--trace=/nope/t"), "no folder '/nope'"),
         (("--backend=gpu",), "there is no backend 'gpu'; there are interpreter"),
+        (("--backend=interpreter", "--workers=2"), "--workers needs --backend=native or"),
         (("--strange",), "there is no option '--strange'"),
         (("--random-input=1",), "did you mean '--random-inputs'?"),
         (("--random-inputs=x",), "option '--random-inputs' takes an integer, not 'x'"),
