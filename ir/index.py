@@ -11,6 +11,7 @@ from xdsl.dialects.arith import (
     AddiOp,
     CeilDivSIOp,
     CeilDivUIOp,
+    CmpiOp,
     ConstantOp,
     DivUIOp,
     IntegerOverflowAttr,
@@ -20,6 +21,7 @@ from xdsl.dialects.arith import (
     MinSIOp,
     MuliOp,
     RemUIOp,
+    SelectOp,
     SubiOp,
 )
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -27,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..tiling.storage_sizes import MAX_VECTOR_SCALE, Extent, StorageFormula
 from .attribute_access import constant_integer
-from .index_folding import IndexFolding
+from .index_folding import SizeFolding
 
 INDEX = IndexType()
 NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
@@ -109,7 +111,7 @@ _OPERATIONS = {"addi_i64": AddiOp, "subi_i64": SubiOp, "minsi_i64": MinSIOp}
 """The op class for each index instruction."""
 
 
-class IndexArithmetic(IndexFolding[SSAValue], ABC):
+class IndexArithmetic(SizeFolding[SSAValue], ABC):
     """Emits index arithmetic and folds it where the result is known."""
 
     OVERFLOW: ClassVar[IntegerOverflowAttr | None] = None
@@ -142,10 +144,13 @@ class IndexArithmetic(IndexFolding[SSAValue], ABC):
         return self.binary(AddiOp, left, right)
 
     def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """Return `left / right`, rounded down, for non-negative operands."""
         if isinstance(left, int) and isinstance(right, int):
             return left // right
         return left if right == 1 else self.binary(DivUIOp, left, right)
+
+    def broadcast_instruction(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        is_one = self.insert(CmpiOp(left, self.index(1), "eq"))
+        return self.insert(SelectOp(is_one, right, left))
 
     def remainder(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
         """Return `left mod right` for non-negative operands."""

@@ -65,6 +65,26 @@ class IndexFolding(ABC, Generic[V]):
         return position
 
 
+class SizeFolding(IndexFolding[V]):
+    """Index arithmetic on sizes, which are not negative."""
+
+    @abstractmethod
+    def divide(self, left: int | V, right: int | V) -> int | V:
+        """Return `left / right`, rounded down."""
+
+    @abstractmethod
+    def broadcast_instruction(self, left: V, right: V) -> V:
+        """Emit the choice of `right` if `left` is 1, otherwise of `left`."""
+
+    def broadcast(self, left: int | V, right: int | V) -> int | V:
+        """Return the size of two that are equal, or of which one is 1 (1 and 0 give 0)."""
+        if left == 1 or isinstance(right, int):
+            return left if right == 1 else right
+        if right == left or isinstance(left, int):
+            return left
+        return self.broadcast_instruction(left, right)
+
+
 class FoldingIndices(IndexFolding[V]):
     """Index arithmetic with division, remainder and comparison as well."""
 

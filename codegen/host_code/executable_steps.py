@@ -21,7 +21,7 @@ from ...interpreter.kernels import (
 )
 from ...interpreter.storage import resolved_layout
 from ...interpreter.tensor import kept_axes
-from ...ir.attribute_access import integer, operand_groups, operation_name
+from ...ir.attribute_access import integer, integers, operand_groups, operation_name
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import DISPATCHES
@@ -212,7 +212,7 @@ def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: 
     """Return the slice of a tensor that an access covers, with a check that it is in bounds."""
     groups = operand_groups(op, op.operands)[first:]
     lists = [
-        lowering.shapes.mixed(op, f"static_{name}", values)
+        lowering.shapes.mixed(integers(op, f"static_{name}"), values)
         for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
     ]
     if any(len(each) != len(bound.shape) for each in lists):

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
+from ...dialects.tosa.operation_kinds import LEADING_OPERANDS
 from ...interpreter import tensor, tosa, tosa_data
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
 from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
@@ -26,7 +27,7 @@ from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
 from ..kernels.static_values import shape_of
-from ..kernels.tosa_expressions import ELEMENTWISE, is_read
+from ..kernels.tosa_expressions import ELEMENTWISE
 from ..kernels.tosa_kernels import TOSA_KERNELS
 from ..scalar_ops.scalars import is_scalar_operation
 
@@ -209,11 +210,10 @@ def _tosa_numbers(shapes: ShapeResolver, op: Operation, position: int, name: str
 
 
 def _broadcast(shapes: ShapeResolver, op: Operation) -> Shape:
-    first = 2 if op.name == "tosa.mul" else 1 if op.name == "tosa.negate" else len(op.operands)
+    first = LEADING_OPERANDS.get(op.name.removeprefix("tosa."), len(op.operands))
     for position in range(first, len(op.operands)):
         tosa.check_one_element(op, position, shapes.shape(op.operands[position]))
-    read = [each for each in op.operands[:first] if is_read(op, each)]
-    return tosa.broadcast_shape(op, shapes.shapes(read))
+    return tosa.broadcast_shape(op, shapes.shapes(op.operands[:first]))
 
 
 def _reduced(shapes: ShapeResolver, op: Operation) -> Shape:

@@ -255,7 +255,7 @@ def _outlives_source(op: Operation) -> bool:
 def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     source, result = lowering.tensor(op.operands[0]), op.results[0]
     offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
-    shape = lowering.shapes.result_shape(op, result)
+    shape = lowering.shapes.result_shape(result)
     if _is_contiguous(source.shape, sizes, strides):
         start = _start(lowering, source, offsets)
         part = HostTensor(start, source.block, shape, source.dtype)

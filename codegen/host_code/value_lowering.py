@@ -232,7 +232,7 @@ class ValueLowering:
         self.check(op, query.words, query.check, rules)
         for result in op.results:
             if isinstance(result.type, TensorType):
-                self._noted[result] = self.shapes.result_shape(op, result)
+                self._noted[result] = self.shapes.result_shape(result)
 
     def query(self, op: Operation) -> ShapeQuery:
         """Return the words that the shapes of an operation depend on.

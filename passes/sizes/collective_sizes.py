@@ -18,7 +18,7 @@ from ...ir.index import IndexOrInt
 from ...sharding.collective_rows import COLLECTIVES, CollectiveRow
 from ...sharding.grid import Grid
 from ..sharding.annotations.access import axes_of, dimension_of, grid_name
-from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, size_rule
+from .dimension_sizes import DimensionSizes, Rule, SizeArithmetic, program_size_rule
 
 
 def _rule(row: CollectiveRow) -> Rule:
@@ -82,4 +82,4 @@ class _ProcessSizes(SizeArithmetic, ProcessArithmetic):
 
 
 for _name, _row in COLLECTIVES.items():
-    size_rule(_name)(_rule(_row))
+    program_size_rule(_name)(_rule(_row))

@@ -11,28 +11,29 @@ of the op that needs it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import cache
 from importlib import import_module
 from itertools import takewhile
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.iree_encoding.interfaces import Tensor
-from ...ir.attribute_access import (
-    attribute,
-    constant_integer,
-    integer_lists,
-    kept_dimensions,
-    number_list,
+from ...dialects.result_sizes import (
+    Sizes,
+    dynamic_position,
+    like,
+    listed,
+    operands_named,
+    result_size,
+    slice_size,
 )
+from ...ir.attribute_access import constant_integer
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index import IndexArithmetic, IndexOrInt, constant_index
-from ...ir.index_lists import mixed_list
 from ...ir.locations import block_with, builder_before, located_builder, maker_of
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
@@ -42,7 +43,7 @@ Size = IndexOrInt
 """The size of a dimension: an int, or a value of type index if it is dynamic."""
 
 
-class DimensionSizes:
+class DimensionSizes(Sizes[SSAValue]):
     """The sizes of the tensors of one function. Each size is computed once."""
 
     def __init__(self) -> None:
@@ -50,17 +51,16 @@ class DimensionSizes:
         self._constants: dict[tuple[Block, int], SSAValue] = {}
 
     def size(self, value: SSAValue, index: int) -> Size:
-        """Return the size of a dimension."""
         key = value, index
         if key not in self._sizes:
             self._sizes[key] = self._find(value, index)
         return self._sizes[key]
 
-    def sizes(self, value: SSAValue) -> tuple[Size, ...]:
-        """Return the sizes of all dimensions."""
-        tensor = ranked(value)
-        rank = 0 if tensor is None else len(tensor.get_shape())
-        return tuple(self.size(value, index) for index in range(rank))
+    def given(self, value: SSAValue) -> SSAValue:
+        return value
+
+    def arithmetic(self, value: OpResult) -> SizeArithmetic:
+        return SizeArithmetic(self, value)
 
     def dynamic_sizes(self, value: SSAValue) -> tuple[SSAValue, ...]:
         """Return the sizes of the dynamic dimensions of the type, in order."""
@@ -123,11 +123,7 @@ class DimensionSizes:
             return size
         if isinstance(value, OpResult):
             rule = _rules().get(value.op.name)
-            if rule is None and value.op.name.startswith("linalg."):
-                rule = _written_into
-            elif rule is None and value.op.name.startswith(ELEMENTWISE):
-                rule = _like_first_tensor
-            found = None if rule is None else rule(self, value, index)
+            found = (result_size if rule is None else rule)(self, value, index)
             if found is not None:
                 return found
         return self.measure(value, index)
@@ -169,107 +165,6 @@ def entry_block(value: SSAValue) -> Block:
         block = parent.parent
 
 
-ELEMENTWISE = ("arith.", "complex.", "math.")
-"""Prefixes of dialects whose ops are elementwise on tensors."""
-
-Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
-
-size_rule = Rules[Rule]()
-"""The rules for sizes of results, by op name."""
-
-
-def _dynamic_position(value: SSAValue, index: int) -> int:
-    """Return the position of a dimension among the dynamic dimensions of its type."""
-    tensor = cast(Tensor, value.type)
-    return tensor.get_shape()[:index].count(DYNAMIC_INDEX)
-
-
-def _listed(name: str, fallback: int | None = None) -> Rule:
-    """Return a rule: dynamic sizes are the operands `name` or, if omitted, those of an operand."""
-
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        listed = tuple(cast(Sequence[SSAValue], getattr(value.op, name)))
-        position = _dynamic_position(value, index)
-        if position < len(listed):
-            return listed[position]
-        return None if fallback is None else sizes.size(value.op.operands[fallback], index)
-
-    return rule
-
-
-def like(operand: int) -> Rule:
-    """Return a rule: the sizes are those of an operand."""
-
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        return sizes.size(value.op.operands[operand], index)
-
-    return rule
-
-
-def _like_first_tensor(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of the first tensor operand; elementwise ops take tensors of equal sizes."""
-    tensors = (operand for operand in value.op.operands if ranked(operand) is not None)
-    first = next(tensors, None)
-    return None if first is None else sizes.size(first, index)
-
-
-@size_rule("scf.forall")
-def _written_into(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of the destination operand of a linalg op or loop."""
-    operation = value.op
-    results, operands = operation.results, operation.operands
-    outputs = tuple(cast(Sequence[SSAValue], getattr(operation, "outputs", ())))
-    if len(outputs) != len(results):
-        outputs = tuple(operands[len(operands) - len(results) :])
-    operand = outputs[value.index]
-    return sizes.size(operand, index) if operand.type.name == "tensor" else None
-
-
-@size_rule("scf.for", "scf.while")
-def _updated(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of the tensor that a loop updates; `None` if it makes others."""
-    tensor = updated_tensor(value)
-    return None if tensor is None else sizes.size(tensor, index)
-
-
-@size_rule("flow.dispatch")
-def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size from `result_dims`, which lists the dynamic sizes of all results."""
-    before = sum(
-        tensor.get_shape().count(DYNAMIC_INDEX)
-        for result in value.op.results[: value.index]
-        if (tensor := ranked(result)) is not None
-    )
-    listed = tuple(cast(Sequence[SSAValue], getattr(value.op, "result_dims", ())))
-    return listed[before + _dynamic_position(value, index)]
-
-
-@size_rule(
-    "flow.dispatch.tensor.load",
-    "iree_tensor_ext.dispatch.tensor.load",
-    "tensor.extract_slice",
-)
-def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of a slice; dimensions that are dropped have size 1."""
-    operation = value.op
-    static = number_list(attribute(operation, "static_sizes"))
-    dynamic = cast(Sequence[SSAValue], getattr(operation, "sizes", ()))
-    kept = kept_dimensions(static, cast(Tensor, value.type).get_shape())
-    return None if kept is None else mixed_list(static, dynamic)[kept[index]]
-
-
-@size_rule("tensor.pad")
-def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of the source plus the padding on both sides."""
-    arithmetic = SizeArithmetic(sizes, value)
-    total = sizes.size(value.op.operands[0], index)
-    for side in ("low", "high"):
-        static = number_list(attribute(value.op, f"static_{side}"))
-        dynamic = cast(Sequence[SSAValue], getattr(value.op, side))
-        total = arithmetic.add(total, mixed_list(static, dynamic)[index])
-    return total
-
-
 class SizeArithmetic(IndexArithmetic):
     """Index arithmetic that inserts before the op that defines a value."""
 
@@ -285,68 +180,42 @@ class SizeArithmetic(IndexArithmetic):
         return number if isinstance(number, SSAValue) else self._sizes.constant(number, self._value)
 
 
-@size_rule("tensor.expand_shape")
-def _expand(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    static = number_list(attribute(value.op, "static_output_shape"))
-    dynamic = tuple(cast(Sequence[SSAValue], getattr(value.op, "dynamic_output_shape", ())))
-    if not static or static[index] != DYNAMIC_INDEX:
-        return static[index] if static else None
-    position = static[:index].count(DYNAMIC_INDEX)
-    return dynamic[position] if position < len(dynamic) else None
+Rule = Callable[[DimensionSizes, OpResult, int], Size | None]
+
+program_size_rule = Rules[Rule]()
+"""The rules of ops for which only passes need sizes; `dialects/result_sizes.py` has the others."""
 
 
-@size_rule("tensor.gather")
-def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return a size of the indices' batch, then of the source; gathered ones are 1 or dropped."""
-    source, indices = (cast(Tensor, operand.type) for operand in value.op.operands)
-    batch = indices.get_num_dims() - 1
-    if index < batch:
-        return sizes.size(value.op.operands[1], index)
-    gathered = number_list(attribute(value.op, "gather_dims"))
-    rank = source.get_num_dims()
-    is_full = cast(Tensor, value.type).get_num_dims() == batch + rank
-    kept = [axis for axis in range(rank) if is_full or axis not in gathered]
-    axis = kept[index - batch]
-    return 1 if axis in gathered else sizes.size(value.op.operands[0], axis)
+@program_size_rule("scf.for", "scf.while")
+def _updated(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Return the size of the tensor that a loop updates; `None` if it makes others."""
+    tensor = updated_tensor(value)
+    return None if tensor is None else sizes.size(tensor, index)
 
 
-@size_rule("tensor.collapse_shape")
-def _collapse(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    groups = integer_lists(value.op, "reassociation")
-    if not groups:
-        return None
-    parts = (sizes.size(value.op.operands[0], each) for each in groups[index])
-    return reduce(SizeArithmetic(sizes, value).multiply, parts, 1)
+@program_size_rule("flow.dispatch")
+def _dispatch(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+    """Return the size from `result_dims`, which lists the dynamic sizes of all results."""
+    before = sum(
+        tensor.get_shape().count(DYNAMIC_INDEX)
+        for result in value.op.results[: value.index]
+        if (tensor := ranked(result)) is not None
+    )
+    return operands_named(value, "result_dims")[before + dynamic_position(value, index)]
 
 
-@size_rule("tensor.concat", "tosa.concat")
-def _concatenate(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    dimension = attribute(value.op, "axis" if value.op.name == "tosa.concat" else "dim")
-    if not isinstance(dimension, IntegerAttr) or dimension.value.data != index:
-        return sizes.size(value.op.operands[0], index)
-    parts = (sizes.size(operand, index) for operand in value.op.operands)
-    return reduce(SizeArithmetic(sizes, value).add, parts, 0)
-
-
-size_rule("flow.tensor.barrier", "flow.tensor.transfer")(_listed("argument_dims", 0))
-size_rule("flow.tensor.encode", "flow.tensor.reshape")(_listed("result_dims"))
-size_rule("hal.tensor.import")(_listed("target_dims"))
-size_rule(
+program_size_rule("flow.dispatch.tensor.load", "iree_tensor_ext.dispatch.tensor.load")(slice_size)
+program_size_rule("flow.tensor.barrier", "flow.tensor.transfer")(listed("argument_dims", 0))
+program_size_rule("flow.tensor.encode", "flow.tensor.reshape")(listed("result_dims"))
+program_size_rule("hal.tensor.import")(listed("target_dims"))
+program_size_rule(
     "iree_encoding.set_encoding",
     "iree_tensor_ext.compute_barrier.end",
     "iree_tensor_ext.compute_barrier.start",
-    "tensor.bitcast",
-    "tensor.cast",
 )(like(0))
-size_rule("iree_encoding.unset_encoding")(_listed("result_dims", 0))
-size_rule("tensor.empty")(_listed("dynamic_sizes"))
-size_rule("tensor.generate")(_listed("dynamic_extents"))
-size_rule("linalg.pack", "linalg.unpack", "tensor.insert", "tensor.insert_slice", "tensor.scatter")(
-    like(1)
-)
-size_rule("tensor.splat")(_listed("dynamicSizes"))
+program_size_rule("iree_encoding.unset_encoding")(listed("result_dims", 0))
 
-_MODULES = ("collective_sizes", "scalar_elements", "stablehlo_sizes", "tosa_sizes")
+_MODULES = ("collective_sizes", "scalar_elements", "stablehlo_sizes")
 """The modules of this folder that add rules."""
 
 
@@ -354,4 +223,4 @@ _MODULES = ("collective_sizes", "scalar_elements", "stablehlo_sizes", "tosa_size
 def _rules() -> dict[str, Rule]:
     for module in _MODULES:
         import_module(f".{module}", __package__)
-    return size_rule
+    return program_size_rule

@@ -26,11 +26,12 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...dialects.result_sizes import ELEMENTWISE
 from ...ir.attribute_access import attribute, constant_integer, element_type, integer, is_splat
 from ...ir.locations import made_by, rebuilt
 from ...ir.rules import Rules
 from ...ir.tensor_types import ranked
-from .dimension_sizes import ELEMENTWISE, DimensionSizes, Size, size_rule
+from .dimension_sizes import DimensionSizes, Size, program_size_rule
 
 Indices = tuple[int, ...]
 Rule = Callable[["ScalarElements", OpResult, Indices], SSAValue | None]
@@ -260,7 +261,7 @@ def _is_scalar_step(operation: Operation) -> bool:
     )
 
 
-@size_rule("tensor.reshape")
+@program_size_rule("tensor.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the element of the shape operand."""
     found = ScalarElements(sizes).index(value.op.operands[1], (index,))

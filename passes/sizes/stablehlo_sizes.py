@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from xdsl.ir import OpResult
 
+from ...dialects.result_sizes import like
 from ...dialects.stablehlo.attributes import fft_kind
 from ...ir.attribute_access import attribute, number_list
 from ...ir.tensor_types import ranked
 from ..sharding.rules.stablehlo import lapack_batch_dimensions
-from .dimension_sizes import DimensionSizes, Size, like, size_rule
+from .dimension_sizes import DimensionSizes, Size, program_size_rule
 
-size_rule("stablehlo.cholesky")(like(0))
-size_rule("stablehlo.triangular_solve")(like(1))
+program_size_rule("stablehlo.cholesky")(like(0))
+program_size_rule("stablehlo.triangular_solve")(like(1))
 
 
-@size_rule("stablehlo.fft")
+@program_size_rule("stablehlo.fft")
 def _transforms(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size of the operand, or the length of the transform along this dimension."""
     tensor = ranked(value)
@@ -27,7 +28,7 @@ def _transforms(sizes: DimensionSizes, value: OpResult, index: int) -> Size | No
     return length // 2 + 1 if is_halved else length
 
 
-@size_rule("stablehlo.custom_call")
+@program_size_rule("stablehlo.custom_call")
 def _call(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the size of a batch dimension of a LAPACK call, which all its tensors share."""
     if index >= lapack_batch_dimensions(value.op) or not value.op.operands:

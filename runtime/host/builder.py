@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
 
-from ...ir.index_folding import FoldingIndices, known_first
+from ...ir.index_folding import FoldingIndices, SizeFolding, known_first
 from ..abi.arrays import MAX_INT64
 from .constant_propagation import Accepts, propagate_constants
 from .device_switches import place_switches
@@ -27,7 +27,7 @@ IndexOrInt = int | Register
 """An index: a constant, or in a register."""
 
 
-class Builder(FoldingIndices[Register]):
+class Builder(FoldingIndices[Register], SizeFolding[Register]):
     """Writes one function."""
 
     def __init__(self, function: HostFunction) -> None:
@@ -234,14 +234,10 @@ class Builder(FoldingIndices[Register]):
         """Return the conjunction of at least one condition."""
         return reduce(partial(self.compute, "andi_i1"), conditions)
 
-    def broadcast(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
-        """Return the broadcast of two sizes that are equal or one of which is 1 (1 and 0 give
-        0).
-        """
-        if left == 1 or isinstance(right, int):
-            return left if right == 1 else right
-        if right == left or isinstance(left, int):
-            return left
+    def divide(self, left: IndexOrInt, right: IndexOrInt) -> IndexOrInt:
+        return self.floor_divide(left, right)
+
+    def broadcast_instruction(self, left: Register, right: Register) -> Register:
         is_one = self.hold(self.compare("eq", left, 1))
         return self.compute("select_i64", is_one, right, left)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from backend_checks import check, function
+from mesh_opt import api
 
 TOSA_FLOAT = ["ceil", "cos", "erf", "exp", "floor", "reciprocal", "sigmoid", "sin", "tanh", "abs"]
 
@@ -106,3 +108,35 @@ func.func @main(%a: tensor<1x3x4xi8>, %b: tensor<1x4x5xi8>) -> tensor<1x3x5xi32>
 @pytest.mark.parametrize("name", TOSA_PROGRAMS)
 def test_tosa_program(name: str) -> None:
     check(TOSA_PROGRAMS[name])
+
+
+UNKNOWN_SIZES = {
+    "sum": (
+        """
+func.func @main(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %c = tosa.add %a, %b : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %c : tensor<?xf32>
+}""",
+        [((0,), (1,)), ((1,), (0,)), ((1,), (3,)), ((3,), (1,)), ((1,), (1,))],
+    ),
+    "reduction": (
+        """
+func.func @main(%a: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %c = tosa.reduce_sum %a {axis = 1 : i32} : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %c : tensor<?x?xf32>
+}""",
+        [((2, 3),), ((0, 3),), ((2, 0),)],
+    ),
+}
+
+
+@pytest.mark.parametrize("pipeline", ["", "data-tile"])
+@pytest.mark.parametrize("name", UNKNOWN_SIZES)
+def test_sizes_of_results(name: str, pipeline: str) -> None:
+    """A dimension of size 1 is broadcast to none as well, and a reduced one has size 1."""
+    text, cases = UNKNOWN_SIZES[name]
+    compiled = api.compile(text, pipeline)
+    for shapes in cases:
+        arrays = [np.ones(shape, np.float32) for shape in shapes]
+        wanted = api.compile(text)["main"].reference(arrays)
+        np.testing.assert_array_equal(compiled["main"](*arrays), wanted[0])

@@ -10,12 +10,12 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.tosa.operation_kinds import constant_shape
+from ....dialects.tosa.windows import Sliding, sliding
 from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import integer_width, shape_of
 from ....sharding.local_shape import common_size
-from ..rules.tosa import constant_shape
-from ..rules.tosa_windows import Sliding, sliding
 from .by_rule import copy_local, copy_with
 from .chosen_sharding import OpSharding
 from .emit_reshard import slice_dimension

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from typing import cast
+from xdsl.ir import Operation
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute, Operation
-
-from ....ir.attribute_access import attribute, number_list, optional_integer, optional_integers
+from ....dialects.tosa.operation_kinds import (
+    ELEMENTWISE,
+    LEADING_OPERANDS,
+    REDUCTIONS,
+    constant_shape,
+)
+from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import FactorKind, FactorRule
 from .builder import RuleBuilder, elementwise_rule, same_rank_rule
 from .combiners import combiner_of
 from .registry import sharding_rule
-
-ELEMENTWISE = """
-    abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor cast ceil clamp
-    clz const cos equal erf exp floor greater greater_equal identity intdiv int_div log logical_and
-    logical_left_shift logical_not logical_or logical_right_shift logical_xor maximum minimum pow
-    reciprocal rsqrt select sigmoid sin sub tan tanh
-""".split()
-LEADING_OPERANDS = {"mul": 2, "negate": 1, "rescale": 1, "table": 1}
-"""Elementwise operations, with their number of elementwise operands; further operands (shifts, zero
-points, tables) are needed whole.
-"""
-REDUCTIONS = "all any max min prod product sum".split()
-
 
 sharding_rule(*(f"tosa.{name}" for name in ELEMENTWISE))(elementwise_rule)
 
@@ -89,14 +79,6 @@ def transpose(operation: Operation) -> FactorRule | None:
     builder.operand_dimensions(0, [(factor,) for factor in factors])
     builder.result_dimensions(0, [(factors[dimension],) for dimension in permutation])
     return builder.build()
-
-
-def constant_shape(operation: Operation, operand: int) -> tuple[int, ...] | None:
-    """Return the values of a constant `!tosa.shape` operand; `None` if it is not constant."""
-    maker = operation.operands[operand].owner
-    values = attribute(maker, "values") if isinstance(maker, Operation) else None
-    is_dense = isinstance(values, DenseIntOrFPElementsAttr)
-    return number_list(cast(Attribute, values)) if is_dense else None
 
 
 @sharding_rule("tosa.pad")

@@ -6,106 +6,102 @@ from functools import reduce
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import OpResult
 
-from ...ir.attribute_access import attribute, number_list, optional_integer
+from ...ir.attribute_access import attribute, integer, number_list, optional_integer
 from ...ir.index_folding import known_first
-from ..sharding.rules.tosa import ELEMENTWISE, LEADING_OPERANDS, REDUCTIONS, constant_shape
-from ..sharding.rules.tosa_windows import sliding
-from .dimension_sizes import DimensionSizes, Rule, Size, SizeArithmetic, like, size_rule
+from ..result_sizes import Rule, Sizes, V, like, size_rule
+from .operation_kinds import ELEMENTWISE, LEADING_OPERANDS, REDUCTIONS, constant_shape
+from .windows import sliding
 
 
 def _broadcast(count: int | None) -> Rule:
     """Return a rule: the broadcast size of the first `count` operands, of all if it is `None`."""
 
-    def rule(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-        found: Size = 1
-        for operand in value.op.operands[:count]:
-            if not isinstance(operand.type, TensorType):
-                continue
-            size = sizes.size(operand, index)
-            if size in (1, found):
-                continue
-            if isinstance(size, int) or found == 1:
-                found = size
-            elif isinstance(found, SSAValue):
-                found = SizeArithmetic(sizes, value).maximum(found, size)
-        return found
+    def rule(sizes: Sizes[V], value: OpResult, index: int) -> int | V:
+        tensors = (each for each in value.op.operands[:count] if isinstance(each.type, TensorType))
+        found = (sizes.size(each, index) for each in tensors)
+        return reduce(sizes.arithmetic(value).broadcast, found, 1)
 
     return rule
 
 
 @size_rule("tosa.matmul")
-def _product(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _product(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     return sizes.size(value.op.operands[1 if index == 2 else 0], index)
 
 
 @size_rule("tosa.transpose")
-def _transposed(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _transposed(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     order = number_list(attribute(value.op, "perms"))
     return sizes.size(value.op.operands[0], order[index]) if index < len(order) else None
 
 
 for _name in (*ELEMENTWISE, *LEADING_OPERANDS):
     size_rule(f"tosa.{_name}")(_broadcast(LEADING_OPERANDS.get(_name)))
-size_rule("tosa.reverse", "tosa.scatter", *(f"tosa.reduce_{name}" for name in REDUCTIONS))(like(0))
+size_rule("tosa.reverse", "tosa.scatter")(like(0))
+
+
+@size_rule(*(f"tosa.reduce_{name}" for name in REDUCTIONS))
+def _reduced(sizes: Sizes[V], value: OpResult, index: int) -> int | V:
+    return 1 if index == integer(value.op, "axis") else sizes.size(value.op.operands[0], index)
 
 
 @size_rule("tosa.argmax")
-def _argmax(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _argmax(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     """Return the operand's size, without the searched dimension."""
     axis = optional_integer(value.op, "axis")
     return None if axis is None else sizes.size(value.op.operands[0], index + (index >= axis))
 
 
 @size_rule("tosa.gather")
-def _gather(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _gather(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     """Return batch and channel sizes of the table, or the number of indices."""
     return sizes.size(value.op.operands[1 if index == 1 else 0], index)
 
 
 @size_rule("tosa.pad")
-def _pad(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _pad(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     widths = constant_shape(value.op, 1)
     if widths is None:
         return None
     added = sum(widths[2 * index : 2 * index + 2])
-    return SizeArithmetic(sizes, value).add(sizes.size(value.op.operands[0], index), added)
+    return sizes.arithmetic(value).add(sizes.size(value.op.operands[0], index), added)
 
 
 @size_rule("tosa.reshape")
-def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _reshape(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     """Return the only dynamic size: all elements over the product of the static sizes."""
     result = value.type
     if not isinstance(result, TensorType):
         return None
     others = [extent for other, extent in enumerate(result.get_shape()) if other != index]
     before = sizes.sizes(value.op.operands[0])
-    if DYNAMIC_INDEX in others or sum(isinstance(size, SSAValue) for size in before) > 1:
+    if DYNAMIC_INDEX in others or sum(not isinstance(size, int) for size in before) > 1:
         return None
     if 0 in others:
         return 0
-    arithmetic = SizeArithmetic(sizes, value)
+    arithmetic = sizes.arithmetic(value)
     count = reduce(arithmetic.multiply, known_first(before), 1)
     return arithmetic.divide(count, prod(others))
 
 
 @size_rule("tosa.slice")
-def _slice(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _slice(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     lengths = constant_shape(value.op, 2)
     return None if lengths is None or lengths[index] < 0 else lengths[index]
 
 
 @size_rule("tosa.tile")
-def _tile(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _tile(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     multiples = constant_shape(value.op, 1)
     if multiples is None:
         return None
     size = sizes.size(value.op.operands[0], index)
-    return SizeArithmetic(sizes, value).multiply(size, multiples[index])
+    return sizes.arithmetic(value).multiply(size, multiples[index])
 
 
-def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
+def _channels(sizes: Sizes[V], value: OpResult) -> int | V:
     """Return the number of output channels: of the weight or, for pooling, of the image."""
     operation = value.op
     if "pool" in operation.name:
@@ -113,7 +109,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     weight = operation.operands[1]
     if operation.name != "tosa.depthwise_conv2d":
         return sizes.size(weight, 0)
-    return SizeArithmetic(sizes, value).multiply(sizes.size(weight, 2), sizes.size(weight, 3))
+    return sizes.arithmetic(value).multiply(sizes.size(weight, 2), sizes.size(weight, 3))
 
 
 @size_rule(
@@ -124,7 +120,7 @@ def _channels(sizes: DimensionSizes, value: OpResult) -> Size:
     "tosa.max_pool2d",
     "tosa.transpose_conv2d",
 )
-def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
+def _windows(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
     """Return the number of windows that fit into the padded image."""
     operation = value.op
     image = operation.operands[0]
@@ -137,7 +133,7 @@ def _windows(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
         return _channels(sizes, value)
     window, extent = windows[index - 1], sizes.size(image, index)
     around = window.before + window.after
-    arithmetic = SizeArithmetic(sizes, value)
+    arithmetic = sizes.arithmetic(value)
     if operation.name == "tosa.transpose_conv2d":
         grown = window.size - window.stride + around
         return arithmetic.add(arithmetic.multiply(extent, window.stride), grown)
