@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh_opt.passes.sharding.cost_report import bytes_sent
+from mesh_opt.passes.sharding.collective_traffic import bytes_sent
 from mesh_opt.sharding.collective_rows import PURE_COLLECTIVES, SEND
 from xdsl.ir import Operation
 

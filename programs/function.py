@@ -29,7 +29,7 @@ from ..sharding.sharding import Sharding
 from .runnable import RunnableModule
 
 if TYPE_CHECKING:
-    from ..passes.sharding.cost_report import Cost
+    from ..passes.sharding.program_cost import Cost
     from ..sharding.machine import Machine
 
 

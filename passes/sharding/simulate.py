@@ -35,7 +35,9 @@ from ...sharding.simulation import (
     without_overlap,
 )
 from .annotations.access import grid_name
-from .cost_report import Cost, CostCounter, collective_axes, time_text, trip_count
+from .collective_traffic import collective_axes
+from .cost_report import time_text
+from .program_cost import Cost, CostCounter, trip_count
 
 MAX_LISTED = 5
 """Number of steps that a report names."""
