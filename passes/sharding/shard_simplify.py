@@ -28,7 +28,6 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from ...dialects.shard.collectives import AllGatherOp, AllReduceOp, AllSliceOp, ReduceScatterOp
 from ...dialects.shard.inverse_collectives import restored_source
 from ...ir.attribute_access import element_type
-from ...ir.combiners import COMBINERS
 from ...ir.locations import builder_before, made_by, rebuilt
 from ...ir.regions import walk
 from ...ir.tensor_types import tensor_shape
@@ -44,6 +43,7 @@ from ...sharding.collective_rows import (
 )
 from ...sharding.sharding import ReductionKind
 from .annotations.access import PURE_QUERIES, axes_of, dimension_of, grid_name, kind_of
+from .commuting_operations import COMBINATIONS
 from .merge_reductions import merge_reductions
 
 SMALL_BYTES = 8192
@@ -189,25 +189,6 @@ def _slice_before_gather(gather: Operation, piece: Operation) -> SSAValue:
     )
 
 
-_COMBINATIONS: dict[str, ReductionKind] = {
-    # The collectives for unsigned numbers are those for signed ones of other bits.
-    **{
-        f"arith.{name}": COMBINERS[f"arith.{name}"].kind
-        for name in "addf addi mulf muli maximumf maxsi minimumf minsi andi ori xori".split()
-    },
-    "arith.subf": ReductionKind.SUM,
-    "arith.subi": ReductionKind.SUM,
-    "tosa.add": ReductionKind.SUM,
-    "tosa.sub": ReductionKind.SUM,
-    "tosa.maximum": ReductionKind.MAX,
-    "tosa.minimum": ReductionKind.MIN,
-    "tosa.bitwise_and": ReductionKind.BITWISE_AND,
-    "tosa.bitwise_or": ReductionKind.BITWISE_OR,
-    "tosa.bitwise_xor": ReductionKind.BITWISE_XOR,
-}
-"""Operations `f` with `f(reduce(x), reduce(y)) = reduce(f(x, y))`, by kind of reduction."""
-
-
 def _combine_reductions(operation: Operation) -> SSAValue | None:
     """Replace a combination of two reductions of one kind by the reduction of the combination."""
     if len(operation.operands) < 2 or len(operation.results) != 1:
@@ -219,7 +200,7 @@ def _combine_reductions(operation: Operation) -> SSAValue | None:
         return None
     if (
         left.properties != right.properties
-        or kind_of(left) is not _COMBINATIONS[operation.name]
+        or kind_of(left) is not COMBINATIONS[operation.name]
         or not left.results[0].has_one_use()
         or not right.results[0].has_one_use()
     ):
@@ -271,7 +252,7 @@ _RULES: dict[str, Rule] = {
     ALL_REDUCE.operation: _first(_fold_single_device, _fold_empty),
     REDUCE_SCATTER.operation: _fold_single_device,
     ALL_TO_ALL.operation: _fold_single_device,
-    **dict.fromkeys(_COMBINATIONS, _combine_reductions),
+    **dict.fromkeys(COMBINATIONS, _combine_reductions),
 }
 """The rewrite rule of each operation."""
 

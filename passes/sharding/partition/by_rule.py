@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
-from ....ir.attribute_access import element_type
 from ....ir.diagnostics import remark
 from ....ir.regions import captured, copy_region
 from ....ir.tensor_types import element_bytes, ranked
@@ -26,8 +24,9 @@ from ....sharding.op_sharding import (
     choose_op_sharding,
     tensor_sharding,
 )
-from ....sharding.sharding import Partial, ReductionKind, Sharding
+from ....sharding.sharding import Sharding
 from ..annotations.access import drop_annotations
+from ..commuting_operations import inheritable_partials
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
@@ -36,80 +35,6 @@ from .local_types import local_type_of
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import ANY, partition
-
-# Pending reductions are carried through operations that commute with them, as in
-# f(a0) + f(a1) = f(a0 + a1), and then finished where that is cheapest.
-
-MOVES = frozenset(
-    {
-        "linalg.transpose",
-        "tensor.cast",
-        "tensor.collapse_shape",
-        "tensor.expand_shape",
-        "tensor.extract_slice",
-        "tosa.identity",
-        "tosa.reshape",
-        "tosa.reverse",
-        "tosa.slice",
-        "tosa.transpose",
-    }
-)
-"""Operations that only move elements of their first operand: any reduction commutes with them."""
-
-NEGATIONS = frozenset({"arith.negf"})
-
-SUMS = frozenset(
-    {
-        "arith.addf",
-        "arith.addi",
-        "arith.subf",
-        "arith.subi",
-        "linalg.add",
-        "linalg.sub",
-        "tosa.add",
-        "tosa.sub",
-    }
-)
-"""Sums and differences: linear if both operands are partial in the same way."""
-
-PRODUCTS = frozenset({"arith.mulf", "arith.muli", "linalg.mul"})
-"""Products: linear if exactly one of the first two operands is partial."""
-
-QUOTIENTS = frozenset({"arith.divf", "linalg.div"})
-"""Quotients: linear if only the dividend is partial, unless they are of integers."""
-
-
-def inheritable_partials(
-    operation: Operation, held: Sequence[Sharding | None]
-) -> tuple[tuple[Partial, ...], tuple[int, ...]]:
-    """Return the pending reductions that results can inherit, and the operands that have them.
-
-    `held` are the shardings of the operands. Both results are empty if reductions must be done
-    first.
-    """
-    partials = [sharding.partials if sharding is not None else () for sharding in held]
-    if not any(partials):
-        return (), ()
-    name, first = operation.name, partials[0]
-    if name in MOVES:
-        return (first, (0,)) if first else ((), ())
-    if not all(p.kind is ReductionKind.SUM for own in partials for p in own):
-        return (), ()
-    if name in NEGATIONS:
-        return first, (0,)
-    if len(partials) < 2:
-        return (), ()
-    second = partials[1]
-    if name in SUMS and first == second:
-        return first, (0, 1)
-    if name in PRODUCTS and bool(first) != bool(second):
-        return (first, (0,)) if first else (second, (1,))
-    if name in QUOTIENTS and first and not second:
-        # Quotients of integers are rounded: 3 / 2 + 3 / 2 is not 6 / 2.
-        is_integer = isinstance(element_type(operation.operands[0].type), IntegerType | IndexType)
-        return ((), ()) if is_integer else (first, (0,))
-    return (), ()
-
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
 """Emit the local operation, given local operands."""
