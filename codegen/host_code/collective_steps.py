@@ -20,10 +20,11 @@ from ...runtime.host.exchanges import Exchange, ExchangeFailed
 from ...runtime.host.program import RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...sharding.collective_matching import DYNAMIC_SIZE
-from .collective_calls import CollectiveCall, KnownNumbers
+from .collective_calls import CollectiveCall
 from .collective_rules import COLLECTIVE_RULES
 from .executable_steps import dispatched_tensor
 from .function_lowering import FunctionLowering
+from .known_numbers import KnownNumbers
 from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
 from .rules import lowers

@@ -27,11 +27,11 @@ from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
-from .conversion import boundary, control_flow, dispatches  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .conversion import boundary, collectives, control_flow, parameters  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .conversion.dispatches import convert_declarations
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element
 from .conversion.host import CONVERTED, Host, conversion, operands_of
-from .conversion.outside import convert_declarations
 from .conversion.stored_tensors import STAGING, PlacedBuilder, transfer
 
 SIZE_READERS = frozenset({"linalg.fill", "tensor.dim", "tensor.extract"})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.stream.functions import AsyncCallOp
+from ....dialects.stream.functions import AsyncCallOp, AsyncFuncOp
 from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
+from ....ir.locations import replace_by
 from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import Host, conversion, operands_of
@@ -123,3 +124,19 @@ def _results(
         size = here.size_of(tensor, dims) if tied is None else tied
         results.append(DispatchValue(result, tensor, size, dims))
     return results
+
+
+def convert_declarations(module: ModuleOp) -> None:
+    """Convert the declarations of external functions to take and return resources."""
+    for function in tuple(module.body.block.ops):
+        if function.name == "flow.func":
+            converted = AsyncFuncOp.create(
+                properties=dict(function.properties),
+                attributes=dict(function.attributes),
+                regions=[function.detach_region(region) for region in tuple(function.regions)],
+            )
+            type_ = converted.function_type
+            converted.properties["function_type"] = FunctionType.from_lists(
+                list(map(resource_type, type_.inputs)), list(map(resource_type, type_.outputs))
+            )
+            replace_by(function, converted)

@@ -1,4 +1,4 @@
-"""Convert channels, collectives, declarations of external functions, and parameters."""
+"""Convert channels and collectives."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects.arith import AndIOp, ConstantOp, IndexCastOp, MuliOp, OrIOp, ShLIOp
-from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, NoneAttr, StringAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, NoneAttr, StringAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.flow.collectives import COLLECTIVES
-from ....dialects.stream.functions import AsyncFuncOp
-from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
 from ....dialects.stream.types import COLLECTIVE_ELEMENTS, COLLECTIVE_REDUCTIONS, CollectiveAttr
 from ....ir.attribute_access import integer
 from ....ir.index import constant_index
-from ....ir.locations import replace_by
 from ....ir.syntax.assembly_format import values
 from ....ir.tensor_types import require_ranked
-from .dispatches import resource_type
 from .host import CHANNEL, Host, conversion, operands_of
 from .stored_tensors import PlacedBuilder, StoredTensor
 
@@ -96,41 +92,3 @@ def _pair(send: SSAValue, receive: SSAValue, builder: Builder) -> SSAValue:
     shift = builder.insert(ConstantOp(IntegerAttr(HALF, i32))).result
     high = builder.insert(ShLIOp(high, shift)).result
     return builder.insert(OrIOp(high, low)).result
-
-
-def convert_declarations(module: ModuleOp) -> None:
-    """Convert the declarations of external functions to take and return resources."""
-    for function in tuple(module.body.block.ops):
-        if function.name == "flow.func":
-            converted = AsyncFuncOp.create(
-                properties=dict(function.properties),
-                attributes=dict(function.attributes),
-                regions=[function.detach_region(region) for region in tuple(function.regions)],
-            )
-            type_ = converted.function_type
-            converted.properties["function_type"] = FunctionType.from_lists(
-                list(map(resource_type, type_.inputs)), list(map(resource_type, type_.outputs))
-            )
-            replace_by(function, converted)
-
-
-@conversion("flow.parameter.load")
-def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    tensor = require_ranked(operation, operation.results[0].type)
-    op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
-    dims = operands_of(operation, "result_dims")
-    loaded = here.tensor(op_class, parameter_operands(operation, "source"), tensor, dims)
-    host.store(operation.results[0], loaded)
-
-
-@conversion("flow.parameter.write")
-def _write_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
-    source = operation.operands[0]
-    stored = host.transferred(source, operation, here)
-    dims = operands_of(operation, "source_dims")
-    result = here.make(
-        PARAMETER_OPS["stream.tensor.parameter.write"],
-        [stored.resource, dims, stored.size, *parameter_operands(operation, "target")],
-        source_encoding=source.type,
-    )
-    host.store(operation.results[0], StoredTensor(result, stored.size, dims))
