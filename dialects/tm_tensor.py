@@ -18,7 +18,8 @@ from ..ir.attribute_access import attribute, element_type, integer, number_list
 from ..ir.dialect_extension import dialect_of
 from ..ir.syntax.rows import Rows
 from ..ir.tensor_types import shape_text, shapes_agree, sizes_agree
-from .linalg.base import DestinationEffects, only_block, verify_destinations
+from .linalg.base import DestinationEffects
+from .linalg.checks import only_block, verify_destinations
 
 YIELD = "tm_tensor.yield"
 

@@ -51,8 +51,8 @@ from .base import (
     print_result_types,
     print_sorted_attributes,
     tensor_types,
-    verify_destinations,
 )
+from .checks import verify_destinations
 
 PACKED_LAYOUT = (
     "( outer_dims_perm = numbers($outer_dims_perm))? inner_dims_pos = numbers($inner_dims_pos)"

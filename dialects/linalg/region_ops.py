@@ -32,16 +32,15 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.tensor_types import shape_text, shapes_agree, sizes_agree
 from .base import (
     DestinationEffects,
-    only_block,
     parse_numbers,
     parse_operand_group,
     print_numbers,
     print_operand_group,
     print_sorted_attributes,
     tensor_types,
-    verify_structured,
 )
 from .bodies import YieldOp, clone_body
+from .checks import only_block, verify_structured
 from .named_ops import DATA_MOVEMENT
 
 # The short form ----------------------------------------------------------------------------------

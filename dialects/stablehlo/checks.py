@@ -106,9 +106,6 @@ def verify_select(operation: Operation) -> None:
         require_shape(operation, operand_shape(operation, index))
     if predicate:
         require_shape(operation, predicate)
-    same = element_type(operation.operand_types[1])
-    if same != element_type(operation.operand_types[2]) and not quantization(same):
-        raise VerifyException("requires the same element type for on_true and on_false")
 
 
 def verify_clamp(operation: Operation) -> None:

@@ -49,7 +49,7 @@ shift_left shift_right_arithmetic shift_right_logical : i = -> =
 complex : f -> c
 clamp concatenate pad : {_ANY} = -> =
 reverse transpose reshape broadcast broadcast_in_dim slice : {_ANY} -> =
-select : p {_ANY} -> {_ANY}
+select : p {_ANY} 1 -> 1
 compare : {_ANY} = -> p
 torch_index_select : {_ANY} {_ANY} -> =
 dynamic_slice set_dimension_size gather dynamic_gather : {_ANY} i -> =
@@ -73,8 +73,12 @@ chlo.top_k : {_ANY} -> = i
 """  # noqa: E501
 """Names, then the elements of each operand, of which the last hold for the rest, and of results.
 
-`=` is the element type of the first operand, `~` that of the operand at the same position.
+`=` is the element type of the first operand, `1` that of the next, `~` that of the operand at the
+same position.
 """
+
+_SAME_AS = {"=": 0, "1": 1}
+"""The operand that a word names."""
 
 
 def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
@@ -113,14 +117,15 @@ def _verify_elements(
             continue
         word = words[min(index, len(words) - 1)]
         element = element_type(cast(Attribute, each))
-        accepted = kinds[0] if word in "=~" else word
+        operand = index if word == "~" else _SAME_AS.get(word)
+        accepted = word if operand is None else kinds[min(operand, len(kinds) - 1)]
         if _kind(element) not in accepted:
             listed = " or ".join(_NAMES[kind] for kind in accepted)
             raise VerifyException(
                 f"expected {what} {index} to have elements that are {listed}, got {each}"
             )
-        if word in "=~" and index < len(operation.operands):
-            _verify_same(operation.operand_types[0 if word == "=" else index], element)
+        if operand is not None and index < len(operation.operands):
+            _verify_same(operation.operand_types[operand], element)
 
 
 def _verify_same(one: Attribute, element: Attribute) -> None:

@@ -32,6 +32,22 @@ func.func @padded(%a: tensor<2xf32>, %z: tensor<bf16>) {
 
 // -----
 
+func.func @selected_elements(%p: tensor<2xi1>, %a: tensor<2xf32>, %b: tensor<2xf64>) {
+  // expected-error @+1 {{requires the same element type, got f32 and f64}}
+  %0 = "stablehlo.select"(%p, %a, %b) : (tensor<2xi1>, tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @elements_of_selection(%p: tensor<2xi1>, %a: tensor<2xf32>) {
+  // expected-error @+1 {{requires the same element type, got f32 and f64}}
+  %0 = "stablehlo.select"(%p, %a, %a) : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf64>
+  return
+}
+
+// -----
+
 func.func @sorted_elements(%a: tensor<2xf32>) {
   // expected-error @+1 {{requires the same element type, got f32 and i64}}
   %0 = "stablehlo.sort"(%a) ({
