@@ -75,7 +75,7 @@ def _softmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Packed layouts
 
 
-@impl("linalg.pack", "tensor.pack")
+@impl("linalg.pack")
 def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), padding, dynamic = packing_groups(op, operands)
     array = np.asarray(source)
@@ -131,7 +131,7 @@ def _full_shape(
     return tuple(full)
 
 
-@impl("linalg.unpack", "tensor.unpack")
+@impl("linalg.unpack")
 def _unpack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), (target,), dynamic = packing_groups(op, operands)
     array = np.asarray(source)

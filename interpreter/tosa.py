@@ -29,8 +29,7 @@ terminates("tosa.yield")
 
 @impl("tosa.const", "tosa.const_shape")
 def _const(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    value = attribute(op, "values")
-    return (constant_array(op, value if value is not None else attribute(op, "value")),)
+    return (constant_array(op, attribute(op, "values")),)
 
 
 # --------------------------------------------------------------------------------------------
@@ -75,12 +74,11 @@ def _negate(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if width is None:
         return (rounded(np.negative(value), value.dtype),)
     zero_points = [
-        signed(one_element(op, operands, position), width).astype(np.int64)
-        for position in range(1, len(operands))
+        signed(one_element(op, operands, position), width).astype(np.int64) for position in (1, 2)
     ]
-    source, target = zero_points if len(zero_points) == 2 else (np.int64(0), np.int64(0))
+    source, target = zero_points
     result = target - (signed(value, width).astype(np.int64) - source)
-    if len(zero_points) == 2 and width < 32:
+    if width < 32:
         result = saturated(result, width)
     return (wrapped(np.asarray(result), op.results[0].type),)
 
@@ -198,7 +196,7 @@ def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> N
         )
 
 
-@impl("tosa.intdiv", "tosa.int_div")
+@impl("tosa.intdiv")
 def _divide(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     width = width_of(op, op.operands[0].type)
     _check_broadcast(op, operands)
@@ -216,7 +214,7 @@ def _multiply(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
         return (apply_float(np.multiply, *operands[:2]),)
     left, right = (signed(operand, width).astype(np.int64) for operand in operands[:2])
     product = left * right
-    shift = int(one_element(op, operands, 2)) if len(operands) > 2 else integer(op, "shift", 0)
+    shift = int(one_element(op, operands, 2))
     if shift:
         product = (product + (1 << (shift - 1))) >> shift
     return (wrapped(product, op.results[0].type),)
@@ -247,7 +245,7 @@ def _select(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("tosa.clamp")
 def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     value = np.asarray(operands[0])
-    low, high = (constant_array(op, _bound(op, side)) for side in ("min", "max"))
+    low, high = (constant_array(op, attribute(op, f"{side}_val")) for side in ("min", "max"))
     if integer_width(op.operands[0].type) is not None:
         return (np.clip(value, low.astype(value.dtype), high.astype(value.dtype)),)
     low, high = rounded(low, value.dtype), rounded(high, value.dtype)
@@ -255,14 +253,6 @@ def _clamp(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     if ignores_nan(op):
         return (np.minimum(np.fmax(value, low), high),)
     return (np.minimum(np.maximum(value, low), high),)
-
-
-def _bound(op: Operation, side: str) -> Attribute | None:
-    found = attribute(op, f"{side}_val")
-    if found is not None:
-        return found
-    kind = "fp" if integer_width(op.operands[0].type) is None else "int"
-    return attribute(op, f"{side}_{kind}")
 
 
 @impl("tosa.cast")
@@ -353,7 +343,6 @@ _REDUCTIONS: dict[str, Any] = {
     "reduce_any": np.logical_or,
     "reduce_max": np.maximum,
     "reduce_min": np.minimum,
-    "reduce_prod": np.multiply,
     "reduce_product": np.multiply,
     "reduce_sum": np.add,
 }
@@ -367,7 +356,7 @@ def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     reduced_shape(op, value.shape)
     ignore_nan = ignores_nan(op) and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
-    if name in ("reduce_sum", "reduce_prod", "reduce_product"):
+    if name in ("reduce_sum", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
     return (function.reduce(value, axis=axis, keepdims=True).astype(value.dtype),)
 
@@ -408,11 +397,9 @@ def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 # Matrix product
 
 
-@impl("tosa.matmul", "tosa.matmul_t")
+@impl("tosa.matmul")
 def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     left, right = (centred(op, operands, position, 2 + position) for position in range(2))
-    if operation_name(op) == "tosa.matmul_t":
-        right = np.swapaxes(right, -1, -2)
     product_shape(op, left.shape, right.shape)
     return (narrowed(left @ right, op.results[0].type),)
 
@@ -431,11 +418,10 @@ def centred(op: Operation, operands: Sequence[Value], position: int, zero_point:
     """Subtract the zero point from an operand, in a type wide enough to accumulate products."""
     value = np.asarray(operands[position])
     width = integer_width(op.operands[position].type)
-    zero = one_element(op, operands, zero_point) if len(operands) > zero_point else None
+    zero = one_element(op, operands, zero_point)
     if width is None:
         return value.astype(compute_dtype(value.dtype))
-    wide = signed(value, width).astype(np.int64)
-    return wide if zero is None else wide - signed(zero, width).astype(np.int64)
+    return signed(value, width).astype(np.int64) - signed(zero, width).astype(np.int64)
 
 
 def narrowed(total: Array, result_type: Attribute) -> Array:

@@ -22,19 +22,17 @@ from .tensor import check_countable
 from .tosa import one_element
 
 
-def numbers(op: Operation, operands: Sequence[Value], position: int, name: str) -> list[int]:
-    """Return numbers that are an operand in TOSA 1.0, and an attribute in earlier versions."""
-    if len(operands) > position:
-        return [int(number) for number in np.asarray(operands[position]).reshape(-1)]
-    return list(integers(op, name))
+def numbers(operand: Value) -> list[int]:
+    """Return the numbers of a `!tosa.shape`."""
+    return [int(number) for number in np.asarray(operand).reshape(-1)]
 
 
 @impl("tosa.pad")
 def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
-    widths = numbers(op, operands, 1, "padding")
+    widths = numbers(operands[1])
     shape = padded_shape(op, array.shape, widths)
-    filler: Any = one_element(op, operands, 2) if len(operands) > 2 else array.dtype.type(0)
+    filler = one_element(op, operands, 2)
     result = np.full(shape, filler, array.dtype)
     inside = zip(widths[::2], array.shape, strict=True)
     result[tuple(slice(low, low + extent) for low, extent in inside)] = array
@@ -59,7 +57,7 @@ def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -
 @impl("tosa.reshape")
 def _reshape(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
-    return (array.reshape(reshaped(op, array.shape, numbers(op, operands, 1, "new_shape"))),)
+    return (array.reshape(reshaped(op, array.shape, numbers(operands[1]))),)
 
 
 def reshaped(op: Operation, shape: tuple[int, ...], wanted: Sequence[int]) -> tuple[int, ...]:
@@ -83,8 +81,8 @@ def _reverse(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("tosa.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
-    starts = numbers(op, operands, 1, "start")
-    sizes = sliced_shape(op, array.shape, starts, numbers(op, operands, 2, "size"))
+    starts = numbers(operands[1])
+    sizes = sliced_shape(op, array.shape, starts, numbers(operands[2]))
     return (array[tuple(slice(s, s + n) for s, n in zip(starts, sizes, strict=True))],)
 
 
@@ -111,7 +109,7 @@ def sliced_shape(
 
 @impl("tosa.tile")
 def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    multiples = numbers(op, operands, 1, "multiples")
+    multiples = numbers(operands[1])
     tiled_shape(op, np.shape(operands[0]), multiples)
     return (np.tile(operands[0], multiples),)
 
@@ -127,7 +125,7 @@ def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int])
 
 @impl("tosa.transpose")
 def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    order = numbers(op, operands, 1, "perms")
+    order = integers(op, "perms")
     transposed_shape(op, np.shape(operands[0]), order)
     return (np.transpose(operands[0], order),)
 

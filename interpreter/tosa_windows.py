@@ -100,7 +100,7 @@ def _average_pool(op: Operation, operands: Sequence[Value], frame: Frame) -> Res
     total = views.sum(axis=(4, 5))
     if total.dtype.kind == "f":
         return (narrowed(total / counts.astype(total.dtype), op.results[0].type),)
-    zero = np.asarray(operands[2]).reshape(()) if len(operands) > 2 else 0
+    zero = np.asarray(operands[2]).reshape(())
     result = _divided(total, counts) + np.int64(zero)
     result_type = op.results[0].type
     return (narrowed(saturated(result, width_of(op, result_type)), result_type),)
@@ -120,7 +120,7 @@ def _divided(total: Array, counts: Array) -> Array:
 def _convolution_3d(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, weights = centred(op, operands, 0, 3), centred(op, operands, 1, 4)
     pad, strides = integers(op, "pad"), integers(op, "stride")
-    dilations = integers(op, "dilation") or (1, 1, 1)
+    dilations = integers(op, "dilation")
     padded = np.pad(source, ((0, 0), pad[:2], pad[2:4], pad[4:], (0, 0)))
     views = _views(op, padded, weights.shape[1:4], strides, dilations)
     total = np.einsum("ndyxcijk,oijkc->ndyxo", views, weights, optimize=True)
@@ -188,8 +188,8 @@ def _resize(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     Source: the TOSA 1.0 specification, RESIZE.
     """
     image = np.asarray(operands[0])
-    scale, offset = numbers(op, operands, 1, "scale"), numbers(op, operands, 2, "offset")
-    border = numbers(op, operands, 3, "border")
+    scale, offset = numbers(operands[1]), numbers(operands[2])
+    border = numbers(operands[3])
     rows = _samples(op, image.shape[1], scale[:2], offset[0], border[0])
     columns = _samples(op, image.shape[2], scale[2:], offset[1], border[1])
     if "BILINEAR" not in text(op, "mode").upper():

@@ -107,12 +107,6 @@ def reads_number(value: SSAValue) -> bool:
     return isinstance(value.type, IndexType)
 
 
-SIZE_LIST_OPERATIONS = frozenset(
-    f"tosa.{name}" for name in ("pad", "reshape", "slice", "tile", "transpose")
-)
-"""Operations whose operands after the first are lists of sizes."""
-
-
 def list_length(operation: Operation, position: int) -> int | None:
     """Return the length of a list of sizes that is a run-time operand, `None` for other operands.
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
+from ...dialects.tosa.attributes import ShapeType
 from ...dialects.tosa.operation_kinds import LEADING_OPERANDS
 from ...interpreter import tensor, tosa, tosa_data
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
@@ -203,17 +204,17 @@ def _softmax(shapes: ShapeResolver, op: Operation) -> Shape:
 # The tosa dialect -----------------------------------------------------------------------------
 
 
-def _tosa_numbers(shapes: ShapeResolver, op: Operation, position: int, name: str) -> list[int]:
-    if len(op.operands) <= position:
-        return list(integers(op, name))
-    return [int(number) for number in shapes.value(op.operands[position]).reshape(-1)]
+def _read(shapes: ShapeResolver, op: Operation, count: int) -> list[Shape]:
+    """Return the shapes of the first operands; the tensors after them must have one element."""
+    for position, operand in enumerate(op.operands[count:], count):
+        if isinstance(operand.type, TensorType):
+            tosa.check_one_element(op, position, shapes.shape(operand))
+    return shapes.shapes(op.operands[:count])
 
 
 def _broadcast(shapes: ShapeResolver, op: Operation) -> Shape:
-    first = LEADING_OPERANDS.get(op.name.removeprefix("tosa."), len(op.operands))
-    for position in range(first, len(op.operands)):
-        tosa.check_one_element(op, position, shapes.shape(op.operands[position]))
-    return tosa.broadcast_shape(op, shapes.shapes(op.operands[:first]))
+    count = LEADING_OPERANDS.get(op.name.removeprefix("tosa."), len(op.operands))
+    return tosa.broadcast_shape(op, _read(shapes, op, count))
 
 
 def _reduced(shapes: ShapeResolver, op: Operation) -> Shape:
@@ -221,37 +222,22 @@ def _reduced(shapes: ShapeResolver, op: Operation) -> Shape:
 
 
 def _product(shapes: ShapeResolver, op: Operation) -> Shape:
-    for position in range(2, len(op.operands)):
-        tosa.check_one_element(op, position, shapes.shape(op.operands[position]))
-    return tosa.product_shape(op, *shapes.shapes(op.operands[:2]))
+    return tosa.product_shape(op, *_read(shapes, op, 2))
 
 
-def _tosa_padded(shapes: ShapeResolver, op: Operation) -> Shape:
-    widths = _tosa_numbers(shapes, op, 1, "padding")
-    if len(op.operands) > 2:
-        tosa.check_one_element(op, 2, shapes.shape(op.operands[2]))
-    return tosa_data.padded_shape(op, shapes.shape(op.operands[0]), widths)
+def _moved(function: Callable[..., Shape]) -> Rule:
+    """Return a rule: `function` of the operand's shape and the operands of type `!tosa.shape`."""
 
+    def rule(shapes: ShapeResolver, op: Operation) -> Shape:
+        lists = (each for each in op.operands if isinstance(each.type, ShapeType))
+        (source,) = _read(shapes, op, 1)
+        return function(op, source, *(tosa_data.numbers(shapes.value(each)) for each in lists))
 
-def _tosa_reshaped(shapes: ShapeResolver, op: Operation) -> Shape:
-    wanted = _tosa_numbers(shapes, op, 1, "new_shape")
-    return tosa_data.reshaped(op, shapes.shape(op.operands[0]), wanted)
-
-
-def _tosa_sliced(shapes: ShapeResolver, op: Operation) -> Shape:
-    starts = _tosa_numbers(shapes, op, 1, "start")
-    sizes = _tosa_numbers(shapes, op, 2, "size")
-    return tosa_data.sliced_shape(op, shapes.shape(op.operands[0]), starts, sizes)
-
-
-def _tiled(shapes: ShapeResolver, op: Operation) -> Shape:
-    multiples = _tosa_numbers(shapes, op, 1, "multiples")
-    return tosa_data.tiled_shape(op, shapes.shape(op.operands[0]), multiples)
+    return rule
 
 
 def _transposed(shapes: ShapeResolver, op: Operation) -> Shape:
-    order = _tosa_numbers(shapes, op, 1, "perms")
-    return tosa_data.transposed_shape(op, shapes.shape(op.operands[0]), order)
+    return tosa_data.transposed_shape(op, shapes.shape(op.operands[0]), integers(op, "perms"))
 
 
 _RULES: dict[str, Rule] = {
@@ -277,11 +263,11 @@ _RULES: dict[str, Rule] = {
     "tensor.splat": _filled,
     "tosa.concat": _joined,
     "tosa.matmul": _product,
-    "tosa.pad": _tosa_padded,
-    "tosa.reshape": _tosa_reshaped,
+    "tosa.pad": _moved(tosa_data.padded_shape),
+    "tosa.reshape": _moved(tosa_data.reshaped),
     "tosa.reverse": _first,
-    "tosa.slice": _tosa_sliced,
-    "tosa.tile": _tiled,
+    "tosa.slice": _moved(tosa_data.sliced_shape),
+    "tosa.tile": _moved(tosa_data.tiled_shape),
     "tosa.transpose": _transposed,
 }
 """The shape of an operation's result; elementwise and structured operations need no rule."""

@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from ...dialects.tosa.attributes import ShapeType
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...ir.locations import maker_of
@@ -25,7 +26,7 @@ from ...runtime.host.size_rules import SizeRules
 from ..kernels.static_values import constant_attribute
 from .elements import load_element
 from .program_lowering import ProgramLowering
-from .shape_queries import SIZE_LIST_OPERATIONS, ShapeQuery, list_length, reads_number
+from .shape_queries import ShapeQuery, list_length, reads_number
 from .shapes import HostShapes
 from .size_rules import conditions, fixed_sizes, given_sizes
 from .values import (
@@ -247,7 +248,7 @@ class ValueLowering:
         for position, operand in enumerate(op.operands):
             if constant_attribute(operand) is not None:
                 continue
-            if op.name in SIZE_LIST_OPERATIONS and position == 1:
+            if isinstance(operand.type, ShapeType):
                 raise NotLowered(op, "takes an unknown list of sizes")
             length = list_length(op, position)
             if length is not None:

@@ -9,10 +9,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...ir.attribute_access import integers
 from ...ir.linear_forms import loops_of
 from .kernel_operations import is_pointwise_view
 from .static_values import constant_attribute
-from .tosa_expressions import known_permutation
 from .writer import Indices
 
 IsFused = Callable[[SSAValue], bool]
@@ -63,7 +63,7 @@ def merge_dimensions(
 def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     """Return the operand that an operation only permutes, and the permutation."""
     if operation.name == "tosa.transpose":
-        permutation = known_permutation(operation)
+        permutation = integers(operation, "perms")
         inverse = tuple(permutation.index(each) for each in range(len(permutation)))
         return operation.operands[0], inverse
     view = structured_view(operation)

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.arith.divisions import INTEGER_DIVISIONS
-from ...ir.attribute_access import integers, is_number_list, is_splat, kept_dimensions, number_list
+from ...ir.attribute_access import integers, is_splat, kept_dimensions
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.values import element_type
 from ..scalar_ops.scalars import is_scalar_operation
@@ -55,11 +55,8 @@ def constant_attribute(value: SSAValue) -> Attribute | None:
     owner = value.owner
     if not isinstance(owner, Operation):
         return None
-    names = CONSTANTS.get(owner.name)
-    if names is None:
-        return None
-    found = (owner.get_attr_or_prop(name) for name in names)
-    return next((attribute for attribute in found if attribute is not None), None)
+    name = CONSTANTS.get(owner.name)
+    return None if name is None else owner.get_attr_or_prop(name)
 
 
 def computed_constants(block: Block) -> set[Operation]:
@@ -100,12 +97,12 @@ def may_divide_by_zero(operation: Operation) -> bool:
 
 
 CONSTANTS = {
-    "arith.constant": ("value",),
-    "complex.constant": ("value",),
-    "tosa.const": ("values", "value"),
-    "tosa.const_shape": ("values", "value"),
+    "arith.constant": "value",
+    "complex.constant": "value",
+    "tosa.const": "values",
+    "tosa.const_shape": "values",
 }
-"""Constant operations, and the attributes that may hold the value."""
+"""Constant operations, and the attribute that has the value."""
 
 SAME_ELEMENTS = (
     "flow.tensor.barrier",
@@ -148,18 +145,6 @@ def is_number(constant: SSAValue) -> bool:
         return True
     attribute = constant_attribute(constant)
     return attribute is not None and splat_value(attribute) is not None
-
-
-def known_numbers(op: Operation, position: int, name: str) -> tuple[int, ...] | None:
-    """Return numbers that are an operand in TOSA 1.0, or an attribute in older versions.
-
-    Returns `None` if they are not known.
-    """
-    if len(op.operands) > position:
-        attribute = constant_attribute(op.operands[position])
-    else:
-        attribute = op.get_attr_or_prop(name)
-    return number_list(attribute) if is_number_list(attribute) else None
 
 
 def dimensions_of_part(operation: Operation, part: SSAValue) -> tuple[int, ...]:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...ir.attribute_access import flag, integer, text
+from ...dialects.tosa.attributes import ShapeType
+from ...dialects.tosa.operation_kinds import constant_numbers
+from ...ir.attribute_access import flag, integer, integers, text
 from ...runtime.abi.elements import Element
 from ..scalar_ops.scalars import write_constant
 from .ast_builder import AstBuilder, Term
 from .concatenations import in_range, write_concatenation
-from .static_values import known_numbers, shape_of, tensor_element
+from .static_values import shape_of, tensor_element
 from .writer import Indices, KernelWriter, LinearIndices
 
 ElementwiseRule = Callable[[KernelWriter, Operation, Element, list[Term]], Term]
@@ -59,11 +61,8 @@ def _negate(writer: KernelWriter, op: Operation, element: Element, values: list[
     code = writer.code
     if element.is_float:
         return code.call(f"negf_{element.name}", values[0])
-    wide = [code.call(f"converti_{element.name}_i64", value) for value in values]
-    if len(wide) < 3:
-        return code.call(f"negi_{element.name}", values[0])
-    source, target = wide[1:3]
-    result = code.call("subi_i64", target, code.call("subi_i64", wide[0], source))
+    value, source, target = (code.call(f"converti_{element.name}_i64", each) for each in values)
+    result = code.call("subi_i64", target, code.call("subi_i64", value, source))
     if element.width < 32:
         top = 1 << (element.width - 1)
         result = code.call("minsi_i64", code.call("maxsi_i64", result, -top), top - 1)
@@ -205,24 +204,19 @@ def write_elementwise(writer: KernelWriter, op: Operation, number: int, indices:
 # Rearrangements -------------------------------------------------------------------------------
 
 
-def _numbers(op: Operation, position: int, name: str) -> tuple[int, ...]:
-    return known_numbers(op, position, name) or ()
-
-
-def known_permutation(op: Operation) -> tuple[int, ...]:
-    """Return, for each dimension of a `tosa.transpose`'s result, the operand's dimension."""
-    return _numbers(op, 1, "perms")
+def _numbers(op: Operation, position: int) -> tuple[int, ...]:
+    return constant_numbers(op.operands[position]) or ()
 
 
 def _transpose(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     source: list[Term] = [0] * len(indices)
-    for dimension, origin in enumerate(known_permutation(op)):
+    for dimension, origin in enumerate(integers(op, "perms")):
         source[origin] = indices[dimension]
     return writer.element(op.operands[0], tuple(source))
 
 
 def _slice(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
-    starts = _numbers(op, 1, "start")
+    starts = _numbers(op, 1)
     at = tuple(writer.code.add(index, start) for index, start in zip(indices, starts, strict=True))
     return writer.element(op.operands[0], at)
 
@@ -247,7 +241,7 @@ def _concat(writer: KernelWriter, op: Operation, number: int, indices: Indices) 
 
 def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> Term:
     code = writer.code
-    widths = _numbers(op, 1, "padding")
+    widths = _numbers(op, 1)
     condition: Term = 1
     at: list[Term] = []
     for dimension, (index, size) in enumerate(
@@ -259,10 +253,8 @@ def _pad(writer: KernelWriter, op: Operation, number: int, indices: Indices) -> 
             condition = code.both(condition, in_range(writer, at[-1], size))
 
     def filler() -> Term:
-        if len(op.operands) > 2:
-            value = op.operands[2]
-            return writer.element(value, (0,) * len(shape_of(value)))
-        return writer.zero(op.results[0])
+        value = op.operands[2]
+        return writer.element(value, (0,) * len(shape_of(value)))
 
     return code.choose(condition, lambda: writer.element(op.operands[0], tuple(at)), filler)
 
@@ -277,28 +269,20 @@ MOVEMENTS: dict[str, MovementRule] = {
 }
 """Operations that only select where an element comes from."""
 
-_NUMBERS = {
-    "tosa.pad": ((1, "padding"),),
-    "tosa.slice": ((1, "start"), (2, "size")),
-    "tosa.tile": ((1, "multiples"),),
-    "tosa.transpose": ((1, "perms"),),
-}
-
 
 def is_pointwise_tosa(op: Operation) -> bool:
     """Return whether kernels compute an operation element by element."""
     name = op.name
     result = shape_of(op.results[0])
     if name in MOVEMENTS:
-        known = all(known_numbers(op, *where) is not None for where in _NUMBERS.get(name, ()))
+        lists = (operand for operand in op.operands if isinstance(operand.type, ShapeType))
+        known = all(constant_numbers(each) is not None for each in lists)
         return known and all(size >= 0 for size in result)
     if name not in ELEMENTWISE:
         return False
     if name == "tosa.mul" and not _is_unshifted(op):
         return False
     if name == "tosa.arithmetic_right_shift" and flag(op, "round"):
-        return False
-    if name == "tosa.clamp" and op.get_attr_or_prop("min_val") is None:
         return False
     if name in ("tosa.maximum", "tosa.minimum") and "IGNORE" in text(op, "nan_mode").upper():
         return False
@@ -307,15 +291,12 @@ def is_pointwise_tosa(op: Operation) -> bool:
 
 
 def _is_unshifted(op: Operation) -> bool:
-    numbers = known_numbers(op, 2, "shift")
+    numbers = constant_numbers(op.operands[2])
     is_float = isinstance(tensor_element(op.operands[0]), AnyFloat)
     return is_float or (numbers is not None and not any(numbers))
 
 
 def is_read(op: Operation, operand: SSAValue) -> bool:
     """Return whether kernels read an operand's elements, and not only static numbers."""
-    if not isinstance(operand.type, TensorType):
-        return False
-    if op.name in _NUMBERS and operand is not op.operands[0]:
-        return op.name == "tosa.pad" and len(op.operands) > 2 and operand is op.operands[2]
-    return not (op.name == "tosa.mul" and len(op.operands) > 2 and operand is op.operands[2])
+    is_shift = op.name == "tosa.mul" and operand is op.operands[2]
+    return isinstance(operand.type, TensorType) and not is_shift

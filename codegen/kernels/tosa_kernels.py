@@ -19,7 +19,6 @@ _REDUCTIONS = {
     "tosa.reduce_any": ("", "ori"),
     "tosa.reduce_max": ("maximumf", "maxsi"),
     "tosa.reduce_min": ("minimumf", "minsi"),
-    "tosa.reduce_prod": ("productf", "muli"),
     "tosa.reduce_product": ("productf", "muli"),
     "tosa.reduce_sum": ("sumf", "addi"),
 }
@@ -28,7 +27,6 @@ _REDUCTIONS = {
 _UNITS = {
     "tosa.reduce_all": 1,
     "tosa.reduce_any": 0,
-    "tosa.reduce_prod": 1,
     "tosa.reduce_product": 1,
     "tosa.reduce_sum": 0,
 }
@@ -146,7 +144,7 @@ def _operand(writer: KernelWriter, op: Operation, wide: Element) -> Callable[[in
 
     def load(position: int, indices: Indices) -> Term:
         value = widened(position, indices)
-        if wide.is_float or len(op.operands) <= 2 + position:
+        if wide.is_float:
             return value
         zero = op.operands[2 + position]
         offset = widened(2 + position, (0,) * len(shape_of(zero)))

@@ -35,6 +35,7 @@ from ...ir.tensor_types import (
     verify_ranked_tensor,
 )
 from .attributes import ShapeType
+from .operation_kinds import constant_numbers
 
 # Reading -----------------------------------------------------------------------------------------
 
@@ -43,20 +44,12 @@ def _element(value: SSAValue) -> Attribute:
     return verify_ranked_tensor(value).element_type
 
 
-def constant_shape(value: SSAValue) -> StaticShape | None:
-    """Return the values of a `!tosa.shape` from `tosa.const_shape`; `None` if not constant."""
-    owner = value.owner
-    if isinstance(owner, Operation) and owner.name == "tosa.const_shape":
-        return number_list(owner.properties.get("values"))
-    return None
-
-
 def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
     """Return the values of an operand of type `!tosa.shape`; `None` if they are not constant."""
     value = operation.operands[index]
     if not isinstance(value.type, ShapeType):
         raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
-    return constant_shape(value)
+    return constant_numbers(value)
 
 
 def _axis(operation: Operation) -> int:

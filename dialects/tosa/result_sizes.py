@@ -11,7 +11,7 @@ from xdsl.ir import OpResult
 from ...ir.attribute_access import attribute, integer, number_list, optional_integer
 from ...ir.index_folding import known_first
 from ..result_sizes import Rule, Sizes, V, like, size_rule
-from .operation_kinds import ELEMENTWISE, LEADING_OPERANDS, REDUCTIONS, constant_shape
+from .operation_kinds import ELEMENTWISE, LEADING_OPERANDS, REDUCTIONS, constant_numbers
 from .windows import sliding
 
 
@@ -62,7 +62,7 @@ def _gather(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
 
 @size_rule("tosa.pad")
 def _pad(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
-    widths = constant_shape(value.op, 1)
+    widths = constant_numbers(value.op.operands[1])
     if widths is None:
         return None
     added = sum(widths[2 * index : 2 * index + 2])
@@ -88,13 +88,13 @@ def _reshape(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
 
 @size_rule("tosa.slice")
 def _slice(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
-    lengths = constant_shape(value.op, 2)
+    lengths = constant_numbers(value.op.operands[2])
     return None if lengths is None or lengths[index] < 0 else lengths[index]
 
 
 @size_rule("tosa.tile")
 def _tile(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
-    multiples = constant_shape(value.op, 1)
+    multiples = constant_numbers(value.op.operands[1])
     if multiples is None:
         return None
     size = sizes.size(value.op.operands[0], index)

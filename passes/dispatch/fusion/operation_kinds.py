@@ -24,7 +24,7 @@ _VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor", "to
 _BODY_DIALECTS = frozenset({"scf"})
 """Dialects whose operations have only the side effects of their bodies."""
 
-_WITH_EFFECTS = frozenset({"tosa.custom", "tosa.variable", "tosa.variable_write"})
+_WITH_EFFECTS = frozenset({"tosa.custom"})
 
 
 def is_memory_effect_free(operation: Operation) -> bool:

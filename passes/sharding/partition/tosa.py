@@ -10,7 +10,7 @@ from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.tosa.operation_kinds import constant_shape
+from ....dialects.tosa.operation_kinds import constant_numbers
 from ....dialects.tosa.windows import Sliding, sliding
 from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
@@ -34,7 +34,7 @@ def slice_(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSA
     emitter, operation = partitioner.emitter, op_sharding.operation
     whole = tensor_type_of(operation.results[0])
     sharding = op_sharding.result_shardings[0]
-    offsets: list[IndexOrInt] = list(constant_shape(operation, 1) or ())
+    offsets: list[IndexOrInt] = list(constant_numbers(operation.operands[1]) or ())
     sizes: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
         zip(shape(operation.results[0]), sharding.dimension_axes, strict=True)
@@ -53,7 +53,7 @@ def slice_(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSA
 def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit local padding; only processes at the ends of a split dimension add padding."""
     emitter, operation = partitioner.emitter, op_sharding.operation
-    widths = constant_shape(operation, 1)
+    widths = constant_numbers(operation.operands[1])
     whole = tensor_type_of(operation.results[0])
     if widths is None:
         # Without known widths, no dimension that may be padded is split.
@@ -64,11 +64,7 @@ def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAVal
         low, high = widths[2 * dimension : 2 * dimension + 2]
         if dimension not in split and (low or high):
             paddings.append(Padding(dimension, (), [(low, high)], [size]))
-    if len(operands) > 2:
-        element = tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type)
-        filler = emitter.insert(element)
-    else:
-        filler = scalar_constant(emitter, 0, whole.element_type)
+    filler = emitter.insert(tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type))
     value = pad_with(emitter, operands[0], op_sharding.grid, paddings, filler)
     return emitter.cast(value, local_type(whole, op_sharding.result_shardings[0]))
 
@@ -112,7 +108,7 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
     if operation.name == "tosa.max_pool2d":
         lowest = -inf if isinstance(element, AnyFloat) else -(1 << (integer_width(element) - 1))
         return scalar_constant(emitter, lowest, element)
-    if isinstance(element, AnyFloat) or len(operands) < 4:
+    if isinstance(element, AnyFloat):
         return scalar_constant(emitter, 0, element)
     return emitter.insert(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
 

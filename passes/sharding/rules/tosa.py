@@ -8,7 +8,7 @@ from ....dialects.tosa.operation_kinds import (
     ELEMENTWISE,
     LEADING_OPERANDS,
     REDUCTIONS,
-    constant_shape,
+    constant_numbers,
 )
 from ....ir.attribute_access import optional_integer, optional_integers
 from ....ir.tensor_types import tensor_shape
@@ -84,7 +84,7 @@ def transpose(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.pad")
 def pad(operation: Operation) -> FactorRule | None:
     """Return the rule of padding: padded dimensions are shifted, others pass through."""
-    padding = constant_shape(operation, 1)
+    padding = constant_numbers(operation.operands[1])
     rank = len(tensor_shape(operation.operands[0]) or ())
     if padding is None or len(padding) != 2 * rank:
         return same_rank_rule(operation, [False] * rank)
@@ -95,7 +95,7 @@ def pad(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.slice")
 def slice_(operation: Operation) -> FactorRule | None:
     """Return the rule of a slice: dimensions that it does not cover completely are shifted."""
-    shape, starts = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
+    shape, starts = tensor_shape(operation.operands[0]), constant_numbers(operation.operands[1])
     result = tensor_shape(operation.results[0])
     if shape is None or result is None:
         return None
@@ -111,7 +111,7 @@ def slice_(operation: Operation) -> FactorRule | None:
 @sharding_rule("tosa.tile")
 def tile(operation: Operation) -> FactorRule | None:
     """Return the rule of a tiling: dimensions that are not repeated pass through."""
-    shape, multiples = tensor_shape(operation.operands[0]), constant_shape(operation, 1)
+    shape, multiples = tensor_shape(operation.operands[0]), constant_numbers(operation.operands[1])
     if shape is None:
         return None
     return same_rank_rule(operation, [multiple == 1 for multiple in multiples or (0,) * len(shape)])
