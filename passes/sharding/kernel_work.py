@@ -15,6 +15,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView, structured_view
+from ...dialects.tosa.operation_kinds import ELEMENTWISE, LEADING_OPERANDS
 from ...ir.locations import made_by
 from ...ir.tensor_types import ranked
 
@@ -26,19 +27,14 @@ _WEIGHTLESS = frozenset(
     arith.bitcast arith.cmpf arith.cmpi arith.constant arith.extf arith.extsi arith.extui
     arith.fptosi arith.fptoui arith.index_cast arith.index_castui arith.select arith.sitofp
     arith.truncf arith.trunci arith.uitofp complex.bitcast complex.constant complex.create
-    complex.eq complex.im complex.neq complex.re tosa.cast tosa.const tosa.identity tosa.select
+    complex.eq complex.im complex.neq complex.re tosa.cast tosa.const tosa.equal
+    tosa.greater tosa.greater_equal tosa.identity tosa.select
     """.split()
 )
 """Elementwise operations that only move, compare or convert elements, and count as no work."""
 
-_TOSA_WORK = frozenset(
-    """
-    abs add arithmetic_right_shift bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clz
-    cos erf exp floor intdiv log logical_and logical_left_shift logical_not logical_or
-    logical_right_shift logical_xor maximum minimum mul negate pow reciprocal rescale rsqrt sigmoid
-    sin sub tanh
-    """.split()
-)
+_TOSA_ELEMENTWISE = {*ELEMENTWISE, *LEADING_OPERANDS} - {"table"}
+"""Elementwise operations of `tosa`; a table is read, and not computed."""
 
 _COMPLEX_WORK = {"complex.conj": 1, "complex.div": 11, "complex.mul": 6}
 """Real operations per complex operation by schoolbook formulas, where these are not two."""
@@ -103,7 +99,7 @@ def _element_work(operation: Operation, shape_of: ShapeOf) -> float | None:
     result = operation.results[0]
     if not isinstance(result.type, TensorType):
         return 0.0
-    if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_WORK):
+    if dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_ELEMENTWISE):
         counted, factor = result, 1
     elif dialect == "tosa" and name.startswith("reduce_"):
         counted, factor = operation.operands[0], 1
@@ -177,9 +173,7 @@ def _is_pointwise(operation: Operation) -> bool:
     if view is not None:
         return IteratorType.REDUCTION not in view.iterators
     dialect, _, name = operation.name.partition(".")
-    return dialect in ("arith", "math") or (
-        dialect == "tosa" and (name in _TOSA_WORK or is_weightless(operation))
-    )
+    return dialect in ("arith", "math") or (dialect == "tosa" and name in _TOSA_ELEMENTWISE)
 
 
 def _only_reader(value: SSAValue) -> Operation | None:

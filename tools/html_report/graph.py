@@ -15,7 +15,9 @@ from ...passes.sharding.annotations.access import GET_SHARDING, SHARD, SHARDING
 ARGUMENT = "argument"
 """The name of argument nodes."""
 
-_CHEAP = frozenset({"arith.constant", "tensor.empty", "linalg.fill", "builtin.unrealized_conversion_cast"})
+_CHEAP = frozenset(
+    {"arith.constant", "tensor.empty", "linalg.fill", "builtin.unrealized_conversion_cast"}
+)
 """Operations that are omitted because they cost nothing and clutter the graph."""
 
 

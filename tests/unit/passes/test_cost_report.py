@@ -278,6 +278,19 @@ def test_elementwise_chains_are_one_kernel() -> None:
     assert cost.computing == pytest.approx(1e-6 + 2 * 96e-6 + 96e-6)
 
 
+def test_comparisons_of_tosa_are_fused() -> None:
+    text = """
+    func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+      %p = tosa.greater %x, %y : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+      %r = tosa.select %p, %x, %y : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %r : tensor<8xf32>
+    }
+    """
+    # Both operands are read twice; the flags are not stored.
+    cost = compile(text)["main"].cost(MACHINE)
+    assert cost.computing == pytest.approx(1e-6 + 4 * 32e-6 + 32e-6)
+
+
 def test_report_with_a_machine(tmp_path: Path) -> None:
     file = tmp_path / "m.toml"
     file.write_text(machine_text(MACHINE))
