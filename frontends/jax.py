@@ -12,7 +12,7 @@ This module uses only JAX's documented API, and imports JAX when something is co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -40,15 +40,13 @@ from .entry_function import (
     checked_mesh,
     main_function,
     refuse_ordered_effects,
-    shape_and_type,
     split_axes,
 )
+from .jax_arguments import kept_leaves
 
 Array = npt.NDArray[Any]
 Tree = Any
 """A pytree of JAX."""
-
-_ELEMENTS = {"bool": "i1", "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
 
 
 @without_garbage_collection()
@@ -90,11 +88,10 @@ def compile(
     module = parse_module(new_context(), source)
     function = main_function(module)
     refuse_ordered_effects(function, source)
-    arguments = function.body.blocks[0].args
     kept = lowered.kept
     if kept is None:
-        taken = [shape_and_type(each) for each in arguments]
-        kept = _kept(taken, list(_expected(jax, lowered.in_avals)))
+        arguments = function.body.blocks[0].args
+        kept = kept_leaves(jax, arguments, lowered.in_tree, lowered.in_avals, lowered.form)
     own = None if mesh is None else _mesh(jax, mesh)
     paths = _paths(jax, lowered.in_tree)
     names = [paths[index] for index in kept]
@@ -324,68 +321,6 @@ def _paths(jax: Any, tree: Any, of_results: bool = False) -> list[str]:
         return [f"result{util.keystr(path)}" for path, _ in pairs]
     heads = ("args", "kwargs")
     return [f"{heads[path[0].idx]}{util.keystr(path[1:])}" for path, _ in pairs]
-
-
-_Array = tuple[tuple[int, ...], str] | None
-"""Shape and element type; `None` for types that only JAX knows."""
-
-
-def _expected(jax: Any, avals: Sequence[Any]) -> Iterator[_Array]:
-    """Yield the shape and element type of each leaf."""
-    for aval in avals:
-        try:
-            dtype = np.dtype(aval.dtype)
-        except TypeError:
-            yield None  # PRNG keys, which are arrays of ui32 in the program.
-            continue
-        name = dtype.name
-        for prefix, written in (("uint", "ui"), ("int", "i")):
-            if name.startswith(prefix):
-                name = written + name.removeprefix(prefix)
-                break
-        yield tuple(aval.shape), _ELEMENTS.get(name, name)
-
-
-def _kept(taken: Sequence[_Array], expected: Sequence[_Array]) -> list[int]:
-    """Return the leaves that are arguments of the program: JAX drops unused ones.
-
-    The leaves are matched by shape and element type, from the front and from the back. Raises
-    ValueError if the two matches differ.
-    """
-    if len(taken) == len(expected):
-        return list(range(len(taken)))
-
-    def fits(argument: int, leaf: int) -> bool:
-        found, wanted = taken[argument], expected[leaf]
-        return found is None or wanted is None or found == wanted
-
-    first = _aligned(len(taken), len(expected), fits)
-    back = _aligned(
-        len(taken),
-        len(expected),
-        lambda argument, leaf: fits(len(taken) - 1 - argument, len(expected) - 1 - leaf),
-    )
-    last = [len(expected) - 1 - leaf for leaf in reversed(back)]
-    if first != last or len(first) != len(taken):
-        raise ValueError(
-            f"the program takes {len(taken)} of {len(expected)} arrays, and JAX does not say which;"
-            " give keep_unused=True to jax.jit"
-        )
-    return first
-
-
-def _aligned(count: int, available: int, fits: Callable[[int, int], bool]) -> list[int]:
-    """Match each of `count` arguments to the first fitting leaf after the previous match."""
-    found: list[int] = []
-    leaf = 0
-    for argument in range(count):
-        while leaf < available and not fits(argument, leaf):
-            leaf += 1
-        if leaf == available:
-            break
-        found.append(leaf)
-        leaf += 1
-    return found
 
 
 def _as_array(

@@ -112,6 +112,23 @@ k = compile(jax.jit(g, static_argnums=0), 3, x, s=2.0, key=key, backend="interpr
 close(k(x, s=2, key=key), g(3, x, key=key))
 """
 
+UNUSED = """
+# Unused arguments of equal types: names tell which ones JAX drops.
+def g(a, p, b, *, c, **more):
+    return b + 2 * p["w"][1] + 3 * more["e"]
+
+p = {"v": x, "w": (3 * x, 5 * x), "z": x}
+more = dict(c=7 * x, d=11 * x, e=13 * x)
+expected = x + 10 * x + 39 * x
+k = compile(jax.jit(g), x, p, x, **more, backend="interpreter")
+close(k(x, p, x, **more), expected)
+close(k(x, p, b=x, **more), expected)
+k = compile(jax.jit(g).lower(x, p, x, **more), backend="interpreter")
+close(k(x, p, x, **more), expected)
+k = compile(jax.jit(lambda *a: a[1] - a[3]), *[x] * 5, backend="interpreter")
+close(k(x, 2 * x, 3 * x, 5 * x, 7 * x), -3 * x)
+"""
+
 SHARD_MAP = """
 mesh = AbstractMesh((2, 4), ("x", "y"))
 
@@ -234,7 +251,7 @@ refused(TypeError, "expected a PartitionSpec or a NamedSharding", f, p, x,
 refused(ValueError, "has its arguments already", jax.jit(f).lower(p, x), x)
 refused(ValueError, "the function is jitted already", jax.jit(f), p, x, static_argnums=1)
 refused(ValueError, "takes 1 of 3 arrays, and JAX does not say which",
-        jax.jit(lambda a, b, c: b + b), x, x, x)
+        jax.jit(lambda a, b, c: b + b).lower(x, x, x))
 refused(TypeError, "expected a function or a stage of JAX, got int", 3)
 refused(mesh_opt.api.CompilationError, "xla_ffi_python_cpu_callback",
         lambda x: jax.pure_callback(lambda a: a, x, x), x)
@@ -267,8 +284,8 @@ except mesh_opt.InputError as problem:
 
 @pytest.mark.parametrize(
     "script",
-    [STAGES, SHARD_MAP, FREE_AXES, REFUSED],
-    ids=["stages", "shard_map", "free_axes", "refused"],
+    [STAGES, UNUSED, SHARD_MAP, FREE_AXES, REFUSED],
+    ids=["stages", "unused", "shard_map", "free_axes", "refused"],
 )
 def test_jax(script: str, jax_python: Callable[[str], str]) -> None:
     jax_python(HEAD + script)
