@@ -40,6 +40,7 @@ _RULES = (
         "matmul",
         "polynomials",
         "pooling",
+        "random_numbers",
         "reductions",
         "resizing",
         "sampling",

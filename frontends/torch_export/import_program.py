@@ -163,7 +163,7 @@ def _attempt(
             return _refusal(output, control)
         random = _random_operations(torch, taken_apart.graph_module)
         if random and output == "linalg-on-tensors":
-            return _refusal(output, random, "there are no random numbers in linalg")
+            return _refusal(output, random, "it draws random numbers")
         join_dimensions(torch, taken_apart.graph_module)
         fill_empty_tensors(torch, taken_apart.graph_module)
         with _refused_at_operations(output):
