@@ -137,7 +137,9 @@ def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> An
 def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
     """Repeat each index as often as `repeats` says."""
     ends = torch.cumsum(repeats, 0)
-    require(output_size is not None)
+    if output_size is None:
+        output_size = repeats.sum().item()
+        torch._check(output_size >= 0)
     return torch.searchsorted(ends, torch.arange(output_size), right=True).to(repeats.dtype)
 
 

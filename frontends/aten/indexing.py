@@ -87,10 +87,7 @@ def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
 
 
 def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
-    """Write values by a mask without data-dependent positions: each element selects its value.
-
-    Return `None` for values that need such positions.
-    """
+    """Write values by a mask without data-dependent positions: each element selects its value."""
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension] != 0
     rank = x.dim() - dimension - mask.dim()
@@ -99,8 +96,6 @@ def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: 
         at = values.dim() - rank - 1
         count = values.shape[at]
         if not isinstance(count, int):
-            if not dimension:
-                return None
             # There may be no values, and index_select needs at least one.
             values = torch.nn.functional.pad(values, [0, 0] * rank + [0, 1])
         if isinstance(count, int) and count == 1:
@@ -134,6 +129,31 @@ _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
 """
 
 
+def _by_any_number(
+    torch: Any, x: Any, indices: Sequence[Any], values: Any = None, adds: bool = False
+) -> Any:
+    """Select or write by indices of adjacent dimensions, whose number depends on data.
+
+    torch-mlir does not join such indices, and writes by the first index if there is none.
+    """
+    places = [at for at, index in enumerate(indices) if index is not None]
+    first, last = places[0], places[-1]
+    require(len(places) == last - first + 1)
+    require(not any(indices[at].dtype in (torch.bool, torch.uint8) for at in places))
+    number: Any = 0
+    for at in places:
+        number = number * x.shape[at] + non_negative(torch, indices[at], x.shape[at])
+    joined, rows = x.flatten(first, last), number.reshape(-1).to(torch.int64)
+    shape = (*x.shape[:first], *number.shape, *x.shape[last + 1 :])
+    if values is None:
+        return joined.index_select(first, rows).reshape(shape)
+    values = values.expand(shape).flatten(first, first + number.dim() - 1)
+    # Write one more, out of bounds, which has no effect.
+    rows = torch.nn.functional.pad(rows, (0, 1), value=joined.shape[first])
+    values = torch.nn.functional.pad(values, [0, 0] * (x.dim() - last - 1) + [0, 1])
+    return torch.ops.aten.index_put(joined, [*[None] * first, rows], values, adds).reshape(x.shape)
+
+
 @decomposition_with_op("index.Tensor", "index_put.default")
 def _from_the_start(
     torch: Any, operation: Any, x: Any, indices: Sequence[Any], *others: Any
@@ -143,12 +163,13 @@ def _from_the_start(
     if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
         if operation is torch.ops.aten.index.Tensor:
             return _masked(torch, x, indices)
-        found = _put_by_mask(torch, x, indices, *(*others, False)[:2])
-        if found is not None:
-            return found
+        return _put_by_mask(torch, x, indices, *(*others, False)[:2])
     require(not _in_rule.get())
+    free = import_module("torch.fx.experimental.symbolic_shapes").free_unbacked_symbols
     token = _in_rule.set(True)
     try:
+        if any(free(index.shape) for index in given):
+            return _by_any_number(torch, x, indices, *others)
         return operation(x, _counted_from_the_start(torch, x, indices), *others)
     finally:
         _in_rule.reset(token)
@@ -208,6 +229,14 @@ def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
     # depend on data.
     own = (rows >= starts[:, None]) & (rows < ends[:, None])
     return torch.matmul(torch.where(own[:, :, None], x, 0.0), weights).sum(0)
+
+
+@decomposition("split_with_sizes.default")
+def split_with_sizes(torch: Any, x: Any, sizes: Sequence[Any], dim: int = 0) -> Any:
+    """Slice by sizes that are not known."""
+    require(not is_static(sizes))
+    starts = accumulate(sizes, initial=0)
+    return [torch.narrow(x, dim, *each) for each in zip(starts, sizes, strict=False)]
 
 
 @decomposition("slice_scatter.default")

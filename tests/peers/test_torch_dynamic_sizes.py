@@ -138,3 +138,89 @@ same(lambda x: (x.bool(), x.any(), x.all(0), torch.logical_or(x, x)), x)
 def test_truth_of_complex_numbers(torch_python: Callable[[str], str]) -> None:
     """A number is true if any of its parts is not zero; masks choose values by these."""
     torch_python(comparing(TRUTH))
+
+
+NUMBERS = """
+def check(function, *calls):
+    # Calls choose other numbers of elements.
+    class Module(torch.nn.Module):
+        def forward(self, *inputs):
+            return function(*inputs)
+
+    compiled = mesh_opt.torch.compile(Module(), *calls[0], backend="interpreter")
+    for inputs in calls:
+        found, expected = compiled(*inputs), function(*inputs)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+x = torch.randn(5, 3, 4)
+some, none = x[:, 0, 0] > 0, x[:, 0, 0] > 100
+
+def written(x, m):
+    y, chosen, i = torch.zeros_like(x), x > 0, m.nonzero()[:, 0]
+    chosen = chosen & m[:, None, None]
+    y[chosen] = x[chosen] * 2
+    one = tensor(1)
+    return (y, x.index_put((i,), x[i] * 2), x.index_put((i,), tensor(3.0)), x[i, i % 3],
+            x.index_put((i - 5, one), x[i, 0], accumulate=True), x[:, i % 3, one],
+            x.index_put((i[:, None], tensor([0, 2])), tensor(1.0)), x.index_add(0, i, x[i]),
+            x.index_copy(0, i, x[i] + 1), x.index_fill(0, i, 1.0))
+
+check(written, (x, some), (x, none), (x, ~none))
+
+def parts(x, sizes):
+    a, b, c = x.split(sizes.tolist())
+    return a * 2, b.sum(0), torch.cat((c, a + 1, b))
+
+check(parts, (x[..., 0], tensor([1, 3, 1])), (x[..., 0], tensor([0, 1, 4])))
+repeats = tensor([1, 2, 0, 1, 3])
+check(lambda x, n: (x.repeat_interleave(n, 0), torch.repeat_interleave(n)),
+      (x, repeats), (x, repeats + 1), (x, 0 * repeats))
+"""
+
+
+def test_numbers_of_elements_that_depend_on_data(torch_python: Callable[[str], str]) -> None:
+    torch_python(comparing(NUMBERS))
+
+
+DRAWN = """
+from torch import nn
+
+class Draws(nn.Module):
+    def forward(self, x):
+        a = torch.rand_like(x), torch.randn_like(x), functional.dropout(x.exp(), 0.25, True)
+        b = torch.empty_like(x).uniform_(-3, 5), torch.empty_like(x).normal_(4, 2)
+        c = torch.bernoulli(x.sigmoid() * 0 + 0.25), torch.randint_like(x, 3, 7)
+        d = torch.empty_like(x).exponential_(2), torch.normal(x, 3.0), torch.bernoulli(x, 0.75)
+        return *a, *b, *c, *d, torch.multinomial(x.exp(), 2)
+
+means = [0.5, 0, None, 1, 4, 0.25, 4.5, 0.5, None, 0.75, None]
+deviations = [0.289, 1, None, 2.309, 2, 0.433, 1.118, 0.5, None, 0.433, None]
+x = torch.randn(64, 64)
+for sizes in None, {"x": {0: torch.export.Dim("rows")}}:
+    compiled = mesh_opt.torch.compile(Draws(), x, backend="interpreter", dynamic_shapes=sizes)
+    found = compiled(x)
+    for each, mean, deviation in zip(found, means, deviations, strict=True):
+        if mean is not None:
+            assert abs(each.mean() - mean) < 0.1 * max(deviation, 0.5), (each.mean(), mean)
+            assert abs(each.std() - deviation) < 0.1 * max(deviation, 0.5), (each.std(), deviation)
+    dropped, moved, places = found[2], found[8], found[10]
+    kept = dropped != 0
+    torch.testing.assert_close(dropped[kept], (x.exp() / 0.75)[kept])
+    assert abs(kept.float().mean() - 0.75) < 0.05 and abs((moved - x).std() - 3) < 0.2
+    assert (places[:, 0] != places[:, 1]).all() and places.max() < 64
+assert compiled(x[:7])[0].shape == (7, 64)
+
+class Chances(nn.Module):
+    def forward(self, x):
+        order, many = torch.randperm(50), torch.multinomial(tensor([0.0, 1.0, 3.0]), 900, True)
+        return order, many, torch.randn(x[x > 0].shape[0])
+
+order, many, chosen = mesh_opt.torch.compile(Chances(), x, backend="interpreter")(x)
+assert order.sort().values.tolist() == list(range(50)) and order.tolist() != list(range(50))
+assert many.min() == 1 and abs((many == 2).float().mean() - 0.75) < 0.05
+assert chosen.shape == x[x > 0].shape and abs(chosen.std() - 1) < 0.1
+"""
+
+
+def test_random_numbers(torch_python: Callable[[str], str]) -> None:
+    torch_python(comparing(DRAWN))
