@@ -155,3 +155,22 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
 
 _of_neighbours("upsample_bilinear2d", _linear, 1)
 _of_neighbours("upsample_bicubic2d", partial(cubic, a=-0.75), 2)
+
+
+@decomposition(
+    *(
+        f"{name}{rank}d.vec"
+        for name in ("upsample_nearest", "_upsample_nearest_exact")
+        for rank in (1, 3)
+    )
+)
+def repeated(
+    torch: Any, x: Any, counts: Sequence[int] | None, factors: Sequence[float] | None
+) -> Any:
+    """Repeat elements of dynamic sizes by whole factors: torch-mlir converts no sizes to floats."""
+    require(factors is not None and not is_static(x.shape))
+    require(all(float(each).is_integer() for each in factors or ()))
+    for dimension, factor in enumerate(factors or (), 2):
+        shape = (*x.shape[: dimension + 1], int(factor), *x.shape[dimension + 1 :])
+        x = x.unsqueeze(dimension + 1).expand(shape).flatten(dimension, dimension + 1)
+    return x

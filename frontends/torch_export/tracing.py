@@ -45,7 +45,9 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
     caller.trains = True
     make = import_module("torch.fx.experimental.proxy_tensor").make_fx
     options = {"record_stack_traces": True, "_allow_non_fake_inputs": True}
-    graph = make(flat, tracing_mode="fake", **options)(*leaves)
+    # With oneDNN, an LSTM is one operation that has no decomposition.
+    with torch.backends.mkldnn.flags(enabled=False):
+        graph = make(flat, tracing_mode="fake", **options)(*leaves)
     return torch.export.export(graph, tuple(leaves))
 
 

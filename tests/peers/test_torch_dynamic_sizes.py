@@ -182,6 +182,24 @@ def test_numbers_of_elements_that_depend_on_data(torch_python: Callable[[str], s
     torch_python(comparing(NUMBERS))
 
 
+UPSAMPLED = """
+class Upsampled(torch.nn.Module):
+    def forward(self, x):
+        wide = functional.interpolate(x[None], scale_factor=(2, 3, 1), mode="nearest-exact")
+        return functional.interpolate(x[0], scale_factor=2.0), wide
+
+sizes = {"x": {2: torch.export.Dim("height"), 3: torch.export.Dim("width")}}
+compiled = mesh_opt.torch.compile(Upsampled(), torch.randn(1, 2, 4, 5), backend="interpreter",
+                                  dynamic_shapes=sizes)
+x = torch.randn(1, 2, 3, 7)
+torch.testing.assert_close(compiled(x), Upsampled()(x))
+"""
+
+
+def test_upsampled_dynamic_sizes(torch_python: Callable[[str], str]) -> None:
+    torch_python(comparing(UPSAMPLED))
+
+
 DRAWN = """
 from torch import nn
 

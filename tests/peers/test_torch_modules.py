@@ -264,6 +264,19 @@ def each(x, y):
 same(each, torch.randn(5, 3), torch.randn(5, 3))
 same(lambda x: (func.jacrev(torch.sin)(x), func.jacfwd(torch.exp)(x),
                 func.hessian(lambda x: (x ** 3).sum())(x)), torch.randn(4))
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.LSTM(4, 6, batch_first=True)
+
+    def forward(self, x):
+        loss = self.net(x)[0].square().sum()
+        return loss.detach(), *torch.autograd.grad(loss, [*self.parameters()])
+
+module, x = Recurrent(), torch.randn(3, 5, 4)
+k = mesh_opt.torch.compile(module, x, backend="interpreter")
+torch.testing.assert_close(k(x), module(x), rtol=1e-4, atol=1e-5)
 chosen = lambda w, i: (w.log_softmax(-1) * functional.one_hot(i, 4)).sum()
 same(lambda w, i: func.grad(chosen)(w, i), torch.randn(3, 4), torch.tensor([0, 3, 1]))
 """
