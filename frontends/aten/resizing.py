@@ -8,6 +8,7 @@ Like PyTorch, bytes are weighted by integers, and rounded after the columns and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -139,8 +140,10 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
         if x.dtype != torch.uint8:
             require(not is_static(x.shape))
             rules = import_module("torch._decomp").decomposition_table
-            rule = rules[getattr(torch.ops.aten, name).vec]
-            return rule(x, counts, align_corners, factors)
+            if factors is not None:
+                counts = [*map(_scaled, x.shape[2:], factors)]
+            rule = rules[getattr(torch.ops.aten, name).default]
+            return rule(x, counts, align_corners, *(factors or ()))
         sizes = x.shape[-2:]
         require(is_static((*sizes, *(counts or ()))))
         given = [None, None] if factors is None else list(factors)
@@ -151,6 +154,13 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
             for size, count, factor in zip(sizes, counts, given, strict=True)
         )
         return _resized(torch, x, rows, columns)
+
+
+def _scaled(size: int, factor: float) -> int:
+    """Return the product of a size and a factor, rounded down, without floats: 3 * 5 // 2 is 7."""
+    fraction = Fraction(factor)
+    require(fraction.denominator <= 1 << 16)
+    return size * fraction.numerator // fraction.denominator
 
 
 _of_neighbours("upsample_bilinear2d", _linear, 1)

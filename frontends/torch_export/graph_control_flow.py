@@ -191,7 +191,7 @@ def refused_control_flow(torch: Any, importer: Any, graph_module: Any) -> dict[s
             isinstance(node.target, FunctionType) and node.target not in importer.SYMBOLIC_TORCH_OPS
         ):
             name = node.target.__name__
-            found[f"{name} of sizes that depend on the elements of a tensor"] = _place(node)
+            found[f"{name} of dynamic sizes"] = _place(node)
     return found
 
 

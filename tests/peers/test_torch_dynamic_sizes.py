@@ -186,9 +186,11 @@ UPSAMPLED = """
 class Upsampled(torch.nn.Module):
     def forward(self, x):
         wide = functional.interpolate(x[None], scale_factor=(2, 3, 1), mode="nearest-exact")
-        return functional.interpolate(x[0], scale_factor=2.0), wide
+        weighted = [functional.interpolate(x, scale_factor=(1.5, 0.75), mode=mode)
+                    for mode in ("bilinear", "bicubic")]
+        return functional.interpolate(x[0], scale_factor=2.0), wide, *weighted
 
-sizes = {"x": {2: torch.export.Dim("height"), 3: torch.export.Dim("width")}}
+sizes = {"x": {2: torch.export.Dim("height", min=3), 3: torch.export.Dim("width", min=3)}}
 compiled = mesh_opt.torch.compile(Upsampled(), torch.randn(1, 2, 4, 5), backend="interpreter",
                                   dynamic_shapes=sizes)
 x = torch.randn(1, 2, 3, 7)

@@ -28,4 +28,4 @@ def test_functions_of_sizes_are_named() -> None:
     importer = SimpleNamespace(SYMBOLIC_TORCH_OPS={sym_max})
     module = SimpleNamespace(graph=SimpleNamespace(nodes=nodes))
     found = refused_control_flow(torch, importer, module)
-    assert found == {"sym_ite of sizes that depend on the elements of a tensor": "there"}
+    assert found == {"sym_ite of dynamic sizes": "there"}
