@@ -142,7 +142,7 @@ class _Move:
         """Write loops over blocks whose rows are some cache lines, in source and result alike."""
         code = self.code
         known = self.run if isinstance(self.run, int) else BLOCK_BYTES
-        side = max(1, BLOCK_BYTES // (known * self.bytes))
+        side = max(1, BLOCK_BYTES // (max(1, known) * self.bytes))
 
         def copy_block(at: At, r: Term, c: Term) -> None:
             with code.loop(0, side) as i, code.loop(0, side) as j:
