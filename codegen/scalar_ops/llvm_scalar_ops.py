@@ -166,8 +166,10 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "termf": (_binary, floats.float_method("fmul", ("contract",))),
     "maximumf": (_binary, floats.llvm_choice("maximum")),
     "minimumf": (_binary, floats.llvm_choice("minimum")),
-    "maxnumf": (_binary, floats.llvm_choice("maxnum")),
-    "minnumf": (_binary, floats.llvm_choice("minnum")),
+    # LLVM 22 makes wrong vectors of reductions by `maxnum` and `minnum`, or aborts, because a NaN
+    # ends the vector loop. These are associative for every NaN.
+    "maxnumf": (_binary, floats.llvm_choice("maximumnum")),
+    "minnumf": (_binary, floats.llvm_choice("minimumnum")),
     "remf": (_binary, floats.rounded(remainder)),
     "sqrt": (_unary, floats.llvm_float("sqrt")),
     "absf": (_unary, floats.llvm_float("fabs")),

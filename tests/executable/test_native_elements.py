@@ -274,3 +274,29 @@ def test_every_clamp_of_special_numbers(element: str) -> None:
     inputs = [each.ravel().astype(dtype[element]) for each in np.meshgrid(*[numbers] * 3)]
     body = f"  %0 = math.clampf %a0 to [%a1, %a2] : {kind}\n  return %0 : {kind}"
     check(function([kind] * 3, kind, body), inputs)
+
+
+@pytest.mark.parametrize("name", ["maximumf", "minimumf", "maxnumf", "minnumf"])
+@pytest.mark.parametrize("element", FLOATS)
+def test_reductions_of_special_numbers(element: str, name: str) -> None:
+    """A NaN is the result of one kind of maximum, and the other ignores it, in every lane."""
+    left, right, result = (f"tensor<{each}x{element}>" for each in ("3x17x7", "999x17x7", "3x999"))
+    body = f"""  %0 = linalg.generic {{indexing_maps = [affine_map<(m, n, i, j) -> (m, i, j)>,
+      affine_map<(m, n, i, j) -> (n, i, j)>, affine_map<(m, n, i, j) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+      ins(%a0, %a1 : {left}, {right}) outs(%a2 : {result}) {{
+  ^bb0(%x: {element}, %y: {element}, %most: {element}):
+    %sum = arith.addf %x, %y : {element}
+    %r = arith.{name} %most, %sum : {element}
+    linalg.yield %r : {element}
+  }} -> {result}
+  return %0 : {result}"""
+    rng = np.random.default_rng(3)
+    dtype = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+    inputs = [
+        rng.integers(-8, 8, shape).astype(dtype[element])
+        for shape in ((3, 17, 7), (999, 17, 7), (3, 999))
+    ]
+    inputs[1].reshape(-1)[rng.permutation(inputs[1].size)[:999]] = np.nan
+    inputs[1][5] = inputs[2][1] = np.nan
+    check(function([left, right, result], result, body), inputs)
