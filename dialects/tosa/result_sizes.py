@@ -77,7 +77,7 @@ def _reshape(sizes: Sizes[V], value: OpResult, index: int) -> int | V | None:
         return None
     others = [extent for other, extent in enumerate(result.get_shape()) if other != index]
     before = sizes.sizes(value.op.operands[0])
-    if DYNAMIC_INDEX in others or sum(not isinstance(size, int) for size in before) > 1:
+    if DYNAMIC_INDEX in others:
         return None
     if 0 in others:
         return 0

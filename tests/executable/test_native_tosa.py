@@ -127,13 +127,23 @@ func.func @main(%a: tensor<?x?xf32>) -> tensor<?x?xf32> {
 }""",
         [((2, 3),), ((0, 3),), ((2, 0),)],
     ),
+    "reshape": (
+        """
+func.func @main(%a: tensor<?x?xf32>) -> tensor<?x4xf32> {
+  %s = tosa.const_shape {values = dense<[-1, 4]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %c = tosa.reshape %a, %s : (tensor<?x?xf32>, !tosa.shape<2>) -> tensor<?x4xf32>
+  return %c : tensor<?x4xf32>
+}""",
+        [((2, 6),), ((0, 3),), ((4, 0),)],
+    ),
 }
 
 
 @pytest.mark.parametrize("pipeline", ["", "data-tile"])
 @pytest.mark.parametrize("name", UNKNOWN_SIZES)
 def test_sizes_of_results(name: str, pipeline: str) -> None:
-    """A dimension of size 1 is broadcast to none as well, and a reduced one has size 1."""
+    """A dimension of size 1 is broadcast to none as well, and a reduced one has size 1. A reshape
+    keeps the elements of all dimensions."""
     text, cases = UNKNOWN_SIZES[name]
     compiled = api.compile(text, pipeline)
     for shapes in cases:
