@@ -37,10 +37,8 @@ def result_types(function: Operation) -> list[Attribute]:
     blocks = function.regions[0].blocks if function.regions else ()
     if not any(_is_view(type_) for type_ in types) or not blocks:
         return types
-    ends = [block.last_op for block in blocks]
-    returned = next(
-        (end for end in reversed(ends) if end and len(end.operands) == len(types)), None
-    )
+    ends = [end for block in blocks if (end := block.last_op) and not end.successors]
+    returned = next((end for end in reversed(ends) if len(end.operands) == len(types)), None)
     if returned is None:
         return types
     return [

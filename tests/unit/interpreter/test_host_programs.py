@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from mesh_opt.api import compile
 from mesh_opt.interpreter.frames import Program
+from mesh_opt.interpreter.function_signatures import result_types
 from mesh_opt.interpreter.run import argument_types, find_function, public_functions, run
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.tools.driver import new_context
+from parsing import parse_verified
 
 CASES = Path(__file__).parents[2] / "cases" / "encoding"
 
@@ -151,3 +153,22 @@ def test_bits_as_elements_of_another_size(execute: Any, execute_error: Any) -> N
     assert (bytes_.tolist(), again.tolist()) == ([0x21, -0x71], [1, 2, -1, -8])
     error = execute_error(text.replace("2xi8", "2xi16"), np.int8([[1, 2], [-1, -8]]))
     assert "cannot bitcast tensor<2x2xi4> to tensor<2xi16>" in error.message
+
+
+def test_types_of_results_are_those_that_are_returned() -> None:
+    """A branch may have as many operands as the function has results."""
+    text = """
+util.func public @main(%x: tensor<2xf32>, %whether: i1, %n: index)
+    -> (!hal.buffer_view, index, index) {
+  cf.br ^head(%n : index)
+^end:
+  %view = hal.tensor.export %x : tensor<2xf32> -> !hal.buffer_view
+  util.return %view, %n, %n : !hal.buffer_view, index, index
+^head(%i: index):
+  cf.cond_br %whether, ^other(%i : index), ^other(%n : index)
+^other(%j: index):
+  cf.br ^end
+}"""
+    _, module = parse_verified(text)
+    (function,) = module.body.block.ops
+    assert [str(each) for each in result_types(function)] == ["tensor<2xf32>", "index", "index"]
