@@ -1,16 +1,34 @@
-"""Programs as host code, compared with the interpreter."""
+"""Programs as host code: built by hand, or compared with the interpreter."""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 
 import numpy as np
 from mesh_opt import api
 from mesh_opt.codegen.host_code.lowering import HostEntry
 from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import find_function, run
+from mesh_opt.runtime.host.builder import Builder
 from mesh_opt.runtime.host.pool import USED, Pool
+from mesh_opt.runtime.host.program import HostFunction, HostProgram, LinkedProgram
 from mesh_opt.runtime.host.virtual_machine import VirtualMachine
+
+Write = Callable[[Builder], None]
+
+
+def build(*writes: Write, **tables) -> HostProgram:
+    functions = []
+    for write in writes:
+        builder = Builder(HostFunction(write.__name__))
+        write(builder)
+        functions.append(builder.finish())
+    return HostProgram(functions, **tables)
+
+
+def machine_of(*writes: Write, **tables) -> VirtualMachine:
+    return VirtualMachine(LinkedProgram(build(*writes, **tables)))
 
 
 def used_bytes(pool: Pool) -> int:
