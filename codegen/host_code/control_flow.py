@@ -171,15 +171,10 @@ def _for(lowering: FunctionLowering, op: Operation) -> None:
     index = builder.register()
     builder.move(index, low)
     builder.move_all(carried, taken_words(lowering, op, op.operands[3:]))
-    top, end = builder.label(), builder.label()
-    builder.jump_unless(builder.compare("slt", low, high), end)
-
-    with lowering.branch():
-        builder.bind_label(top)
-        lower_inner(lowering, op.regions[0], carried, [index, *carried])
+    with builder.turns(index, low, high, step):
+        with lowering.branch():
+            lower_inner(lowering, op.regions[0], carried, [index, *carried])
         builder.source = op
-        builder.emit("loop", index, builder.hold(high), builder.hold(step), top)
-    builder.bind_label(end)
     bind_results(lowering, op, carried)
 
 

@@ -196,11 +196,19 @@ class Builder(FoldingIndices[Register], SizeFolding[Register]):
             return
         index = self.register()
         self.move(index, start)
+        with self.turns(index, start, stop, step):
+            yield index
+
+    @contextmanager
+    def turns(
+        self, index: Register, start: IndexOrInt, stop: IndexOrInt, step: IndexOrInt
+    ) -> Generator[None]:
+        """Emit what runs for each number of `range(start, stop, step)`, which `index` holds."""
         top, end = self.label(), self.label()
         self.jump_unless(self.compare("slt", start, stop), end)
         with self.scope():
             self.bind_label(top)
-            yield index
+            yield
             self.emit("loop", index, self.hold(stop), self.hold(step), top)
         self.bind_label(end)
 
