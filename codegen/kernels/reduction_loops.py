@@ -17,7 +17,7 @@ from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
+from .tiled_loops import Span, even_part, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 COLUMN_CHUNK = 2048
@@ -284,7 +284,7 @@ class ReductionLoops:
             return loops, {}
         most = 4 if vector_bits() == 512 else 3
         sharing = {
-            loop: _even_part(size, most)
+            loop: even_part(size, most)
             for loop in loops[:2]
             if loop not in used and (size := known[loop] or 1) > 1
         }
@@ -441,11 +441,6 @@ class ReductionLoops:
             elements = (*self._elements(at), *combined)
             combined = self.writer.body(self.view.body, elements, at, self.forms)
         self._store(positions, combined)
-
-
-def _even_part(size: int, most: int) -> int:
-    """Return the length of nearly equal parts of a size, each of at most `most`."""
-    return -(-size // -(-size // most))
 
 
 def _moves_by_one(expression: AffineExpr | None, loop: int) -> bool:

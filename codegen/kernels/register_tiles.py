@@ -41,7 +41,7 @@ from .product_sums import (
     product_factors,
 )
 from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
-from .tiled_loops import Span, loops_over, tile_spans
+from .tiled_loops import Span, even_part, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
 MAX_STRIP_DEPTH = 1024
@@ -213,16 +213,12 @@ class RegisterTiles:
                 inner *= size if isinstance(size, int) else 64
             cuts.append((long[0], max(1, rows // max(1, inner))))
         elif self.fold is not None:
-            cuts.append((self.fold, self._even(self.sizes[self.fold], rows)))
+            size = self.sizes[self.fold]
+            if isinstance(size, int) and size > rows:
+                rows = even_part(size, rows, self.tile.rows)
+            cuts.append((self.fold, rows))
         cuts.append((self.row, STRIP_CHUNK * self.tile.columns))
         return cuts
-
-    def _even(self, size: Term, most: int) -> int:
-        """Return the length of pieces that cut a loop into few pieces of similar length."""
-        if not isinstance(size, int) or size <= most:
-            return most
-        rows, count = self.tile.rows, -(-size // most)
-        return -(-size // (count * rows)) * rows
 
     @contextmanager
     def _over(

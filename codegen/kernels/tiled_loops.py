@@ -84,6 +84,14 @@ Span = tuple[Term, Term]
 """The begin and the end of a loop."""
 
 
+def even_part(size: int, most: int, multiple: int = 1) -> int:
+    """Return the length of few parts of similar length, of which `most` is a multiple: 7 of at most
+    4 are 4 and 3.
+    """
+    count = -(-size // most)
+    return -(-size // (count * multiple)) * multiple
+
+
 def tile_spans(code: AstBuilder, tile: Term, cuts: Sequence[tuple[Term, int]]) -> list[Span]:
     """Return the spans of the loops in a tile of work; `cuts` are pairs of size and chunk."""
     spans: list[Span] = []

@@ -212,13 +212,13 @@ def test_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pieces_of_rows_are_even(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of work are as few as before, and none is much shorter than the others."""
     pieces: list[tuple[int, int]] = []
-    even = register_tiles.RegisterTiles._even
+    even = register_tiles.even_part
 
-    def record(self, size, most):
-        pieces.append((most, even(self, size, most)))
+    def record(size, most, multiple):
+        pieces.append((most, even(size, most, multiple)))
         return pieces[-1][1]
 
-    monkeypatch.setattr(register_tiles.RegisterTiles, "_even", record)
+    monkeypatch.setattr(register_tiles, "even_part", record)
     check(product(tensors(f"{rows}x9xf32", "9x33xf32", f"{rows}x33xf32"), "mnk", MATRICES))
     assert pieces
     for most, piece in pieces:
