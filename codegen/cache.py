@@ -85,12 +85,20 @@ def _kernel_text(function: ast.FunctionDef, name: str) -> str:
 
 def compile_functions(functions: Sequence[FunctionType]) -> list[Native]:
     """Return the native code of functions."""
-    return compile_modules(
-        [
-            Module("\0".join((each.__name__, *_origins(each))), partial(_function_text, each))
-            for each in functions
-        ]
-    )
+    return compile_modules([*map(_module_of, functions)])
+
+
+def compile_missing(functions: Sequence[FunctionType]) -> None:
+    """Compile the functions that are in no cache; others are not even loaded."""
+    folder = cache_folder(KERNELS)
+    modules = {module.digest(): module for module in map(_module_of, functions)}
+    kept = {each for each in modules if folder is not None and (folder / each).exists()}
+    compile_modules([each for key, each in modules.items() if key not in kept])
+
+
+def _module_of(function: FunctionType) -> Module:
+    text = "\0".join((function.__name__, *_origins(function)))
+    return Module(text, partial(_function_text, function))
 
 
 def _origins(function: FunctionType) -> list[str]:

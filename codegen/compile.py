@@ -39,7 +39,7 @@ from ..runtime.abi.arrays import Array
 from ..runtime.abi.device_array import DeviceArray
 from ..runtime.commands import CommandFailed
 from ..runtime.communicator import Communicator
-from ..runtime.device_machines import DeviceMachines, machine_functions
+from ..runtime.device_machines import DeviceMachines, compile_machine_functions
 from ..runtime.direct_call import DirectCall
 from ..runtime.host.entry import DeviceStatistics, EntryPoint
 from ..runtime.host.guards import OVERWRITTEN
@@ -361,8 +361,7 @@ class CompiledProgram:
             self._host_code.require(target, grid)
         entry = self._host_code.entry(target, grid, process)
         if entry is not None:
-            # Together, before each is asked for alone.
-            machine_functions()
+            compile_machine_functions()
         return entry
 
     def _entries(self, target: Operation, grid: Grid) -> Sequence[HostEntry] | None:

@@ -41,12 +41,12 @@ from ..runtime.abi.arrays import ROUNDED_TYPES
 from ..runtime.abi.native_code import Native
 from ..runtime.abi.shards import MAX_DEVICES
 from ..runtime.collectives import Collective
-from ..runtime.device_machines import machine_functions
+from ..runtime.device_machines import MACHINE_FUNCTIONS
 from ..runtime.host.exchanges import COLLECTIVE
 from ..runtime.host.program import ArrayAddress, Constant, HostProgram, not_started
 from ..runtime.host.scalar_code import run_scalars
 from ..runtime.messages.step_interpreter import run_messages
-from ..runtime.native_registry import runtime_function, used_functions
+from ..runtime.native_registry import runtime_function, runtime_functions, used_functions
 from ..runtime.saved.file_format import place_pieces, write_container
 from ..runtime.saved.program import platform
 from ..runtime.saved.tables import (
@@ -269,7 +269,7 @@ class _Writer:
 
     def objects(self) -> tuple[dict[str, Native], dict[str, str]]:
         """Return all object code by symbol, and the symbol of each runtime function by its name."""
-        needed = {*machine_functions()}
+        needed = {*runtime_functions(*MACHINE_FUNCTIONS)}
         if not self._has_scalars:
             needed.remove(runtime_function(run_scalars))
         if self._has_messages:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 
 from .abi.arguments import InputTypes
 from .abi.arrays import Array
-from .abi.native_code import Native
 from .communicator import Communicator
 from .direct_call import DirectCall, OnFailure, call_with_arrays
 from .host.entry import DeviceFunction, DeviceStatistics, EntryPoint
@@ -17,17 +16,23 @@ from .host.scalar_code import run_scalars
 from .host.timeline import Timeline
 from .host.virtual_machine import MAX_CALLS, VirtualMachine
 from .host.worker_team import serve_call
-from .native_registry import runtime_functions
 from .threads.device_threads import DeviceThreads
 from .threads.thread_pool import POOL_FUNCTIONS
 
 Key = tuple[EntryPoint, Communicator | None]
 
 
-def machine_functions() -> tuple[Native, ...]:
-    """Return the native code that every program may need, compiled in parallel if not cached."""
-    functions = (run, run_scalars, pool_call, call_with_arrays, serve_call, *POOL_FUNCTIONS)
-    return runtime_functions(*functions)
+MACHINE_FUNCTIONS = run, run_scalars, pool_call, call_with_arrays, serve_call, *POOL_FUNCTIONS
+"""The native functions that every program may need."""
+
+
+@cache
+def compile_machine_functions() -> None:
+    """Compile these functions together if they are not cached; each is loaded when it is needed."""
+    # Imported here because saved programs bring their functions, and need no compiler.
+    from ..codegen.cache import compile_missing
+
+    compile_missing(MACHINE_FUNCTIONS)
 
 
 class DeviceMachines:

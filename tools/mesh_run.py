@@ -114,11 +114,11 @@ def _compile_runtime() -> None:
     """
 
     def compile() -> None:
-        from ..runtime.device_machines import machine_functions
+        from ..runtime.device_machines import compile_machine_functions
 
         # The code that runs a program reports errors.
         with suppress(Exception):
-            machine_functions()
+            compile_machine_functions()
 
     Thread(target=compile, name="mesh-run runtime", daemon=True).start()
 
