@@ -21,6 +21,7 @@ from ...ir.foreign_code import attribute_faults
 from ...ir.host_programs import CHOICES, LOOPS
 from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
+from .deep_products import deep_product
 from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
@@ -68,8 +69,12 @@ def write_kernel(
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
     view = fold_permutations(view, is_fused)
-    tiles = register_tiles(writer, view, loop_sizes(writer.shape, view))
-    return writer.finish((tiles or ReductionLoops(writer, view)).write())
+    loops = (
+        deep_product(writer, view)
+        or register_tiles(writer, view, loop_sizes(writer.shape, view))
+        or ReductionLoops(writer, view)
+    )
+    return writer.finish(loops.write())
 
 
 def write_scalar_kernel(operation: Operation) -> KernelText:

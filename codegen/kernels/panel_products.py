@@ -24,6 +24,7 @@ from ...runtime.abi.elements import F16, Element, element_of
 from ...runtime.abi.values import element_type
 from .ast_builder import Term
 from .contractions import Contraction, contraction_of
+from .deep_products import deep_product
 from .expressions import write_element
 from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
@@ -76,6 +77,8 @@ def gains_from_panels(contraction: Contraction, is_fused: Callable[[SSAValue], b
         # Strips read scalars in place, and would widen them again for each strip.
         return True
     writer = KernelWriter(view.operation, (), is_fused, write_element)
+    if deep_product(writer, view) is not None:
+        return False
     tiles = register_tiles(writer, view, loop_sizes(writer.shape, view))
     return tiles is None or not tiles.is_small
 

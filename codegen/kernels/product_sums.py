@@ -150,6 +150,35 @@ def has_far_scalars(operand: Operand, sizes: Indices, reductions: Sequence[int])
     return row not in reductions and is_far
 
 
+CACHE_WAY, CACHE_WAYS = 4096, 8
+"""Bytes of a way of the L1 cache, and its ways on most CPUs.
+
+Addresses that are a multiple of this apart share a set: it holds that many of their lines.
+"""
+
+
+def rows_in_cache(operands: Sequence[Operand], loop: int | None, size: Term) -> Term:
+    """Return the most points of a loop at which the L1 cache holds all operands, at most `size`."""
+    if loop is None:
+        return 1
+    if not any(_shares_cache_set(each, loop) for each in operands):
+        return size
+    return min(size, CACHE_WAYS) if isinstance(size, int) else CACHE_WAYS
+
+
+def _shares_cache_set(operand: Operand, loop: int) -> bool:
+    """Return whether the elements at all points of a loop are in one set of the L1 cache."""
+    stride = operand.element.storage_bytes
+    sizes = shape_of(operand.value)
+    for index, size in zip(reversed(operand.map.results), reversed(sizes), strict=True):
+        if loop in index.used_dims():
+            return index == AffineDimExpr(loop) and stride % CACHE_WAY == 0
+        if size < 1:
+            break
+        stride *= size
+    return False
+
+
 def paired_loop(
     operands: tuple[Operand, Operand],
     shared: Operand,

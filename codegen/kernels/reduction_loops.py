@@ -12,12 +12,11 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects.linalg.structured_view import StructuredView
 from ...ir.diagnostics import OperationError
 from ...ir.index_folding import V
-from ..microkernels.vectors import vector_bits
 from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .tiled_loops import Span, even_part, loops_over, tile_spans, write_tiled_loops
+from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
 COLUMN_CHUNK = 2048
@@ -142,17 +141,16 @@ class ReductionLoops:
 
     def _elements(self, loops: Indices) -> list[Term]:
         """Return the elements of the inputs that the body uses, at a point of the loops."""
-        elements: list[Term] = []
-        for operand, affine_map, argument in zip(
-            self.view.inputs, self.view.input_maps, self.view.body.args, strict=False
-        ):
-            if argument.first_use is None:
-                elements.append(0)
-            else:
-                elements.append(
-                    self.writer.element(operand, self.writer.apply_map(affine_map, loops))
-                )
-        return elements
+        used = (argument.first_use is not None for argument in self.view.body.args)
+        return [
+            self._element(number, loops) if is_used else 0
+            for number, is_used in zip(range(len(self.view.inputs)), used, strict=False)
+        ]
+
+    def _element(self, number: int, loops: Indices) -> Term:
+        """Return the element of an input at a point of the loops."""
+        indices = self.writer.apply_map(self.view.maps[number], loops)
+        return self.writer.element(self.view.inputs[number], indices)
 
     def _positions(self, loops: Indices) -> list[Term]:
         """Return the row-major positions of the results' elements at a point of the loops."""
@@ -204,56 +202,44 @@ class ReductionLoops:
 
     def _write_in_variables(self) -> TileCount:
         code = self.code
-        loops, folds = self._by_operand_size()
-
-        def inner(points: Sequence[list[Term]]) -> None:
-            accumulators: list[list[str]] = []
-            for point in points:
-                initial = self._initial(tuple(point))
-                accumulators.append([code.copy(each) for each in initial])
-            self._reduce(list(self.reductions), points, accumulators)
-            for point, results in zip(points, accumulators, strict=True):
-                self._store(self._positions(tuple(point)), results)
-
+        loops, fold = self._by_operand_size()
         sizes = tuple(self.sizes[loop] for loop in loops)
-        if not folds:
-            return write_tiled_loops(code, sizes, lambda at: inner([self._at(loops, at)]))
-        cuts = [(self.sizes[loop], folds.get(loop, 1)) for loop in loops[:2]]
+        if fold is None:
+            return write_tiled_loops(
+                code, sizes, lambda at: self._write_points([self._at(loops, at)])
+            )
+        cuts = [(self.sizes[loop], ROWS_TOGETHER if loop == fold else 1) for loop in loops[:2]]
         with code.loop("first", "last") as tile:
             spans = dict(zip(loops, tile_spans(code, tile, cuts), strict=False))
-            others = [loop for loop in loops if loop not in folds]
+            others = [loop for loop in loops if loop != fold]
             outside = [spans.get(loop, (0, self.sizes[loop])) for loop in others]
             with loops_over(code, outside) as at:
-                self._write_folded([*folds.items()], spans, [self._at(others, at)], inner)
+                self._write_together(fold, spans[fold], self._at(others, at))
         return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
 
-    def _write_folded(
-        self,
-        folds: Sequence[tuple[int, int]],
-        spans: dict[int, Span],
-        points: Sequence[list[Term]],
-        inner: Callable[[Sequence[list[Term]]], None],
-    ) -> None:
-        """Write a tile of all points of the spans; the last span of a loop may be shorter."""
-        if not folds:
-            inner(points)
-            return
-        code, ((loop, count), *rest) = self.code, folds
-        size, (start, stop) = self.sizes[loop], spans[loop]
+    def _write_points(self, points: Sequence[list[Term]]) -> None:
+        """Compute the results of some points together, in variables."""
+        accumulators = [
+            [self.code.copy(each) for each in self._initial(tuple(point))] for point in points
+        ]
+        self._reduce(list(self.reductions), points, accumulators)
+        for point, results in zip(points, accumulators, strict=True):
+            self._store(self._positions(tuple(point)), results)
 
-        def write(first: Term, length: int) -> None:
-            indices = [code.add(first, step) for step in range(length)]
-            tile = [
-                [*each[:loop], index, *each[loop + 1 :]] for each in points for index in indices
-            ]
-            self._write_folded(rest, spans, tile, inner)
+    def _write_together(self, loop: int, span: Span, point: Sequence[Term]) -> None:
+        """Compute the results of ROWS_TOGETHER points of a loop together, or of the last ones."""
+        code, size, (start, stop) = self.code, self.sizes[loop], span
 
-        left = size % count if isinstance(size, int) else None
+        def write(first: Term, count: int) -> None:
+            rows = [code.add(first, row) for row in range(count)]
+            self._write_points([[*point[:loop], row, *point[loop + 1 :]] for row in rows])
+
+        left = size % ROWS_TOGETHER if isinstance(size, int) else None
         if left == 0:
-            write(start, count)
+            write(start, ROWS_TOGETHER)
             return
-        with code.when(code.compare("eq", code.subtract(stop, start), count)):
-            write(start, count)
+        with code.when(code.compare("eq", code.subtract(stop, start), ROWS_TOGETHER)):
+            write(start, ROWS_TOGETHER)
         with code.otherwise():
             if left is None:
                 with code.loop(start, stop) as index:
@@ -261,13 +247,11 @@ class ReductionLoops:
             else:
                 write(start, left)
 
-    def _by_operand_size(self) -> tuple[list[int], dict[int, int]]:
+    def _by_operand_size(self) -> tuple[list[int], int | None]:
         """Order the parallel loops: those of the largest input come first, so it is read once.
 
-        Also return the loops of which several points are computed together, with their number.
-        Reading as many rows of the input at once hides the latency of memory and additions. A few
-        rows of the other operand share what is read, as many as registers hold sums for:
-        `8x64 * (512x64)^T` has tiles of 4x4 with the registers of AVX-512.
+        Also return one of these loops of which several points are computed together, or `None`.
+        Reading as many rows of the input at once hides the latency of memory and additions.
         """
         known = self.view.loop_sizes()
         volumes = [
@@ -275,20 +259,12 @@ class ReductionLoops:
         ]
         largest = max(volumes, default=0)
         if sum(1 for each in volumes if 4 * each > largest) != 1 or largest < LARGE_OPERAND:
-            return list(self.parallels), {}
+            return list(self.parallels), None
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
         rows = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
         terms = prod(known[loop] or LARGE_OPERAND for loop in self.reductions)
-        if not (rows and self.is_short and terms > FEW_TERMS):
-            return loops, {}
-        most = 4 if vector_bits() == 512 else 3
-        sharing = {
-            loop: even_part(size, most)
-            for loop in loops[:2]
-            if loop not in used and (size := known[loop] or 1) > 1
-        }
-        return loops, {rows[-1]: ROWS_TOGETHER, **sharing}
+        return loops, rows[-1] if rows and self.is_short and terms > FEW_TERMS else None
 
     def _reduce(
         self,

@@ -39,6 +39,7 @@ from .product_sums import (
     operand_of,
     paired_loop,
     product_factors,
+    rows_in_cache,
 )
 from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
 from .tiled_loops import Span, even_part, loops_over, tile_spans
@@ -111,7 +112,7 @@ class RegisterTiles:
         self.tile = tile_shape(
             total,
             columns,
-            1 if self.fold is None else sizes[self.fold],
+            rows_in_cache(operands, self.fold, sizes[self.fold or 0]),
             has_vectors=len(shared) > 1,
             is_paired=self.paired is not None,
         )
