@@ -19,7 +19,7 @@ from ..passes.manager.pass_options import PassTable
 from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_options, parse_pipeline
 from ..passes.registry import all_passes
 from .command_line import option_hint
-from .console import fault_text, is_for_console, run_console
+from .console import exit_at_once, fault_text, is_for_console, run_console
 from .driver import Driver, new_context
 from .opt.options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
@@ -67,9 +67,7 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def main_console() -> None:
     """Run `main` on the process's own arguments and streams (the console script)."""
-    code = run_console(main)
-    # Destroying modules and IR at exit takes longer than parsing a small program.
-    os._exit(code)
+    exit_at_once(run_console(main))
 
 
 def _information(options: Options, passes: PassTable) -> str | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO, overload
 from ..ir.activity import activity
 from ..ir.usage_error import UsageError
 from .command_line import option_hint
-from .console import fault_text, is_for_console, run_console
+from .console import exit_at_once, fault_text, is_for_console, run_console
 from .remarks import wants
 from .run.options import INTRODUCTION, RANK, RunOptions, check_options, parse_command_line
 from .run.ranks import MPI, run_on_ranks, runs_on_ranks
@@ -82,11 +82,9 @@ def main(
 
 def main_console() -> None:
     """Run `main` on the process's own arguments and streams (the console script)."""
-    sys.exit(
-        run_on_ranks(main)
-        if runs_on_ranks(sys.argv[1:])
-        else run_console(partial(main, caches_programs=True))
-    )
+    if runs_on_ranks(sys.argv[1:]):
+        sys.exit(run_on_ranks(main))  # MPI is finalized at exit.
+    exit_at_once(run_console(partial(main, caches_programs=True)))
 
 
 def _describe(problem: Exception) -> str:
