@@ -157,6 +157,18 @@ class AstBuilder(FoldingIndices[str]):
             yield
         last.orelse = statements
 
+    def branch(
+        self, condition: Term, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Write an `if` with an `else`; only one of them if the condition is known."""
+        if isinstance(condition, int):
+            (then if condition else otherwise)()
+            return
+        with self.when(condition):
+            then()
+        with self.otherwise():
+            otherwise()
+
     def choose(
         self, condition: Term, then: Callable[[], Term], otherwise: Callable[[], Term]
     ) -> Term:

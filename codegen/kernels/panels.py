@@ -24,6 +24,7 @@ from .ast_builder import AstBuilder, Term
 from .contractions import Contraction
 from .product_sums import I32, Factor
 from .static_values import constant_attribute
+from .tiled_loops import extent_of_tile
 from .writer import Indices, KernelWriter
 
 Loops = tuple[int, ...]
@@ -160,14 +161,19 @@ class PanelPacking:
         lanes = code.minimum(
             code.subtract(count, first), code.multiply(code.subtract(stop, start), self.width)
         )
-        with code.when(code.compare("sge", lanes, together * self.width)):
+
+        def all_panels() -> None:
             self._write_vectors(batch, first, (0, whole), store, together)
             if words != whole:
                 with code.loop(0, together) as panel:
                     corner = code.add(first, code.multiply(panel, self.width))
                     self._finish(base, code.add(start, panel), batch, corner, self.width)
-        with code.otherwise(), code.loop(start, stop) as work:
-            self._write_panel(base, work, code.add(before, work))
+
+        def each_panel() -> None:
+            with code.loop(start, stop) as work:
+                self._write_panel(base, work, code.add(before, work))
+
+        code.branch(code.compare("sge", lanes, together * self.width), all_panels, each_panel)
 
     def _counts(self) -> tuple[Term, Term, Term]:
         """Return three counts: rows or columns, words of a panel's depth, and complete words.
@@ -193,20 +199,24 @@ class PanelPacking:
         panel_count = code.ceiling_divide(count, width)
         batch = code.floor_divide(number, panel_count)
         first = code.multiply(code.modulo(number, panel_count), width)
-        lanes = code.minimum(code.subtract(count, first), width)
+        lanes = extent_of_tile(code, count, first, width)
         store = self._store(base, work, f"store_{self.element.name}_0")
-        if self._is_vector:
+        transpose = self._transpose
+
+        def vectors() -> None:
             vector = f"vstore_{self.element.name}_{self.tile.lanes}_0"
-            with code.when(code.compare("sge", lanes, width)):
-                self._write_vectors(batch, first, (0, whole), self._store(base, work, vector))
-            with code.otherwise():
-                self._write_elements(batch, first, (0, whole), lanes, store)
-        elif (transpose := self._transpose) is not None:
-            with code.when(code.compare("sge", lanes, width)):
-                copied = transpose(base, work, batch, first)
-                self._write_elements(batch, first, (copied, whole), width, store)
-            with code.otherwise():
-                self._write_elements(batch, first, (0, whole), lanes, store)
+            self._write_vectors(batch, first, (0, whole), self._store(base, work, vector))
+
+        def transposed() -> None:
+            copied = transpose(base, work, batch, first) if transpose else 0
+            self._write_elements(batch, first, (copied, whole), width, store)
+
+        def elements() -> None:
+            self._write_elements(batch, first, (0, whole), lanes, store)
+
+        if self._is_vector or transpose is not None:
+            whole_panel = vectors if self._is_vector else transposed
+            code.branch(code.compare("sge", lanes, width), whole_panel, elements)
         else:
             copied = 0
             if self._is_in_rows and self._lies_along(self.contraction.depth):

@@ -8,6 +8,7 @@ multiplied.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr
@@ -16,6 +17,7 @@ from .ast_builder import Term
 from .contractions import Contraction
 from .panels import SCRATCH_SCOPE, set_loops
 from .product_sums import initial_scalar, initial_vector, is_stored
+from .tiled_loops import extent_of_tile
 from .writer import Indices, KernelWriter
 
 
@@ -56,8 +58,8 @@ class TileStore:
         """Add the sums at an address to the values of `before`, for elements inside the result."""
         code, tile = self._code, self._contraction.tile
         height, width = (
-            code.minimum(code.subtract(code.product([self._sizes[loop] for loop in loops]), at), of)
-            for loops, at, of in (
+            extent_of_tile(code, code.product([self._sizes[loop] for loop in loops]), at, most)
+            for loops, at, most in (
                 (self._contraction.rows, self._row, tile.rows),
                 (self._contraction.columns, self._column, tile.columns),
             )
@@ -77,14 +79,15 @@ class TileStore:
         if not self._is_in_rows or not (has_vectors or is_stored(self._writer, before)):
             rows(elements)
             return
-        with code.when(code.compare("sge", width, tile.columns)):
-            with code.when(code.compare("sge", height, tile.rows)):
-                for row in range(tile.rows):
-                    vectors(row)
-            with code.otherwise():
-                rows(vectors)
-        with code.otherwise():
-            rows(elements)
+
+        def all_rows() -> None:
+            for row in range(tile.rows):
+                vectors(row)
+
+        def whole_rows() -> None:
+            code.branch(code.compare("sge", height, tile.rows), all_rows, partial(rows, vectors))
+
+        code.branch(code.compare("sge", width, tile.columns), whole_rows, partial(rows, elements))
 
     def _position(self, row: Term, column: Term) -> Term:
         """Return the row-major position in the result of a sum of the tile."""

@@ -92,6 +92,13 @@ def even_part(size: int, most: int, multiple: int = 1) -> int:
     return -(-size // (count * multiple)) * multiple
 
 
+def extent_of_tile(code: AstBuilder, size: Term, start: Term, most: int) -> Term:
+    """Return the points of a tile of at most `most` points of a loop: less at the end."""
+    if isinstance(size, int) and size % most == 0:
+        return most
+    return code.minimum(code.subtract(size, start), most)
+
+
 def tile_spans(code: AstBuilder, tile: Term, cuts: Sequence[tuple[Term, int]]) -> list[Span]:
     """Return the spans of the loops in a tile of work; `cuts` are pairs of size and chunk."""
     spans: list[Span] = []
