@@ -9,7 +9,8 @@ tile of sums stays in registers over the whole depth:
         for depth: sums[row][vector] += left[row] * right[vector]
         store the sums
 
-A matrix of few columns needs no strip, because it is contiguous already.
+A matrix of few columns needs no strip, because it is contiguous already, and one of a few rows is
+read as fast without.
 
 An operand that the column loop does not index gives a scalar per row, any other a vector. The terms
 of a sum are added in the order of the loops, and each product is rounded once. Narrow integers are
@@ -66,7 +67,10 @@ ROW_CHUNK = 32
 """The tiles of rows in a tile of work, if no other loop encloses them."""
 
 SHALLOW = 8
-"""The most terms of a sum at which stores bound the time: a tile of rows then visits all strips."""
+"""The most terms of a sum at which stores bound the time.
+
+A tile of rows then visits all columns, and reads the vectors that it shares in place.
+"""
 
 STRIP_CHUNK = 4
 """The strips of columns in a tile of work."""
@@ -116,9 +120,10 @@ class RegisterTiles:
             has_vectors=len(shared) > 1,
             is_paired=self.paired is not None,
         )
+        self.depth = prod(self._steps(loop) for loop in self.reductions)
+        has_few_columns = isinstance(columns, int) and columns <= FEW_COLUMNS
         self.is_in_place = (
-            isinstance(columns, int)
-            and columns <= FEW_COLUMNS
+            (has_few_columns or self.depth <= SHALLOW)
             and self.shared.is_contiguous
             and self.shared.element == total
             and not has_windows(view)
@@ -160,8 +165,7 @@ class RegisterTiles:
             count *= size if isinstance(size, int) else 1024
         if self.is_in_place:
             return count >= self.tile.rows
-        depth = prod(self._steps(loop) for loop in self.reductions)
-        return count >= rows_of_copy(self.tile, depth, is_contiguous=self.shared.is_contiguous)
+        return count >= rows_of_copy(self.tile, self.depth, is_contiguous=self.shared.is_contiguous)
 
     @property
     def is_small(self) -> bool:
@@ -205,8 +209,7 @@ class RegisterTiles:
         """Return the loops that are cut into tiles of work, outermost first, and piece lengths."""
         cuts = [(loop, 1) for loop in self.outer if self.sizes[loop] != 1][:2]
         long = [loop for loop in self.repeated if self.sizes[loop] != 1]
-        depth = prod(self._steps(loop) for loop in self.reductions)
-        rows = self.tile.rows * (1 if depth <= SHALLOW else ROW_CHUNK)
+        rows = self.tile.rows * (1 if self.depth <= SHALLOW else ROW_CHUNK)
         if long:
             inner = 1
             for loop in (*long[1:], self.fold):
