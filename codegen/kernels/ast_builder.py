@@ -18,16 +18,28 @@ from ...runtime.abi.elements import Element
 from .linear_terms import Linear
 
 Term = str | int
-"""The name of a variable in the generated code, or an integer known at compile time."""
+"""An integer known at compile time, the name of a variable in the generated code, or the sum of a
+variable and an integer, as in `v3+16` and `v3-1`.
+"""
+
+
+def split_sum(term: Term) -> tuple[str, int]:
+    """Return the variable and the integer of a term; the variable of an integer is empty."""
+    if isinstance(term, int):
+        return "", term
+    name, sign, number = term.partition("+") if "+" in term else term.partition("-")
+    return name, int(sign + number) if sign else 0
 
 
 def term_expression(term: Term) -> ast.expr:
     """Return a term as an expression."""
-    if isinstance(term, str):
-        return ast.Name(term, ast.Load())
-    if term < 0:
-        return ast.UnaryOp(ast.USub(), ast.Constant(-term))
-    return ast.Constant(term)
+    name, number = split_sum(term)
+    constant = ast.Constant(abs(number))
+    signed = ast.UnaryOp(ast.USub(), constant) if number < 0 else constant
+    if not name:
+        return signed
+    variable = ast.Name(name, ast.Load())
+    return ast.BinOp(variable, ast.Add(), signed) if number else variable
 
 
 def _float_expression(value: float) -> ast.expr:
@@ -230,23 +242,35 @@ class AstBuilder(FoldingIndices[str]):
             return second.times(-1).plus(left)
         return None
 
+    def _plus(self, base: Term, number: int) -> Term:
+        """Return the sum of a variable or an integer, and an integer."""
+        if isinstance(base, int):
+            return base + number
+        linear = self._linear(base)
+        return self._know(f"{base}{number:+}" if number else base, linear and linear.plus(number))
+
     def add(self, left: Term, right: Term) -> Term:
-        """Return `left + right`."""
-        known, number = (left, right) if isinstance(right, int) else (right, left)
-        linear = self._linear(known) if isinstance(number, int) else None
-        result = super().add(left, right)
-        return self._know(result, linear.plus(int(number)) if linear else None)
+        """Return `left + right`. Integers are added last, so that sums share the other terms.
+
+        `((i + 1) + j) * 64 + k` is `((i + j) * 64 + k) + 64`.
+        """
+        (first, one), (second, other) = split_sum(left), split_sum(right)
+        return self._plus(super().add(first or 0, second or 0), one + other)
 
     def subtract(self, left: Term, right: Term) -> Term:
         """Return `left - right`."""
-        return self._know(super().subtract(left, right), self._difference(left, right))
+        (first, one), (second, other) = split_sum(left), split_sum(right)
+        result = self._plus(super().subtract(first or 0, second or 0), one - other)
+        return self._know(result, self._difference(left, right))
 
     def multiply(self, left: Term, right: Term) -> Term:
         """Return `left * right`."""
-        known, number = (left, right) if isinstance(right, int) else (right, left)
-        linear = self._linear(known) if isinstance(number, int) else None
-        result = super().multiply(left, right)
-        return self._know(result, linear.times(int(number)) if linear else None)
+        known, factor = (left, right) if isinstance(right, int) else (right, left)
+        if not isinstance(factor, int):
+            return super().multiply(left, right)
+        name, number = split_sum(known)
+        base, linear = super().multiply(name or 0, factor), self._linear(name)
+        return self._plus(self._know(base, linear and linear.times(factor)), number * factor)
 
     def _quotient(self, left: Term, right: Term) -> int | None:
         """Return `floor(left / right)` if it is the same for all values of the bounded index."""
