@@ -93,7 +93,7 @@ class FunctionLowering:
         }
         self._values: dict[str, Any] = {}
         self._places: dict[str, Any] = {}
-        self._assignments = stores([function]) + Counter(self._arguments.keys())
+        self._assignments = stores(function.body) + Counter(self._arguments.keys())
 
     def lower(self) -> None:
         """Lower the whole function."""

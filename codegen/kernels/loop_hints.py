@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 LoopHint = tuple[str] | tuple[str, int]
 """The name of a hint, and its number if it has one."""
@@ -48,10 +48,30 @@ def stores(body: Sequence[ast.stmt]) -> Counter[str]:
     """Count the assignments to each variable."""
     return Counter(
         node.id
-        for each in body
-        for node in ast.walk(each)
+        for each in _statements(body)
+        for target in _targets(each)
+        for node in ast.walk(target)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
+
+
+def _targets(statement: ast.stmt) -> Sequence[ast.expr]:
+    match statement:
+        case ast.Assign(targets):
+            return targets
+        case ast.AugAssign(target) | ast.For(target):
+            return (target,)
+        case _:
+            return ()
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements and those nested in them; `ast.walk` would visit all expressions, too."""
+    for each in body:
+        yield each
+        if isinstance(each, ast.For | ast.While | ast.If):
+            yield from _statements(each.body)
+            yield from _statements(each.orelse)
 
 
 def _long_chains(body: Sequence[ast.stmt]) -> int:
@@ -82,9 +102,7 @@ def _is_short_row(
 
 
 def _loops(body: Sequence[ast.stmt]) -> list[ast.For | ast.While]:
-    return [
-        node for each in body for node in ast.walk(each) if isinstance(node, ast.For | ast.While)
-    ]
+    return [each for each in _statements(body) if isinstance(each, ast.For | ast.While)]
 
 
 def _stays(loop: ast.For | ast.While) -> bool:
