@@ -68,7 +68,9 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     from .lowering.folding import drop_factors_of_one
     from .lowering.foreign_attributes import replace_foreign_attributes
     from .lowering.lowering import convert_functions
+    from .lowering.tuples import expand_tuples
 
+    expand_tuples(module)
     inline_small_calls(module)
     replace_foreign_attributes(module)
     # The conversion drops custom calls with shardings, so these are imported first.

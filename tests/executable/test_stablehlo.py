@@ -212,6 +212,36 @@ func.func @main() {
   check.expect_eq_const %s, dense<5> : tensor<i64>
   return
 }""",
+    "tuples_in_signatures": """
+func.func @main() {
+  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = stablehlo.constant dense<3> : tensor<i32>
+  %t = stablehlo.tuple %0, %1 : tuple<tensor<2xf32>, tensor<i32>>
+  %o = stablehlo.optimization_barrier %t : tuple<tensor<2xf32>, tensor<i32>>
+  %r = "stablehlo.while"(%o) ({
+  ^bb0(%s: tuple<tensor<2xf32>, tensor<i32>>):
+    %i = stablehlo.get_tuple_element %s[1] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<i32>
+    %n = stablehlo.constant dense<6> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%s: tuple<tensor<2xf32>, tensor<i32>>):
+    %q = func.call @step(%s) : (tuple<tensor<2xf32>, tensor<i32>>) -> tuple<tensor<2xf32>, tensor<i32>>
+    stablehlo.return %q : tuple<tensor<2xf32>, tensor<i32>>
+  }) : (tuple<tensor<2xf32>, tensor<i32>>) -> tuple<tensor<2xf32>, tensor<i32>>
+  %x = stablehlo.get_tuple_element %r[0] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<2xf32>
+  check.expect_eq_const %x, dense<[8.0, 16.0]> : tensor<2xf32>
+  return
+}
+func.func private @step(%s: tuple<tensor<2xf32>, tensor<i32>>) -> tuple<tensor<2xf32>, tensor<i32>> {
+  %x = stablehlo.get_tuple_element %s[0] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<2xf32>
+  %i = stablehlo.get_tuple_element %s[1] : (tuple<tensor<2xf32>, tensor<i32>>) -> tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %y = stablehlo.add %x, %x : tensor<2xf32>
+  %q = stablehlo.tuple %y, %j : tuple<tensor<2xf32>, tensor<i32>>
+  return %q : tuple<tensor<2xf32>, tensor<i32>>
+}""",
     "processes": """
 func.func @fed() -> tensor<2xi64> {
   %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
+from ....ir.expansions import expand_segments, expand_ties, expand_types
 from ....ir.locations import rebuilt
 from ....ir.tensor_types import ranked
-from .expansions import expand_segments, expand_ties, expand_types
 from .host import CONTROL_FLOW, Host, conversion
 from .stored_tensors import PlacedBuilder, carried_types, stored_from
 

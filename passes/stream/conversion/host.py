@@ -17,6 +17,7 @@ from ....dialects.flow.collectives import ChannelType as FlowChannelType
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....dialects.stream.types import ChannelType
 from ....ir.diagnostics import Note, OperationError
+from ....ir.expansions import Expansion, retype_function
 from ....ir.locations import builder_before
 from ....ir.regions import reachable_blocks
 from ....ir.rules import Rules
@@ -24,7 +25,6 @@ from ....ir.tensor_types import ranked
 from ....ir.value_flow import BRANCHES
 from ..analysis.device_placement import DevicePlacement
 from .executables import StoredGlobals
-from .expansions import Expansion, retype_function
 from .stored_tensors import PlacedBuilder, StoredTensor, carried_types, stored_from, transfer
 
 CHANNEL = ChannelType()

@@ -26,6 +26,7 @@ from ....dialects.stream.resources import ResourceSizeOp
 from ....dialects.stream.types import ImmediateTimepointAttr, ResourceType, TimepointType
 from ....dialects.util.dialect import GlobalLoadOp, GlobalOp, GlobalStoreOp
 from ....dialects.util.functions import CallOp, FuncOp
+from ....ir.expansions import expand_segments, expand_ties, expand_types, retype_function
 from ....ir.host_programs import (
     FUNCTIONS_AND_INITIALIZERS,
     host_operations,
@@ -37,7 +38,6 @@ from ....ir.regions import inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
-from ..conversion.expansions import expand_segments, expand_ties, expand_types, retype_function
 
 INDEX = IndexType()
 TIMEPOINT = TimepointType()

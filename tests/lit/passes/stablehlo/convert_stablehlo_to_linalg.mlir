@@ -177,3 +177,32 @@ func.func @largest_of_segments(%x: tensor<64x16xf32>, %at: tensor<200x1xi32>, %r
   }) : (tensor<64x16xf32>, tensor<200x1xi32>, tensor<200x16xf32>) -> tensor<64x16xf32>
   return %0 : tensor<64x16xf32>
 }
+
+// The members of tuples stand for themselves in signatures, calls, branches and loops.
+
+// CHECK-LABEL: func.func @tuples(
+// CHECK-SAME: %{{.*}}: tensor<2xf32> {a.note}, %{{.*}}: tensor<i32>, %{{.*}}: tensor<3xf32>, %p: tensor<i1>) -> (tensor<2xf32>, tensor<3xf32>)
+// CHECK: scf.if {{.*}} -> (tensor<3xf32>, tensor<i32>)
+// CHECK: return {{.*}} : tensor<2xf32>, tensor<3xf32>
+func.func @tuples(%t: tuple<tensor<2xf32>, tuple<tensor<i32>, tensor<3xf32>>> {a.note}, %p: tensor<i1>) -> tuple<tensor<2xf32>, tensor<3xf32>> {
+  %v = stablehlo.get_tuple_element %t[0] : (tuple<tensor<2xf32>, tuple<tensor<i32>, tensor<3xf32>>>) -> tensor<2xf32>
+  %u = stablehlo.get_tuple_element %t[1] : (tuple<tensor<2xf32>, tuple<tensor<i32>, tensor<3xf32>>>) -> tuple<tensor<i32>, tensor<3xf32>>
+  %w = "stablehlo.if"(%p) ({
+    %i = stablehlo.get_tuple_element %u[0] : (tuple<tensor<i32>, tensor<3xf32>>) -> tensor<i32>
+    %z = stablehlo.constant dense<0.0> : tensor<3xf32>
+    %b = stablehlo.tuple %z, %i : tuple<tensor<3xf32>, tensor<i32>>
+    stablehlo.return %b : tuple<tensor<3xf32>, tensor<i32>>
+  }, {
+    %i = stablehlo.constant dense<1> : tensor<i32>
+    %z = stablehlo.get_tuple_element %u[1] : (tuple<tensor<i32>, tensor<3xf32>>) -> tensor<3xf32>
+    %b = stablehlo.tuple %z, %i : tuple<tensor<3xf32>, tensor<i32>>
+    stablehlo.return %b : tuple<tensor<3xf32>, tensor<i32>>
+  }) : (tensor<i1>) -> tuple<tensor<3xf32>, tensor<i32>>
+  %z = stablehlo.get_tuple_element %w[0] : (tuple<tensor<3xf32>, tensor<i32>>) -> tensor<3xf32>
+  %i = stablehlo.get_tuple_element %w[1] : (tuple<tensor<3xf32>, tensor<i32>>) -> tensor<i32>
+  %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+  %g = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<2xf32>
+  %s = stablehlo.add %v, %g : tensor<2xf32>
+  %r = stablehlo.tuple %s, %z : tuple<tensor<2xf32>, tensor<3xf32>>
+  return %r : tuple<tensor<2xf32>, tensor<3xf32>>
+}

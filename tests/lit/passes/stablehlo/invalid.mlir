@@ -29,18 +29,24 @@ func.func @tensor_in_body(%a: tensor<4xf32>, %z: tensor<f32>) -> tensor<f32> {
 
 // -----
 
-func.func @tuple_as_result(%a: tensor<4xf32>) -> tuple<tensor<4xf32>> {
-  // expected-error @+1 {{has a result with users other than tuple operations}}
-  %0 = stablehlo.tuple %a : tuple<tensor<4xf32>>
-  return %0 : tuple<tensor<4xf32>>
+func.func @tuple_of_a_call(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{calls the unknown target 'unknown'}}
+  %0 = stablehlo.custom_call @unknown(%a) : (tensor<4xf32>) -> tuple<tensor<4xf32>>
+  %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
 }
 
 // -----
 
-func.func @tuple_as_argument(%t: tuple<tensor<4xf32>>) -> tensor<4xf32> {
-  // expected-error @+1 {{takes a tuple that is not a result of 'stablehlo.tuple'}}
-  %0 = stablehlo.get_tuple_element %t[0] : (tuple<tensor<4xf32>>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+func.func @tuple_of_a_loop(%a: tensor<4xf32>, %n: index) -> tuple<tensor<4xf32>> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{has a result with users other than tuple operations}}
+  %0 = stablehlo.tuple %a : tuple<tensor<4xf32>>
+  %1 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %0) -> tuple<tensor<4xf32>> {
+    scf.yield %t : tuple<tensor<4xf32>>
+  }
+  return %1 : tuple<tensor<4xf32>>
 }
 
 // -----

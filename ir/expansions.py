@@ -8,8 +8,8 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, i32
 from xdsl.ir import Attribute, Operation
 
-from ....ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
-from ....ir.value_flow import BRANCHES
+from .syntax.resource_directives import UNTIED, tied_operands, ties_of
+from .value_flow import BRANCHES
 
 Expansion = Callable[[Attribute], Sequence[Attribute]]
 """Maps a type to the types of the values that replace it: only itself if the value stays."""
