@@ -16,7 +16,7 @@ There are three kinds of functions, each registered with a decorator:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -26,7 +26,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation
 
-from ..ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
+from ..ir.foreign_code import OpenTable
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import holds_numbers
 from .spmd import Rendezvous
@@ -55,46 +55,24 @@ class Entry:
 KIND = "interpreter function"
 """What error messages call the functions that are registered here."""
 
-_entries: dict[str, Entry] = {}
-_successor_functions: dict[str, SuccessorFunction] = {}
+_entries = OpenTable[Entry]()
+_successor_functions = OpenTable[SuccessorFunction]()
 _terminators: set[str] = set()
-_replaced: set[str] = set()
-"""The operations that other packages have registered."""
-
-
-def _names_for(function: Callable[..., object], names: Sequence[str]) -> Iterator[str]:
-    """Yield the operations for which a function is registered.
-
-    One of this package, whose modules are imported late, does not replace another package's.
-    """
-    if is_foreign(getattr(function, "__module__", None)):
-        _replaced.update(names)
-        yield from names
-    else:
-        yield from (name for name in names if name not in _replaced)
 
 
 def impl(*names: str, pointwise: bool = False) -> Callable[[AnyImplementation], AnyImplementation]:
     """Register a function that computes operations of these names.
 
-    It replaces an earlier registration.
-
     The function may raise OperationError, or ArithmeticError, IndexError, TypeError or ValueError,
     for values on which the operation is not defined; these become errors at the operation.
     """
-
-    check_names("impl", names)
-
-    def register(function: AnyImplementation) -> AnyImplementation:
-        check_function("impl", function)
-        execute: Implementation = function
-        if is_foreign(getattr(function, "__module__", None)):
-            execute = wrap_foreign(KIND, _checked(function))
-        for name in _names_for(function, names):
-            _entries[name] = Entry(execute=execute, pointwise=pointwise)
-        return function
-
-    return register
+    return _entries.decorator(
+        "impl",
+        names,
+        KIND,
+        entry=lambda function: Entry(execute=function, pointwise=pointwise),
+        checked=_checked,
+    )
 
 
 def _checked(function: Implementation) -> Implementation:
@@ -168,40 +146,23 @@ def _read_only(value: Value) -> Value:
 def impl_with_regions(*names: str) -> Callable[[AnyRegionRunner], AnyRegionRunner]:
     """Register a generator function that runs operations of these names.
 
-    It replaces an earlier registration.
-
     The function raises OperationError for operations that it cannot execute.
     """
-    check_names("impl_with_regions", names)
-
-    def register(function: AnyRegionRunner) -> AnyRegionRunner:
-        check_function("impl_with_regions", function)
-        run_regions: RegionRunner = function
-        if is_foreign(getattr(function, "__module__", None)):
-            run_regions = wrap_foreign(KIND, _checked_routine(function))
-        for name in _names_for(function, names):
-            _entries[name] = Entry(run_regions=run_regions)
-        return function
-
-    return register
+    return _entries.decorator(
+        "impl_with_regions",
+        names,
+        KIND,
+        entry=lambda function: Entry(run_regions=function),
+        checked=_checked_routine,
+    )
 
 
 def impl_branch(*names: str) -> Callable[[SuccessorFunction], SuccessorFunction]:
     """Register a function that chooses the successor of a terminator.
 
-    It replaces an earlier registration.
-
     The function raises OperationError if there is no successor.
     """
-    check_names("impl_branch", names)
-
-    def register(function: SuccessorFunction) -> SuccessorFunction:
-        check_function("impl_branch", function)
-        for name in _names_for(function, names):
-            _successor_functions[name] = wrap_foreign(KIND, function)
-        return function
-
-    return register
+    return _successor_functions.decorator("impl_branch", names, KIND)
 
 
 def terminates(*names: str) -> None:

@@ -23,6 +23,8 @@ from .diagnostics import OperationError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+EntryT = TypeVar("EntryT")
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 OWN_PACKAGE = __name__.partition(".")[0]
 PASSED_ON = (OperationError, MemoryError, RecursionError)
@@ -40,6 +42,10 @@ Exceptions raised in them are attributed to their callers.
 def is_foreign(module: str | None) -> bool:
     """Return whether a module belongs to another package."""
     return (module or OWN_PACKAGE).partition(".")[0] != OWN_PACKAGE
+
+
+def _is_foreign_function(function: object) -> bool:
+    return is_foreign(getattr(function, "__module__", None))
 
 
 def name_of(function: object) -> str:
@@ -86,7 +92,7 @@ def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Call
     `kind` is what the function is registered as. `position` is the index of the argument that is
     the operation. Functions of this package are returned unchanged.
     """
-    if not is_foreign(getattr(function, "__module__", None)):
+    if not _is_foreign_function(function):
         return function
 
     def name(_: Exception) -> str:
@@ -109,20 +115,72 @@ def wrap_foreign(kind: str, function: Callable[P, R], position: int = 0) -> Call
     return call
 
 
-def check_names(decorator: str, names: Sequence[object], example: str = "acme.double") -> None:
-    """Raise TypeError if a decorator is applied without the names of operations."""
-    usage = f'@{decorator} takes names, as in @{decorator}("{example}")'
+class OpenTable(dict[str, EntryT]):
+    """A table by operation name that other packages extend through decorators.
+
+    An entry of another package replaces ours, also if our module is imported later. If entries are
+    `unique`, which names them in errors, none is replaced: `load(name)` then imports ours before
+    another package registers one.
+    """
+
+    def __init__(self, unique: str = "", load: Callable[[str], None] | None = None) -> None:
+        super().__init__()
+        self._unique = unique
+        self._load = load
+        self._functions: dict[str, Callable[..., Any]] = {}
+
+    def decorator(
+        self,
+        usage: str,
+        names: Sequence[str],
+        kind: str,
+        *,
+        entry: Callable[[Any], EntryT] = lambda function: function,
+        checked: Callable[[Any], Callable[..., Any]] = lambda function: function,
+        position: int = 0,
+        example: str = "acme.double",
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Return the decorator `usage`, which registers `entry(function)` under each name.
+
+        A function of another package is wrapped by `checked` and `wrap_foreign`. Raises TypeError
+        for wrong arguments, ValueError if a name has another entry that must not be replaced.
+        """
+        _check_names(usage, names, example)
+
+        def register(function: FunctionT) -> FunctionT:
+            if not callable(function):
+                raise TypeError(f"@{usage} decorates a function, not {function!r}")
+            used: Callable[..., Any] = function
+            if _is_foreign_function(function):
+                used = wrap_foreign(kind, checked(function), position)
+            for name in names:
+                self._put(name, entry(used), function)
+            return function
+
+        return register
+
+    def _put(self, name: str, entry: EntryT, function: Callable[..., Any]) -> None:
+        foreign = _is_foreign_function(function)
+        if foreign and self._load is not None:
+            self._load(name)
+        known = self._functions.get(name, function)
+        if known is not function:
+            if self._unique:
+                what = "operation" if "." in name else "dialect"
+                raise ValueError(f"{what} {name} already has a {self._unique}")
+            if _is_foreign_function(known) and not foreign:
+                return
+        self._functions[name] = function
+        self[name] = entry
+
+
+def _check_names(usage: str, names: Sequence[object], example: str) -> None:
+    text = f'@{usage} takes names, as in @{usage}("{example}")'
     if not names:
-        raise TypeError(f"{usage}, and has none")
+        raise TypeError(f"{text}, and has none")
     for name in names:
         if not isinstance(name, str) or ("." in name) != ("." in example):
-            raise TypeError(f"{usage}: {name!r}")
-
-
-def check_function(decorator: str, function: object) -> None:
-    """Raise TypeError if a decorator is applied to something that cannot be called."""
-    if not callable(function):
-        raise TypeError(f"@{decorator} decorates a function, not {function!r}")
+            raise TypeError(f"{text}: {name!r}")
 
 
 def attribute_faults(function: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Operation
 
 from ....dialects.linalg.structured_view import STRUCTURED_OPERATIONS
-from ....ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
+from ....ir.foreign_code import OpenTable
 
 Handler = Callable[[Any, Operation], None]
 """Emit an operation with the help of a `Partitioner`."""
@@ -28,9 +28,7 @@ ANY = "*.*"
 ANY_STRUCTURED = "linalg.*"
 """Names under which the handlers of operations without an entry are registered."""
 
-_HANDLERS: dict[str, Handler] = {}
-_replaced: set[str] = set()
-"""The operations whose handlers are of other packages."""
+_HANDLERS = OpenTable[Handler]()
 
 _MODULES = (
     "by_rule",
@@ -47,25 +45,11 @@ _MODULES = (
 def partition(*names: str) -> Callable[[AnyHandler], AnyHandler]:
     """Register the decorated function as the handler of these operations.
 
-    It replaces earlier handlers; one of this package, whose modules are imported late, does not
-    replace another package's. It must raise OperationError for an operation that it cannot
-    partition.
+    It must raise OperationError for an operation that it cannot partition.
     """
-
-    check_names("partition", names)
-
-    def register(function: AnyHandler) -> AnyHandler:
-        check_function("partition", function)
-        handler: Handler = function
-        if is_foreign(function.__module__):
-            handler = wrap_foreign("partition handler", _checked(function), 1)
-            _replaced.update(names)
-            _HANDLERS.update(dict.fromkeys(names, handler))
-        else:
-            _HANDLERS.update(dict.fromkeys(set(names) - _replaced, handler))
-        return function
-
-    return register
+    return _HANDLERS.decorator(
+        "partition", names, "partition handler", checked=_checked, position=1
+    )
 
 
 def _checked(function: Handler) -> Handler:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
-from inspect import unwrap
 from math import prod
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
-from ....ir.foreign_code import check_function, check_names, is_foreign, wrap_foreign
+from ....ir.foreign_code import OpenTable
 from ....ir.tensor_types import tensor_shape
 from ....sharding.factors import DimensionFactors, FactorKind, FactorRule
 from ....sharding.sharding import ReductionKind
@@ -24,9 +23,6 @@ RuleFunction = Callable[[Operation], FactorRule | None]
 
 AnyRuleFunction = TypeVar("AnyRuleFunction", bound=Callable[[Any], FactorRule | None])
 """A rule function, whose parameter may be a specific operation class."""
-
-_RULES: dict[str, RuleFunction] = {}
-_DIALECT_RULES: dict[str, RuleFunction] = {}
 
 _MODULES = {
     "bufferization": ("tensor",),
@@ -41,23 +37,25 @@ _MODULES = {
 _loaded: set[str] = set()
 
 
+def _load(name: str) -> None:
+    """Import the modules that define the rules of the dialect of an operation, once."""
+    dialect = name.partition(".")[0]
+    if dialect not in _loaded:
+        _loaded.add(dialect)
+        for module in _MODULES.get(dialect, ()):
+            import_module(f".{module}", __package__)
+
+
+_RULES = OpenTable[RuleFunction]("factor rule", _load)
+_DIALECT_RULES = OpenTable[RuleFunction]("factor rule")
+
+
 def sharding_rule(*names: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
     """Register the decorated function as the rule of the operations of these names.
 
     Raises ValueError if a name already has another rule.
     """
-    check_names("sharding_rule", names)
-
-    def register(function: AnyRuleFunction) -> AnyRuleFunction:
-        check_function("sharding_rule", function)
-        for name in names:
-            if is_foreign(function.__module__):
-                _load(name.partition(".")[0])
-            if not _register(_RULES, name, function):
-                raise ValueError(f"operation {name} already has a factor rule")
-        return function
-
-    return register
+    return _RULES.decorator("sharding_rule", names, "rule", checked=_checked)
 
 
 def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
@@ -65,21 +63,9 @@ def dialect_rule(dialect: str) -> Callable[[AnyRuleFunction], AnyRuleFunction]:
 
     Raises ValueError if the dialect already has such a rule.
     """
-    check_names("dialect_rule", [dialect], "acme")
-
-    def register(function: AnyRuleFunction) -> AnyRuleFunction:
-        check_function("dialect_rule", function)
-        if not _register(_DIALECT_RULES, dialect, function):
-            raise ValueError(f"dialect {dialect} already has a factor rule")
-        return function
-
-    return register
-
-
-def _register(table: dict[str, RuleFunction], name: str, function: RuleFunction) -> bool:
-    """Register a function under a name; return whether no other function was registered before."""
-    used = wrap_foreign("rule", _checked(function)) if is_foreign(function.__module__) else function
-    return unwrap(table.setdefault(name, used)) is unwrap(function)
+    return _DIALECT_RULES.decorator(
+        "dialect_rule", [dialect], "rule", checked=_checked, example="acme"
+    )
 
 
 def _checked(function: RuleFunction) -> RuleFunction:
@@ -150,14 +136,6 @@ def _check_extent(
         raise ValueError(f"the rule gives {name} of extent {extent} the factors {made}")
 
 
-def _load(dialect: str) -> None:
-    """Import the modules that define the rules of a dialect, unless they are loaded."""
-    if dialect not in _loaded:
-        _loaded.add(dialect)
-        for module in _MODULES.get(dialect, ()):
-            import_module(f".{module}", __package__)
-
-
 def _touches_no_tensor(operation: Operation) -> bool:
     return not any(
         isinstance(value.type, TensorType) for value in (*operation.operands, *operation.results)
@@ -174,9 +152,8 @@ def factor_rule(operation: Operation) -> FactorRule | None:
     name = operation.name
     function = _RULES.get(name)
     if function is None:
-        dialect = name.partition(".")[0]
-        _load(dialect)
-        function = _RULES.get(name) or _DIALECT_RULES.get(dialect)
+        _load(name)
+        function = _RULES.get(name) or _DIALECT_RULES.get(name.partition(".")[0])
     if function is not None and (found := function(operation)) is not None:
         return found
     if _touches_no_tensor(operation):
