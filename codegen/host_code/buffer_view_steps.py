@@ -17,8 +17,7 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.pool import INPUTS, RESULTS
 from ...runtime.host.program import RegisterValues
 from .bound_tensors import bind_tensor, in_place, read_tensor, write_tensor
-from .function_lowering import FunctionLowering
-from .rules import lowers
+from .function_lowering import FunctionLowering, lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, check_owner, count, replaced_unless, resource_of
 from .values import HostResource, HostView, NotLowered

@@ -5,16 +5,18 @@ A rule adds the steps that one process performs in a call of the collective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.collective_signatures import (
     collective_signature,
     message_signature,
     reduction_kind,
 )
+from ...interpreter.frames import Process
 from ...interpreter.shard import (
     axes_on,
     halo_exchanges,
@@ -25,14 +27,61 @@ from ...interpreter.shard import (
 from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError
 from ...runtime.abi.elements import Element, moved_element, reduced_element
-from ...runtime.collectives import Group, group_of
-from ...sharding.collective_matching import RECEIVE
+from ...runtime.collectives import Collective, Group, Shape, group_of
+from ...runtime.host import exchanges
+from ...runtime.host.exchanges import ExchangeStep
+from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
 from ..kernels.reductions import combiner
 from ..kernels.static_values import tensor_element
-from .collective_calls import CollectiveCall
+
+
+class CollectiveCall:
+    """The input and output of a rule for a collective."""
+
+    def __init__(self, process: Process, shape: Shape, numbers: Mapping[SSAValue, int]) -> None:
+        """Prepare a call without steps.
+
+        - `shape`: the local operand's shape, with `DYNAMIC_SIZE` where dynamic;
+        - `numbers`: the values of index operands.
+        """
+        self.process = process
+        self.shape = shape
+        self.steps: list[ExchangeStep] = []
+        self._numbers = numbers
+
+    def number(self, value: SSAValue) -> int:
+        """Return the value of an index operand."""
+        return self._numbers[value]
+
+    def collective(
+        self,
+        kind: str,
+        group: Group,
+        elements: tuple[Element, Element],
+        signature: CollectiveSignature,
+        **more: Any,
+    ) -> None:
+        """Add a step in which a group meets, with the elements of operand and result.
+
+        `more` are fields of `Collective`.
+        """
+        source, result = elements
+        collective = Collective(
+            kind, group, self.shape, source, (), result, **more, op_signature=signature
+        )
+        self.steps.append(ExchangeStep(exchanges.COLLECTIVE, collective))
+
+    def send(self, signature: CollectiveSignature) -> None:
+        """Add a message to another process."""
+        self.steps.append(ExchangeStep(exchanges.SEND, signature))
+
+    def receive(self, signature: CollectiveSignature) -> None:
+        """Add the reception of a message from another process."""
+        self.steps.append(ExchangeStep(exchanges.RECEIVE, signature))
+
 
 Rule = Callable[[CollectiveCall, Operation], None]
 

@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...interpreter.frames import Frame, Process
+from ...interpreter.registry import find_entry
 from ...interpreter.shard import NO_GRID, resolve_grid
 from ...ir.attribute_access import integers, operation_name
 from ...ir.diagnostics import OperationError
+from ...runtime.abi.arrays import Value
 from ...runtime.collectives import Shape
 from ...runtime.host.exchanges import Exchange, ExchangeFailed
 from ...runtime.host.program import RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from ...sharding.collective_matching import DYNAMIC_SIZE
-from .collective_calls import CollectiveCall
-from .collective_rules import COLLECTIVE_RULES
+from .collective_rules import COLLECTIVE_RULES, CollectiveCall
 from .executable_steps import dispatched_tensor
-from .function_lowering import FunctionLowering
-from .known_numbers import KnownNumbers
+from .function_lowering import FunctionLowering, lowers
 from .overlap import DISPATCH, dispatched_collective
 from .python_steps import call_python, inputs_of
-from .rules import lowers
 from .values import HostTensor, HostValue, NotLowered, type_shape
 
 
@@ -131,7 +131,7 @@ class _Collective:
     def recorded(self, index: int) -> Exchange | None:
         """Return the exchange of a process, `None` if it depends on values at run time."""
         process = self._process(index)
-        numbers = KnownNumbers(Frame(process))
+        numbers = _KnownNumbers(Frame(process))
         known: dict[SSAValue, int] = {}
         for operand, content in self._indices:
             number = content if isinstance(content, int) else numbers.of(operand)
@@ -175,3 +175,46 @@ class _Collective:
     def _indices(self) -> list[tuple[SSAValue, HostValue]]:
         """The index operands with their contents."""
         return list(zip(self._op.operands, self._contents, strict=True))[1:]
+
+
+_PROCESS_DEPENDENT = frozenset(
+    ("shard.process_linear_index", "shard.process_multi_index", "tensor.extract")
+)
+"""Operations, beside `arith`, whose results depend only on the process and their operands."""
+
+
+class _KnownNumbers:
+    """Evaluates numbers that follow from constants and the number of the process."""
+
+    def __init__(self, frame: Frame) -> None:
+        """`frame` is the interpreter's frame of the process."""
+        self._frame = frame
+        self._found: dict[SSAValue, Value | None] = {}
+
+    def of(self, value: SSAValue) -> Value | None:
+        """Return the number of a value, `None` if it may depend on anything else."""
+        if value not in self._found:
+            self._found[value] = None
+            self._found[value] = self._computed(value)
+        return self._found[value]
+
+    def _computed(self, value: SSAValue) -> Value | None:
+        op = value.owner
+        if not isinstance(op, Operation):
+            return None
+        name = op.name
+        is_constant = name == "arith.constant"
+        if isinstance(value.type, TensorType) and not is_constant:
+            return None
+        if not name.startswith("arith.") and name not in _PROCESS_DEPENDENT:
+            return None
+        entry = find_entry(name)
+        found = map(self.of, op.operands)
+        operands = [each for each in found if each is not None]
+        if entry is None or entry.execute is None or len(operands) < len(op.operands):
+            return None
+        try:
+            results = entry.execute(op, operands, self._frame)
+        except (OperationError, ArithmeticError, IndexError, TypeError, ValueError):
+            return None
+        return results[op.results.index(value)]

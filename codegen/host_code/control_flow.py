@@ -13,9 +13,8 @@ from ...ir.attribute_access import flag, integers, operand_groups, symbol
 from ...ir.index_lists import mixed_list
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Label, Outgoing, Register
-from .function_lowering import BlockGraph, FunctionLowering
+from .function_lowering import BlockGraph, FunctionLowering, lowers, lowers_branch
 from .program_lowering import callee_of
-from .rules import lowers, lowers_branch
 from .tensor_steps import insertion_geometry, write_part
 from .values import (
     HostTensor,

@@ -38,8 +38,7 @@ from .bound_tensors import (
     read_tensor,
     write_tensor,
 )
-from .function_lowering import FunctionLowering
-from .rules import lowers
+from .function_lowering import FunctionLowering, lowers
 from .size_rules import same_sizes
 from .stream_steps import allocate, byte_range, check_owner, count, resource_of, writable_resource
 from .values import BoundTensor, HostResource, HostTensor, HostValue, NotLowered, dynamic_words
@@ -212,7 +211,7 @@ def _part(lowering: FunctionLowering, op: Operation, bound: BoundTensor, first: 
     """Return the slice of a tensor that an access covers, with a check that it is in bounds."""
     groups = operand_groups(op, op.operands)[first:]
     lists = [
-        lowering.shapes.mixed(integers(op, f"static_{name}"), values)
+        lowering.mixed(integers(op, f"static_{name}"), values)
         for name, values in zip(("offsets", "sizes", "strides"), groups, strict=True)
     ]
     if any(len(each) != len(bound.shape) for each in lists):

@@ -11,8 +11,7 @@ from ...interpreter.storage import Resource
 from ...runtime.abi.arrays import Array, Value, is_number
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import Constant, Register
-from .function_lowering import FunctionLowering
-from .rules import lowers
+from .function_lowering import FunctionLowering, lowers
 from .stream_steps import resident
 from .values import (
     HostObject,

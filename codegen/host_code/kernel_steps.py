@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,24 @@ from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
 from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
 from ..kernels.lapack_kernels import write_lapack_call
-from ..kernels.panel_products import MIN_PANEL_PRODUCT, PanelProduct
+from ..kernels.panel_products import (
+    BATCHES,
+    COLUMNS,
+    FIRST_BATCH,
+    FIRST_COLUMN,
+    FIRST_PANEL,
+    FIRST_WORD,
+    MIN_PANEL_PRODUCT,
+    PANEL_COUNT,
+    SECTION_COLUMNS,
+    WORDS,
+    PanelProduct,
+)
 from ..kernels.reduction_loops import loop_sizes
 from ..kernels.schedule import Step
 from .bound_tensors import result_binding
-from .elements import load_element
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import Memory, dispatch
-from .panel_product_steps import run_product
-from .rules import lowers
 from .values import HostTensor, Shape, element_dtype, type_shape
 
 
@@ -51,7 +60,7 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
                 # The kernel has stored low bytes; an integer fills its register by its sign.
                 dtype = element_dtype(value.type, step.operation)
                 address = builder.compute("address", memory)
-                memory = load_element(builder, address, dtype)
+                memory = builder.load_element(address, dtype)
             lowering.bind(value, memory)
 
 
@@ -135,7 +144,7 @@ def _product(
         def run(text: KernelText, sections: Mapping[SectionConstant, IndexOrInt]) -> None:
             dispatch(lowering, text, bound, step.operation, sections, work)
 
-        panels = run_product(lowering, product, sizes, bound, run)
+        panels = _run_product(lowering, product, sizes, bound, run)
         for each in panels:
             builder.emit("release", each)
 
@@ -171,3 +180,62 @@ def _lapack(lowering: FunctionLowering, op: Operation) -> None:
     dispatch(lowering, lowering.program.text(op, lambda: write_lapack_call(op, call)), bound, op)
     for result in op.results:
         lowering.bind(result, bound[result])
+
+
+_Run = Callable[[KernelText, Mapping[SectionConstant, IndexOrInt]], None]
+
+
+def _run_product(
+    lowering: FunctionLowering,
+    product: PanelProduct,
+    sizes: Sequence[IndexOrInt],
+    bound: dict[Bound, HostTensor | Register],
+    run: _Run,
+) -> list[Register]:
+    """Run the kernels of a product for given loop sizes; return the blocks of its packed panels."""
+    builder, contraction = lowering.builder, product.contraction
+    tile = contraction.tile
+    batch, rows, columns, depth = (
+        builder.size([sizes[loop] for loop in group])
+        for group in (contraction.batch, contraction.rows, contraction.columns, contraction.depth)
+    )
+    words, block = contraction.depth_blocks(builder, depth)
+    row_panels = builder.ceiling_divide(rows, tile.rows)
+    column_panels = builder.ceiling_divide(columns, tile.columns)
+    if contraction.batch and batch != 1:
+        # Pack half of the matrices at a time, so that panels take less memory than the operands,
+        # and all columns of each: the panels of one matrix are contiguous.
+        batches, section = builder.ceiling_divide(batch, 2), column_panels
+    else:
+        batches = 1
+        section = builder.minimum(SECTION_COLUMNS, builder.ceiling_divide(column_panels, 2))
+    dtype = contraction.element.dtype
+    panels: list[Register] = []
+    for name, factors in (
+        (product.panels[0], (batches, row_panels, block, tile.rows)),
+        (product.panels[1], (batches, section, block, tile.columns)),
+    ):
+        shape = (builder.size(factors),)
+        packed = lowering.allocate(shape, dtype)
+        bound[name] = packed
+        panels.append(packed.address)
+    with (
+        builder.loop(0, batch, batches) as first_batch,
+        builder.loop(0, words, block) as first_word,
+    ):
+        count = builder.minimum(batches, builder.subtract(batch, first_batch))
+        depth_part = {
+            FIRST_WORD: first_word,
+            WORDS: builder.minimum(block, builder.subtract(words, first_word)),
+        }
+        left = builder.multiply(first_batch, row_panels)
+        packed_rows = builder.multiply(count, row_panels)
+        run(product.left, {FIRST_PANEL: left, PANEL_COUNT: packed_rows, **depth_part})
+        with builder.loop(0, column_panels, section) as first:
+            width = builder.minimum(section, builder.subtract(column_panels, first))
+            start = builder.add(builder.multiply(first_batch, column_panels), first)
+            right = {FIRST_PANEL: start, PANEL_COUNT: builder.multiply(count, width)}
+            run(product.right, {**right, **depth_part})
+            part = {FIRST_BATCH: first_batch, BATCHES: count, **depth_part}
+            run(product.multiply, {**part, FIRST_COLUMN: first, COLUMNS: width})
+    return panels

@@ -21,9 +21,8 @@ from ...runtime.host.entry import EntryPoint, PassedResult
 from ...runtime.host.printer import print_program
 from ...runtime.host.program import HostFunction
 from ...sharding.grid import Grid
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, load_rules
 from .program_lowering import ProgramLowering
-from .rules import load_rules
 from .values import element_dtype, type_shape
 
 load_rules()

@@ -30,8 +30,7 @@ from ...runtime.host.pool import view
 from ...runtime.host.program import Register, RegisterValues
 from ...runtime.host.virtual_machine import VirtualMachine
 from .control_flow import bind_results, registers_for
-from .function_lowering import FunctionLowering
-from .rules import lowers
+from .function_lowering import FunctionLowering, lowers
 from .values import (
     HostObject,
     HostTensor,

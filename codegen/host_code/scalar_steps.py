@@ -13,10 +13,8 @@ from ...runtime.host.builder import IndexOrInt
 from ..kernels.kernel_text import Bound, KernelText
 from ..kernels.loop_nests import write_scalar_kernel
 from ..scalar_ops.scalars import is_scalar_operation
-from .elements import load_element
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import Memory, dispatch
-from .rules import lowers
 from .scalars import has_instructions, write_instructions
 from .values import element_dtype
 
@@ -76,4 +74,4 @@ def _by_kernel(lowering: FunctionLowering, op: Operation, text: KernelText) -> N
     for result, register in zip(op.results, registers, strict=True):
         address = builder.compute("address", register)
         dtype = element_dtype(result.type, op)
-        lowering.bind(result, load_element(builder, address, dtype))
+        lowering.bind(result, builder.load_element(address, dtype))

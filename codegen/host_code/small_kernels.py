@@ -13,7 +13,6 @@ from ...runtime.host.entry import word_of
 from ...runtime.host.instructions import SCALARS
 from ...runtime.host.program import Register
 from ..kernels.kernel_text import KernelText
-from .elements import load_element, store_element
 
 MAX_INSTRUCTIONS = 8
 """The most instructions of a kernel that is inlined."""
@@ -124,9 +123,9 @@ def write_small_kernel(builder: Builder, text: KernelText, bindings: Sequence[Re
         values = [registers[each] for each in operands]
         kind, _, element = name.partition("_")
         if kind == "load":
-            registers[result] = load_element(builder, values[0], element_by_name(element).dtype)
+            registers[result] = builder.load_element(values[0], element_by_name(element).dtype)
         elif kind == "store":
-            store_element(builder, values[0], values[1], element_by_name(element).dtype)
+            builder.store_element(values[0], values[1], element_by_name(element).dtype)
         else:
             registers[result] = builder.compute(name, *values)
     return True

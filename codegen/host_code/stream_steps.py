@@ -29,10 +29,8 @@ from ...runtime.host.size_rules import SizeRules, Word
 from ...tiling.packed_arrays import to_bytes
 from ..kernels.packing import write_fill
 from .bound_tensors import has_spare_bits
-from .elements import load_element, store_element
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import run_kernel
-from .rules import lowers
 from .size_rules import PART_OF_BYTES, same_sizes
 from .values import HostResource, NotLowered, dynamic_words, element_dtype, filled_words
 
@@ -361,7 +359,7 @@ def _load(lowering: FunctionLowering, op: Operation) -> None:
     offset = lowering.number(op.operands[2])
     end = lowering.builder.add(offset, dtype.itemsize)
     part = byte_range(lowering, op, resource_of(lowering, op, 0), offset, end)
-    loaded = load_element(lowering.builder, part.address, dtype)
+    loaded = lowering.builder.load_element(part.address, dtype)
     width = integer_width(kind)
     if width is not None and has_spare_bits(kind):
         loaded = _cut_off(lowering, loaded, width)
@@ -386,7 +384,7 @@ def _store(lowering: FunctionLowering, op: Operation) -> None:
     result = writable_resource(lowering, op, 0)
     part = byte_range(lowering, op, result, offset, builder.add(offset, dtype.itemsize))
     value = builder.hold(lowering.number(op.operands[3]))
-    store_element(builder, part.address, value, dtype)
+    builder.store_element(part.address, value, dtype)
     lowering.bind(op.results[0], result)
 
 

@@ -16,10 +16,8 @@ from ...runtime.host.program import Label, Register, RegisterValues
 from ..kernels.expressions import RESHAPES
 from ..kernels.loop_nests import write_slice, write_slice_update
 from ..kernels.static_values import CONSTANTS, SAME_ELEMENTS, dimensions_of_part
-from .elements import load_element, store_element
-from .function_lowering import FunctionLowering
+from .function_lowering import FunctionLowering, lowers
 from .kernel_dispatch import dispatch
-from .rules import lowers
 from .values import HostTensor, NotLowered, Shape, dynamic_words, element_dtype
 
 
@@ -131,7 +129,7 @@ def _extract(lowering: FunctionLowering, op: Operation) -> None:
     dtype = element_dtype(op.results[0].type, op)
     tensor = lowering.tensor(op.operands[0])
     address = element_address(lowering, op, tensor, op.operands[1:])
-    lowering.bind(op.results[0], load_element(lowering.builder, address, dtype))
+    lowering.bind(op.results[0], lowering.builder.load_element(address, dtype))
 
 
 @lowers("tensor.insert")
@@ -145,7 +143,7 @@ def _insert(lowering: FunctionLowering, op: Operation) -> None:
     builder = lowering.builder
     offset = builder.subtract(address, old.address)
     place = builder.hold(builder.add(tensor.address, offset))
-    store_element(builder, place, builder.hold(value), dtype)
+    builder.store_element(place, builder.hold(value), dtype)
     lowering.bind(op.results[0], tensor)
 
 
@@ -255,7 +253,7 @@ def _outlives_source(op: Operation) -> bool:
 def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
     source, result = lowering.tensor(op.operands[0]), op.results[0]
     offsets, sizes, strides = _geometry(lowering, op, source.shape, 1)
-    shape = lowering.shapes.result_shape(result)
+    shape = lowering.result_shape(result)
     if _is_contiguous(source.shape, sizes, strides):
         start = _start(lowering, source, offsets)
         part = HostTensor(start, source.block, shape, source.dtype)

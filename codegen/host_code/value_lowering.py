@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from ...dialects.result_sizes import Sizes, result_size
 from ...dialects.tosa.attributes import ShapeType
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
@@ -23,11 +24,9 @@ from ...runtime.host.builder import Builder, IndexOrInt
 from ...runtime.host.entry import word_of
 from ...runtime.host.program import HostFunction, Label, Register, RegisterValues
 from ...runtime.host.size_rules import SizeRules
-from ..kernels.static_values import constant_attribute
-from .elements import load_element
+from ..kernels.static_values import constant_attribute, shape_of
 from .program_lowering import ProgramLowering
 from .shape_queries import ShapeQuery, list_length, reads_number
-from .shapes import HostShapes
 from .size_rules import conditions, fixed_sizes, given_sizes
 from .values import (
     Counted,
@@ -44,7 +43,7 @@ from .values import (
 )
 
 
-class ValueLowering:
+class ValueLowering(Sizes[Register]):
     """The known values of a function at the step that is being lowered.
 
     Methods that read a value raise NotLowered if host code does not have it or its type.
@@ -62,7 +61,6 @@ class ValueLowering:
         """Values without a reference of their own that their last reader may overwrite."""
         self.started: dict[Operation, int] = {}
         """The numbers of exchanges that were started and not yet awaited."""
-        self.shapes = HostShapes(self.builder, self._known_shape, self.number, self._ask)
         self._noted: dict[SSAValue, Shape] = {}
 
     # Values -----------------------------------------------------------------------------------
@@ -102,10 +100,6 @@ class ValueLowering:
         if isinstance(found, HostTensor):
             return found
         raise NotLowered(maker_of(value), "is used as a tensor, but has no tensor")
-
-    def shape(self, value: SSAValue) -> Shape:
-        """Return the shape of a tensor, which may be fused into a kernel and have no memory."""
-        return self.shapes.shape(value)
 
     def bind(self, value: SSAValue, content: HostValue) -> None:
         """Bind a value to its content, and make it own the reference to the content's block."""
@@ -204,9 +198,40 @@ class ValueLowering:
 
     # Sizes ------------------------------------------------------------------------------------
 
-    def _known_shape(self, value: SSAValue) -> Shape | None:
-        found = self.values.get(value)
-        return found.shape if isinstance(found, HostTensor) else self._noted.get(value)
+    def shape(self, value: SSAValue) -> Shape:
+        """Return the shape of a tensor, which may be fused into a kernel and have no memory.
+
+        Raises ValueError for a block argument whose shape is not known.
+        """
+        content = self.values.get(value)
+        found = content.shape if isinstance(content, HostTensor) else self._noted.get(value)
+        if found is not None:
+            return found
+        static = shape_of(value)
+        if all(size >= 0 for size in static):
+            return static
+        if not isinstance(value, OpResult):
+            raise ValueError("an argument has no shape yet")
+        return self.result_shape(value)
+
+    def result_shape(self, result: OpResult) -> Shape:
+        """Return the shape of a result: static sizes from its type, others from the operands."""
+        sizes: list[IndexOrInt] = []
+        for index, static in enumerate(shape_of(result)):
+            size = static if static >= 0 else result_size(self, result, index)
+            if size is None:
+                return self._ask(result.op)[result.index]
+            sizes.append(size)
+        return tuple(sizes)
+
+    def size(self, value: SSAValue, index: int) -> IndexOrInt:
+        return self.shape(value)[index]
+
+    def given(self, value: SSAValue) -> IndexOrInt:
+        return self.number(value)
+
+    def arithmetic(self, value: OpResult) -> Builder:
+        return self.builder
 
     def _as_typed(self, value: SSAValue, content: HostTensor) -> HostTensor:
         """Return a tensor with the static sizes of its value's type; fail if they differ."""
@@ -233,7 +258,7 @@ class ValueLowering:
         self.check(op, query.words, query.check, rules)
         for result in op.results:
             if isinstance(result.type, TensorType):
-                self._noted[result] = self.shapes.result_shape(result)
+                self._noted[result] = self.result_shape(result)
 
     def query(self, op: Operation) -> ShapeQuery:
         """Return the words that the shapes of an operation depend on.
@@ -266,7 +291,7 @@ class ValueLowering:
     def _elements(self, value: SSAValue, count: int) -> list[IndexOrInt]:
         tensor, builder = self.tensor(value), self.builder
         addresses = [builder.add(tensor.address, i * tensor.dtype.itemsize) for i in range(count)]
-        return [load_element(builder, builder.hold(each), tensor.dtype) for each in addresses]
+        return [builder.load_element(builder.hold(each), tensor.dtype) for each in addresses]
 
     def _ask(self, op: Operation) -> list[Shape]:
         """Return result shapes that only the interpreter can compute, by a call of Python."""

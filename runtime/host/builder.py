@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial, reduce
+from typing import Any
+
+import numpy as np
 
 from ...ir.index_folding import FoldingIndices, SizeFolding, known_first
 from ..abi.arrays import MAX_INT64
@@ -89,6 +92,17 @@ class Builder(FoldingIndices[Register], SizeFolding[Register]):
         result = self.register()
         self.emit(name, result, *operands)
         return result
+
+    def load_element(self, address: Register, dtype: np.dtype[Any]) -> Register:
+        """Load an element: integers are sign- or zero-extended, other types are loaded as bits."""
+        if dtype.itemsize == 8:
+            return self.compute("load_i64", address)
+        sign = "i" if dtype.kind == "i" else "u"
+        return self.compute(f"load_{sign}{8 * dtype.itemsize}", address)
+
+    def store_element(self, address: Register, value: Register, dtype: np.dtype[Any]) -> None:
+        """Store a register as an element, truncated to its size."""
+        self.emit(f"store_{8 * dtype.itemsize}", address, value)
 
     def move(self, target: AnyRegister, value: IndexOrInt | Outgoing) -> None:
         """Copy a register."""
