@@ -1,14 +1,17 @@
 """Write the checks of a kernel: indices, divisors and asserts that are not proven to hold.
 
-Elements of most kernels are computed in any order: a check only records that it has failed
-(`failures`), because LLVM does not vectorise a loop that may be left. Loops that update tensors in
-place run in the order of the program, and their kernel returns at the first failure.
+Elements of most kernels are computed in any order: a check only records that it has failed,
+because LLVM does not vectorise a loop that may be left. If one has, the loops run again and return
+at the first failure of the first failed check. So the error is the same as if each operation ran on
+all of its elements before the next operation. Loops that update tensors in place run in the order
+of the program, and their kernel returns at the first failure.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from xdsl.ir import Operation
 
@@ -17,10 +20,9 @@ from ...ir.attribute_access import text
 from ...ir.host_programs import CONTROL_FLOW
 from ...runtime.abi.elements import element_of
 from ...runtime.abi.values import index_message
-from .ast_builder import AstBuilder, Term
-from .failures import leave_at_failures, search_failure
+from .ast_builder import AstBuilder, Term, term_expression
 from .index_ranges import unproven
-from .kernel_text import Failure
+from .kernel_text import FIRST_FAILURE, Failure
 
 
 class Checks:
@@ -106,10 +108,83 @@ class Checks:
         The wrong number is stored to the constant at `place`.
         """
         if self.in_order:
-            return leave_at_failures(body, self._statements, place)
+            return _leave_at_failures(body, self._statements, place)
         cleared = [
             ast.Assign([ast.Name(f"failed{each}", ast.Store())], ast.Constant(0))
             for each in self._failures.values()
         ]
-        search = search_failure(body, self._statements, len(self._failures), place)
+        search = _search_failure(body, self._statements, len(self._failures), place)
         return [*cleared, *body, *search]
+
+
+_Failing = Mapping[ast.stmt, tuple[int, Term]]
+"""Statements that record a failure, with the number of the check and the wrong number."""
+
+
+def _search_failure(
+    body: Sequence[ast.stmt], failing: _Failing, count: int, place: int
+) -> list[ast.stmt]:
+    """Return the code after a kernel's body, which returns the status of a failure.
+
+    It stores the wrong number to the constant at `place`.
+    """
+    code = "wanted = -1\n"
+    # The loop assigns the first failed check last.
+    for number in reversed(range(count)):
+        code += f"if failed{number}:\n  wanted = {number}\n"
+    code += f"if wanted >= 0:\n  pass\n  return {FIRST_FAILURE} + wanted\n"
+    statements = ast.parse(code).body
+    last = statements[-1]
+    assert isinstance(last, ast.If)
+    last.body[:1] = _again(body, failing, place)
+    return statements
+
+
+def _leave_at_failures(body: Sequence[ast.stmt], failing: _Failing, place: int) -> list[ast.stmt]:
+    """Return the body of a kernel that returns at the first check that fails.
+
+    It stores the wrong number to the constant at `place`.
+    """
+    return _replaced(body, failing, partial(_leave, place=place))
+
+
+def _again(body: Sequence[ast.stmt], failing: _Failing, place: int) -> list[ast.stmt]:
+    def leave_if_wanted(number: int, wrong: Term) -> list[ast.stmt]:
+        (statement,) = ast.parse(f"if wanted == {number}:\n  pass").body
+        assert isinstance(statement, ast.If)
+        statement.body = _leave(number, wrong, place)
+        return [statement]
+
+    return _replaced(body, failing, leave_if_wanted)
+
+
+def _replaced(
+    statements: Sequence[ast.stmt],
+    failing: _Failing,
+    replacement: Callable[[int, Term], list[ast.stmt]],
+) -> list[ast.stmt]:
+    """Return statements with others in place of those that record a failure."""
+    found: list[ast.stmt] = []
+    for each in statements:
+        if isinstance(each, ast.For):
+            inner = _replaced(each.body, failing, replacement)
+            found.append(ast.For(each.target, each.iter, inner, []))
+        elif isinstance(each, ast.While):
+            found.append(ast.While(each.test, _replaced(each.body, failing, replacement), []))
+        elif isinstance(each, ast.If):
+            branches = (_replaced(part, failing, replacement) for part in (each.body, each.orelse))
+            found.append(ast.If(each.test, *branches))
+        elif each in failing:
+            found += replacement(*failing[each])
+        else:
+            found.append(each)
+    return found
+
+
+def _leave(number: int, wrong: Term, place: int) -> list[ast.stmt]:
+    store, leave = ast.parse(
+        f"constants[{place}] = 0\nreturn {FIRST_FAILURE + number}", mode="exec"
+    ).body
+    assert isinstance(store, ast.Assign)
+    store.value = term_expression(wrong)
+    return [store, leave]

@@ -11,8 +11,8 @@ LoopHint = tuple[str] | tuple[str, int]
 
 _NOT_UNROLLED: LoopHint = ("llvm.loop.unroll.disable",)
 
-_LONG = ("exp_", "log_", "tanh_", "erf_", "sigmoid_", "maximumf_", "minimumf_")
-"""Primitives that are long dependence chains: vectorised loops interleave several of them."""
+_LONG = frozenset({"exp", "log", "tanh", "erf", "sigmoid", "maximumf", "minimumf"})
+"""Operations that are long dependence chains: vectorised loops interleave several of them."""
 
 _INTERLEAVED = 4
 """The number of vectors that such a loop computes at once: of one chain, or of several."""
@@ -75,14 +75,15 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _long_chains(body: Sequence[ast.stmt]) -> int:
-    """Return how often an innermost loop calls the same of the `_LONG` primitives, at most."""
+    """Return how often an innermost loop calls one primitive of a `_LONG` operation, at most."""
     called = Counter(
         node.func.id
         for each in body
         for node in ast.walk(each)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     )
-    return max((count for name, count in called.items() if name.startswith(_LONG)), default=0)
+    counts = (count for name, count in called.items() if name.partition("_")[0] in _LONG)
+    return max(counts, default=0)
 
 
 def _is_short_row(
