@@ -27,7 +27,7 @@ from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS
 from ...ir.index_lists import mixed_list
 from ...ir.tensor_types import ranked, require_ranked
 from .analysis.device_placement import DevicePlacement
-from .conversion import boundary, collectives, control_flow, parameters  # noqa: F401  # pyright: ignore[reportUnusedImport]
+from .conversion import boundary, collectives, control_flow  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.dispatches import convert_declarations
 from .conversion.executables import StoredGlobals, convert_executables
 from .conversion.flow_tensors import load_element

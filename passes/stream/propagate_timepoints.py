@@ -17,11 +17,14 @@ resource, and not at all if only regions use it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.traits import IsTerminator
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.regions import TimepointAwaitOp
@@ -30,8 +33,9 @@ from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
+from .analysis.storage import storage_flow, views_of
 from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
-from .scheduling.local_readers import in_place_writes_have_local_readers, root_of, written_operands
+from .scheduling.lifetimes import Lifetimes
 
 Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
 """Timepoints of the regions of a block that use a resource."""
@@ -43,7 +47,7 @@ class PropagateTimepointsPass(ModulePass):
     name = "iree-stream-propagate-timepoints"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        carried = CarriedTimepoints(op) if in_place_writes_have_local_readers(op) else None
+        carried = CarriedTimepoints(op) if _in_place_writes_have_local_readers(op) else None
         if carried is not None:
             carried.expand()
         users: Users = {}
@@ -64,14 +68,14 @@ class PropagateTimepointsPass(ModulePass):
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:
     """Make a region wait for its operands, and for earlier users of what it writes in place."""
     waits = dict.fromkeys(values(execute, "await_timepoint"))
-    writes = set(written_operands(execute))
+    writes = set(_written_operands(execute))
     resources: list[SSAValue] = []
     roots: list[SSAValue] = []
     for index, operand in enumerate(execute.resource_operands):
         value, own = awaited(operand)
         waits |= dict.fromkeys(own)
         resources.append(value)
-        roots.append(root_of(value))
+        roots.append(_root_of(value))
         if index in writes:
             waits |= dict.fromkeys(users.get((execute.parent, roots[-1]), ()))
     awaits = [joined(list(waits), builder_before(execute))] if waits else []
@@ -113,3 +117,60 @@ def _sink_await(wait: TimepointAwaitOp) -> None:
     if following is not None and following is not wait.next_op:
         wait.detach()
         block.insert_op_before(wait, following)
+
+
+_HOST_READERS = frozenset({"stream.async.load", "stream.tensor.export", "stream.timepoint.barrier"})
+"""Further operations that may use a resource while its readers are known."""
+
+
+def _in_place_writes_have_local_readers(module: ModuleOp) -> bool:
+    """Return whether each region that writes in place has all readers in its block."""
+    for operation in host_operations(module):
+        if isinstance(operation, AsyncExecuteOp):
+            written = (operation.resource_operands[index] for index in _written_operands(operation))
+            if not all(_has_local_readers(_root_of(value), operation.parent) for value in written):
+                return False
+        elif operation.name == "stream.async.store":
+            return False
+    return True
+
+
+def _root_of(value: SSAValue) -> SSAValue:
+    """Return the resource whose storage a value has."""
+    while isinstance(value, OpResult):
+        sources = (source for source, result in storage_flow(value.op) if result is value)
+        if (source := next(sources, None)) is None:
+            break
+        value = source
+    return value
+
+
+def _written_operands(execute: AsyncExecuteOp) -> Iterator[int]:
+    """Yield the indices of the operands that a region writes to."""
+    block = execute.body.block
+    lifetimes = Lifetimes(block)
+    for value in lifetimes.stored_in:
+        root = lifetimes.root_of(value)
+        if isinstance(value, OpResult) and root.owner is block:
+            yield block.args.index(root)
+
+
+def _has_local_readers(root: SSAValue, block: Block | None) -> bool:
+    """Return whether a resource is made and used by regions of one block, up to its terminator."""
+    if not isinstance(root.owner, AsyncExecuteOp) or root.owner.parent is not block:
+        return False
+    views = [root]
+    for view in views:
+        users = [use.operation for use in view.uses]
+        if any(user.parent is not block or not _is_known(user) for user in users):
+            return False
+        views += views_of(view)
+    return True
+
+
+def _is_known(user: Operation) -> bool:
+    return (
+        isinstance(user, AsyncExecuteOp | TimepointAwaitOp)
+        or user.name in _HOST_READERS
+        or user.has_trait(IsTerminator, value_if_unregistered=False)
+    )

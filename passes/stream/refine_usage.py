@@ -14,6 +14,7 @@ unless one side is `staging`, or a constant is written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
@@ -28,14 +29,13 @@ from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError
-from ...ir.host_programs import FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
+from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.locations import located_builder
 from ...ir.regions import inner_blocks
 from ...ir.rules import Rules
 from ...ir.symbols import root_symbol, visibility
-from ...ir.value_flow import returned_values
-from .analysis.storage import is_resource, stored_in
-from .scheduling.aliases import aliases, declared
+from ...ir.value_flow import returned_values, value_flow
+from .analysis.storage import is_resource, storage_flow, stored_in
 
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
 OPEN = "*"
@@ -70,7 +70,7 @@ class LifetimeInference:
         operations = tuple(host_operations(module))
         required = [found for operation in operations for found in _required_lifetimes(operation)]
         self._classes = DisjointSet[Hashable](list(dict.fromkeys(key for key, _ in required)))
-        for one, other in aliases(module):
+        for one, other in _aliases(module):
             if is_resource(one):
                 self._classes.union_left(one, other)
         for key, lifetime in required:
@@ -120,7 +120,7 @@ class LifetimeInference:
         """Update a function's type to the lifetimes of its arguments and returned values."""
         type_ = cast(FunctionType, function.properties["function_type"])
         types = {"inputs": list(type_.inputs), "outputs": list(type_.outputs)}
-        for slot, each in declared(function):
+        for slot, each in _declared(function):
             if _lifetime(each):
                 types[slot.group][slot.index] = self._type_of(slot)
         if (block := function.regions[0].blocks.first) is not None:
@@ -216,7 +216,7 @@ def _global(operation: Operation) -> Requirements:
 
 @requirement(*FUNCTIONS)
 def _function(function: Operation) -> Requirements:
-    for slot, type_ in declared(function):
+    for slot, type_ in _declared(function):
         if lifetime := _lifetime(type_):
             yield slot, "external" if lifetime == OPEN else lifetime
     first = function.regions[0].blocks.first
@@ -269,3 +269,39 @@ def _copy_constant(operation: Operation) -> None:
     result.replace_all_uses_with(builder.insert(copy).results[0])
     copy.operands[0] = result
     Rewriter.replace_value_with_new_type(result, type_)
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """An argument or result of a function without a body: it has a type, but no SSA value."""
+
+    function: Operation
+    group: str
+    """`inputs` or `outputs`."""
+    index: int
+
+
+def _declared(function: Operation) -> Iterator[tuple[_Declared, Attribute]]:
+    """Yield the arguments and results of a function with their types, if it has no body."""
+    if function.regions[0].blocks.first is None:
+        type_ = cast(FunctionType, function.properties["function_type"])
+        for group, types in (("inputs", type_.inputs), ("outputs", type_.outputs)):
+            for index, each in enumerate(types):
+                yield _Declared(function, group, index), each
+
+
+def _aliases(module: ModuleOp) -> Iterator[tuple[SSAValue, SSAValue | _Declared]]:
+    """Yield pairs of values that share storage. They include values that are not resources."""
+    operations = tuple(host_operations(module))
+    yield from value_flow(operations)
+    slots = {
+        root_symbol(function, "sym_name"): [slot for slot, _ in _declared(function)]
+        for function in operations
+        if function.name in FUNCTIONS
+    }
+    for operation in operations:
+        yield from storage_flow(operation)
+        if operation.name in CALLS:
+            for slot in slots.get(root_symbol(operation, "callee"), ()):
+                values = operation.operands if slot.group == "inputs" else operation.results
+                yield values[slot.index], slot

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....dialects.iree_encoding.interfaces import tensor_encoding
 from ....dialects.stream import tensor_ops as stream
 from ....dialects.stream.async_ops import AsyncAllocaOp
+from ....dialects.stream.parameters import PARAMETER_OPS, parameter_operands
 from ....dialects.util.dialect import OptimizationBarrierOp
 from ....ir.diagnostics import OperationError
 from ....ir.tensor_types import element_of, ranked, require_ranked
@@ -218,3 +219,25 @@ def _select(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         for a, b in zip(one, other, strict=True)
     ]
     host.store(operation.results[0], stored_from(chosen))
+
+
+@conversion("flow.parameter.load")
+def _load_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
+    tensor = require_ranked(operation, operation.results[0].type)
+    op_class = PARAMETER_OPS["stream.tensor.parameter.load"]
+    dims = operands_of(operation, "result_dims")
+    loaded = here.tensor(op_class, parameter_operands(operation, "source"), tensor, dims)
+    host.store(operation.results[0], loaded)
+
+
+@conversion("flow.parameter.write")
+def _write_parameter(host: Host, operation: Operation, here: PlacedBuilder) -> None:
+    source = operation.operands[0]
+    stored = host.transferred(source, operation, here)
+    dims = operands_of(operation, "source_dims")
+    result = here.make(
+        PARAMETER_OPS["stream.tensor.parameter.write"],
+        [stored.resource, dims, stored.size, *parameter_operands(operation, "target")],
+        source_encoding=source.type,
+    )
+    host.store(operation.results[0], StoredTensor(result, stored.size, dims))
