@@ -16,8 +16,7 @@ from ....sharding.op_sharding import tensor_sharding
 from ..rules.captured_reads import AlongLoop, loop_index, reads_along_loops
 from .chosen_sharding import OpSharding
 from .partitioner import Partitioner, shape
-from .section_fetch import Interval, Section
-from .sections import fetch_sections
+from .sections import Interval, Section, fetch_sections
 from .table_lookup import TableLookup, ungathered_source
 
 HERE = "here"

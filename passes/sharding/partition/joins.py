@@ -25,8 +25,7 @@ from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import finish_result
 from .registry import partition
-from .section_fetch import Interval, Section
-from .sections import fetch_sections
+from .sections import Interval, Section, fetch_sections
 from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
 

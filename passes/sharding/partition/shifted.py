@@ -17,8 +17,7 @@ from .chosen_sharding import OpSharding
 from .partitioner import Partitioner
 from .reductions import finish_result
 from .registry import partition
-from .section_fetch import Interval, Padding, Section
-from .sections import fetch_sections
+from .sections import Interval, Padding, Section, fetch_sections
 
 ReadInterval = Callable[[int, int, int], Interval]
 """Return the operand interval that result interval [start, end) of a dimension needs.

@@ -24,8 +24,7 @@ from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import local_type, tensor_type_of
 from .partitioner import Partitioner, shape
-from .section_fetch import local_widths
-from .sections import PADDING, emit_padding, shift_body
+from .sections import PADDING, emit_padding, local_widths, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
 from .slice_numbers import slice_lists, slice_with
 

@@ -24,7 +24,7 @@ from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
 from .reductions import is_splat_of, scalar_constant, splat_like
 from .registry import partition
-from .section_fetch import Interval, Padding, pad_with
+from .sections import Interval, Padding, pad_with
 from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
 
 

@@ -22,8 +22,7 @@ from ....sharding.sharding import Sharding
 from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .partitioner import Partitioner
-from .section_fetch import Interval, Section
-from .sections import fetch_sections
+from .sections import Interval, Section, fetch_sections
 from .shifted import rule_windows
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 import runpy
 import shlex
+from copy import copy
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -221,7 +222,7 @@ def test_command(command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_an_operation_of_your_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The example ends in an assertion of its own. Its names are those of the package too."""
     partition_handlers._load()  # Else those that are loaded meanwhile would be forgotten.
-    monkeypatch.setattr(partition_handlers, "_HANDLERS", dict(partition_handlers._HANDLERS))
+    monkeypatch.setattr(partition_handlers, "_HANDLERS", copy(partition_handlers._HANDLERS))
     page = (DOCS / "extending.md").read_text(encoding="utf-8")
     scope: dict[str, object] = {"__name__": "extending"}
     for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
