@@ -22,8 +22,7 @@ from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.elementwise.conversions import convert_tensor
 from ..stablehlo.lowering.element_types import Kind, kind
 from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..stablehlo.lowering.lowering import Lowering
-from ..stablehlo.lowering.rules import Tensors
+from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.products.dot_products import accumulator, contract
 from ..stablehlo.reduction.combiners import Combiner, combiner, only_operation
 from ..stablehlo.reduction.running_reductions import running_reduction

@@ -10,8 +10,7 @@ from ....dialects.chlo.dialect import UNARY, Chlo
 from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, call_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 
 
 @tensor_rule("stablehlo.custom_call")

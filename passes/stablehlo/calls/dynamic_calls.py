@@ -16,8 +16,7 @@ from ..data_movement.shapes import dynamic_pad, index_values
 from ..elementwise.random_bits import random_bits
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import BOOL, Emitter, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, call_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 from ..products.convolution import convolve
 from ..reduction.combiners import combiner
 from ..reduction.window_loops import windows_of

@@ -18,8 +18,7 @@ from ....ir.locations import rebuilt
 from ..data_movement.shapes import transpose
 from ..lowering.element_types import converted
 from ..lowering.emitter import shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, call_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 
 LAPACK = (
     *("potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "syevd", "heevd"),

@@ -24,8 +24,7 @@ from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import BOOL
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, call_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 
 
 def _agree(

@@ -12,8 +12,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt, known
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .progressions import Progression, index_progression
 from .shapes import clamp_index, index_values, result_sizes
 

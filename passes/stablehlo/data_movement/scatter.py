@@ -21,8 +21,7 @@ from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from ..reduction.combiners import Combiner, combiner
 from .gather import index_vector_position
 from .progressions import index_progression

@@ -16,8 +16,7 @@ from ....ir.index import IndexOrInt, known
 from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import BOOL, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 
 def sizes_from(e: Emitter, numbers: SSAValue, result: Sequence[int]) -> list[IndexOrInt]:

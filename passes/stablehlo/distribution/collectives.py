@@ -44,8 +44,7 @@ from ....sharding.device_groups import GridShape, axes_of_groups, groups_along
 from ....sharding.sharding import ReductionKind
 from ..lowering.element_types import converted, kind
 from ..lowering.emitter import shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 GridAxes = tuple[str, tuple[int, ...]]
 """The name of a grid, and the grid axes of a collective."""

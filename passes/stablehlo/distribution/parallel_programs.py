@@ -26,8 +26,7 @@ from ....ir.rules import Rules
 from ....ir.symbols import references_of
 from ..lowering.element_types import element_kinds
 from ..lowering.emitter import Emitter, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from ..reduction.combiners import combiner
 from .collectives import mesh_groups, number_rows
 

@@ -16,7 +16,7 @@ from ....ir.attribute_access import integer
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import Scalars, scalar_rule
+from ..lowering.lowering import Scalars, scalar_rule
 
 
 def integer_constant(e: Emitter, value: int, like: SSAValue) -> SSAValue:

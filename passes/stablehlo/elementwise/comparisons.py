@@ -10,7 +10,7 @@ from ....ir.attribute_access import attribute
 from ....ir.syntax.keyword_attributes import word
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import Scalars, scalar_rule
+from ..lowering.lowering import Scalars, scalar_rule
 from .arithmetic import complex_order, parts
 
 _DIRECTIONS = {

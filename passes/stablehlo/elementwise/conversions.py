@@ -23,8 +23,7 @@ from ....ir.diagnostics import OperationError
 from ....tiling.element_types import integer_range
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Scalars, Tensors, scalar_rule, tensor_rule
+from ..lowering.lowering import Lowering, Scalars, Tensors, scalar_rule, tensor_rule
 from .arithmetic import parts
 
 

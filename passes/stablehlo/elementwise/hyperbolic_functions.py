@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import Scalars, scalar_rule
+from ..lowering.lowering import Scalars, scalar_rule
 from .arithmetic import function_rule, parts
 from .float_expressions import FloatExpr
 

@@ -14,8 +14,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import broadcast, result_sizes
 from ..lowering.element_types import result_kind
 from ..lowering.emitter import Emitter, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, scalar_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, scalar_rule, tensor_rule
 
 
 def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SSAValue]:

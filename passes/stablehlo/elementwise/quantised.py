@@ -19,8 +19,7 @@ from ....ir.attribute_access import with_element
 from ....ir.diagnostics import OperationError
 from ..lowering.element_types import operand_kind, quantization_of, result_kind
 from ..lowering.emitter import Emitter
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Scalars, Tensors, scalar_rule, tensor_rule
+from ..lowering.lowering import Lowering, Scalars, Tensors, scalar_rule, tensor_rule
 from .conversions import convert, dequantise, quantise, scale_and_zero_point
 
 Parameters = Callable[[Emitter], tuple[SSAValue, SSAValue]]

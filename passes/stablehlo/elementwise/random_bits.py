@@ -19,8 +19,7 @@ from ....ir.syntax.keyword_attributes import word
 from ..data_movement.shapes import index_values, result_sizes
 from ..lowering.element_types import Kind, kind, result_kind
 from ..lowering.emitter import Emitter, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Scalars, Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Scalars, Tensors, tensor_rule
 from .float_expressions import FloatExpr
 
 Pair = tuple[SSAValue, SSAValue]

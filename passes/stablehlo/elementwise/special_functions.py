@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import Emitter
-from ..lowering.rules import Scalars, scalar_rule
+from ..lowering.lowering import Scalars, scalar_rule
 from . import coefficients as c
 from .arithmetic import function_rule, in_single, integer_constant
 from .float_expressions import FloatExpr, chebyshev, polynomial

@@ -18,8 +18,7 @@ from ....ir.index import IndexOrInt
 from ....ir.symbols import root_symbol
 from .element_types import TOKEN, converted, kind
 from .emitter import INDEX, Emitter
-from .lowering import Lowering
-from .rules import Tensors, tensor_rule
+from .lowering import Lowering, Tensors, tensor_rule
 
 
 def converted_block(

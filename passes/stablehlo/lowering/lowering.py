@@ -2,12 +2,18 @@
 
 `convert_functions` builds a new body for each function. `Lowering` holds the state of one
 conversion: the map from old to new SSA values, and the insertion point of new ops. It finds the
-rule of each op (`rules.py`), calls it and binds the results.
+rule of each op, calls it and binds the results. The files of `passes/stablehlo` register rules:
+
+- `@scalar_rule("stablehlo.add")`: `function(emitter, operation, scalars) -> scalar` emits one
+  element of the result from one of each operand. The op still has its StableHLO types.
+- `@tensor_rule("stablehlo.pad")`: `function(lowering, operation, tensors) -> tensors`. The name
+  `quantised` is not an op: here and in scalar rules it converts ops on quantised numbers.
+- `@call_rule("check.expect_eq")`: a tensor rule for a `custom_call` of that target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
@@ -23,11 +29,22 @@ from ....dialects.shard.grids import GridOp
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder, rebuilt
+from ....ir.rules import Rules
 from ....ir.symbols import find_symbol, root_symbol, visibility
 from .element_types import computes_on_quantised, converted, kind
 from .emitter import Emitter, number_of, shape
 from .folding import folded
-from .rules import scalar_rule, tensor_rule
+
+Scalars = Sequence[SSAValue]
+Tensors = Sequence[SSAValue]
+
+ScalarRule = Callable[[Emitter, Operation, Scalars], SSAValue]
+TensorRule = Callable[[Any, Operation, Tensors], Tensors]
+
+scalar_rule = Rules[ScalarRule]()
+tensor_rule = Rules[TensorRule]()
+call_rule = Rules[TensorRule]()
+
 
 MAX_INLINE_DEPTH = 64
 """The maximum nesting depth of calls and branches in a scalar body; limits recursive inlining."""

@@ -17,8 +17,7 @@ from ..data_movement.shapes import pad, result_sizes, reverse, transpose
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from ..reduction.window_loops import window_count, windows_of
 from .dot_products import accumulator, multiply_add
 

@@ -19,8 +19,7 @@ from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 _F32 = kind(f32)
 _RANKS = {"float": 1, "complex": 2}

@@ -18,8 +18,7 @@ from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .dot_products import accumulator, add, contract, multiply
 
 _I64 = kind(i64)

@@ -15,8 +15,7 @@ from ....ir.index import IndexOrInt
 from ..elementwise.float_expressions import FloatExpr
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 Term = Callable[[Emitter, Sequence[SSAValue]], FloatExpr]
 

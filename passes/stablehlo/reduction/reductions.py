@@ -12,8 +12,7 @@ from ....ir.attribute_access import attribute, number_list
 from ..data_movement.shapes import pad, reverse
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .running_reductions import running_dimension, running_reduction
 from .window_loops import combine_windows, windows_of

@@ -20,8 +20,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import pad
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .window_loops import window_map, windows_of
 

@@ -31,8 +31,7 @@ from ..data_movement.shapes import iota
 from ..elementwise.comparisons import total_order
 from ..lowering.element_types import kind, operand_kind
 from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
-from ..lowering.lowering import Lowering
-from ..lowering.rules import Tensors, call_rule, tensor_rule
+from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
 from .radix_sort import places_by_digits
 from .rank_sort import Less, placed, ranks
