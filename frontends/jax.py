@@ -27,8 +27,7 @@ from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..programs.backends import NATIVE
 from ..runtime.abi.arguments import InputError
-from ..runtime.abi.arrays import narrow_integer
-from ..runtime.abi.value_types import ValueType
+from ..runtime.abi.arrays import ValueType, narrow_integer
 from ..tools.driver import new_context
 from .call_forms import CallForm, call_form
 from .entry_function import (

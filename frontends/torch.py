@@ -26,7 +26,7 @@ from ..dialects.sdy.attributes import AxisRef, DimensionSharding, Mesh, TensorSh
 from ..ir.text.parser import parse_module
 from ..ir.text.source import Source
 from ..programs.backends import NATIVE
-from ..runtime.abi.value_types import ValueType
+from ..runtime.abi.arrays import ValueType
 from ..tools.driver import new_context
 from .entry_function import (
     MAIN,

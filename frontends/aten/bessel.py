@@ -21,8 +21,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy import special
 
-from .operands import as_real, real_type
-from .rules import decomposition
+from .rules import as_real, decomposition, real_type
 
 
 @cache

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, broadcast
-from .rules import decomposition, require
+from .rules import as_real, broadcast, decomposition, require
 
 
 def _shift(name: str, operation: str) -> None:

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, broadcast, is_static, real_type
-from .rules import decomposition, decomposition_with_op, require
+from .rules import (
+    as_real,
+    broadcast,
+    decomposition,
+    decomposition_with_op,
+    is_static,
+    real_type,
+    require,
+)
 
 
 @decomposition("complex.default")

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .operands import is_static
-from .rules import decomposition, require
+from .rules import decomposition, is_static, require
 
 
 @decomposition("convolution.default")

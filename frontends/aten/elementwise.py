@@ -9,8 +9,7 @@ from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, broadcast, is_static
-from .rules import decomposition, decomposition_with_op, require
+from .rules import as_real, broadcast, decomposition, decomposition_with_op, is_static, require
 
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")

@@ -7,8 +7,7 @@ from math import prod
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .operands import is_static
-from .rules import decomposition, require
+from .rules import decomposition, is_static, require
 
 
 def _transform(

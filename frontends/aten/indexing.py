@@ -9,8 +9,7 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from .operands import is_static, non_negative
-from .rules import decomposition, decomposition_with_op, require
+from .rules import decomposition, decomposition_with_op, is_static, non_negative, require
 
 
 @decomposition("as_strided.default")

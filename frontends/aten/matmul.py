@@ -12,8 +12,7 @@ from typing import Any
 
 from .decompositions import composite_rule
 from .inline_mlir import emit_inline_mlir
-from .operands import is_static
-from .rules import decomposition, require
+from .rules import decomposition, is_static, require
 
 
 @decomposition("matmul.default")

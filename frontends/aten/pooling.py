@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .operands import is_static
-from .rules import Declined, decomposition, require
+from .rules import Declined, decomposition, is_static, require
 
 
 def _pool(name: str, rank: int) -> None:

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .operands import is_static
-from .rules import decomposition, decomposition_with_op, require
+from .rules import decomposition, decomposition_with_op, is_static, require
 
 
 def _is_small(torch: Any, x: Any) -> bool:

@@ -13,8 +13,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from .operands import is_static
-from .rules import decomposition, require
+from .rules import decomposition, is_static, require
 
 
 def _linear(torch: Any, x: Any) -> Any:

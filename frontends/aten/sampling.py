@@ -12,9 +12,8 @@ from importlib import import_module
 from itertools import product
 from typing import Any
 
-from .operands import as_number, is_static
 from .resizing import cubic
-from .rules import decomposition, require
+from .rules import as_number, decomposition, is_static, require
 
 _BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2

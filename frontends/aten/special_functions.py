@@ -8,8 +8,7 @@ from math import gamma
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .operands import as_real, broadcast
-from .rules import decomposition
+from .rules import as_real, broadcast, decomposition
 
 _FUNCTIONS = {
     "erfc": "chlo.erfc",

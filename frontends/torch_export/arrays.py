@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from ...runtime.abi.value_types import ValueType
+from ...runtime.abi.arrays import ValueType
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_loop_op
-from ..aten.operands import is_static
+from ..aten.rules import is_static
 
 Importer = Callable[[Any, str], str]
 """Converts an exported program to text, with its function under the given name."""

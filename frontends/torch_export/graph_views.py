@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_op
-from ..aten.operands import is_static
+from ..aten.rules import is_static
 
 Part = tuple[Any, int, int]
 """A size, the index of the operand dimension that it is part of, and that of the result dimension.

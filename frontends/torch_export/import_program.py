@@ -17,6 +17,7 @@ from ..aten.inline_mlir import (
     outline_inline_mlir,
     with_functions,
 )
+from ..aten.rules import is_static
 from .graph_control_flow import (
     constants_of,
     convert_conditions,
@@ -24,8 +25,6 @@ from .graph_control_flow import (
     refused_control_flow,
     refused_masks,
 )
-from .graph_empty import fill_empty_tensors
-from .graph_inputs_written import EffectError, results_of_writes
 from .graph_loops import call_loops
 from .graph_views import join_dimensions
 from .squeezed_sizes import SqueezedSize, squeezed_sizes
@@ -155,7 +154,7 @@ def _attempt(
     try:
         with _refused_at_operations(output), composites_listed_once():
             taken_apart = exported.run_decompositions(table)
-        written = results_of_writes(taken_apart)
+        written = _results_of_writes(taken_apart)
         importer = import_module("torch_mlir.extras.fx_importer")
         convert_conditions(torch, taken_apart.graph_module)
         control = refused_control_flow(torch, importer, taken_apart.graph_module)
@@ -165,7 +164,7 @@ def _attempt(
         if random and output == "linalg-on-tensors":
             return _refusal(output, random, "it draws random numbers")
         join_dimensions(torch, taken_apart.graph_module)
-        fill_empty_tensors(torch, taken_apart.graph_module)
+        _fill_empty_tensors(torch, taken_apart.graph_module)
         with _refused_at_operations(output):
             found = fx.export_and_import(
                 taken_apart,
@@ -287,3 +286,56 @@ def unsupported_operations(messages: Sequence[str]) -> list[str]:
         for name in _OPERATOR.findall(message) or _OPERATION.findall(message)
     ]
     return [name for name in dict.fromkeys(names) if not name.startswith(_INNER)]
+
+
+def _fill_empty_tensors(torch: Any, graph_module: Any) -> None:
+    """Replace operations whose results have no elements by constants."""
+    graph = graph_module.graph
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        if node.op != "call_function" or not isinstance(value, torch.Tensor):
+            continue
+        if is_static(value.shape) and 0 in value.shape:
+            # Change the node in place: outputs refer to its name.
+            node.target = torch.ops.aten.full.default
+            node.args = (list(value.shape), 0)
+            node.kwargs = {"dtype": value.dtype}
+    graph.eliminate_dead_code()
+    graph_module.recompile()
+
+
+class EffectError(ValueError):
+    """A module writes a tensor that is neither its own nor an input."""
+
+
+def _results_of_writes(taken_apart: Any) -> list[int]:
+    """Make results of the inputs that a decomposed program writes; return their numbers.
+
+    Some writes become visible only in the decomposed program. Raises EffectError.
+    """
+    signature = taken_apart.graph_signature
+    inputs = [spec.arg.name for spec in signature.input_specs if spec.kind.name == "USER_INPUT"]
+    results_kind = import_module("torch.export.graph_signature").OutputKind.USER_OUTPUT
+    written: list[int] = []
+    for spec in signature.output_specs:
+        if spec.kind.name == "USER_INPUT_MUTATION":
+            written.append(inputs.index(spec.target))
+            spec.kind, spec.target = results_kind, None
+        elif spec.kind.name == "TOKEN":
+            raise EffectError(_effects(taken_apart.graph))
+        elif spec.kind.name != "USER_OUTPUT":
+            raise EffectError(
+                f"the module writes {spec.target} ({spec.kind.name}), which is not a buffer: "
+                "register it by register_buffer"
+            )
+    return written
+
+
+def _effects(graph: Any) -> str:
+    """Name the operations that do more than compute results, and their lines in the module."""
+    found = [node for node in graph.nodes if str(node.target) == "with_effects"]
+    names = dict.fromkeys(str(node.args[1]) for node in found)
+    traces = ("\n".join(reversed((node.stack_trace or "").splitlines())) for node in found)
+    lines = dict.fromkeys(line for trace in traces if (line := user_line(trace)))
+    where = f", which is written at {', '.join(lines)}" if lines else ""
+    return f"the module runs {', '.join(names)}{where}: a program only computes its results"

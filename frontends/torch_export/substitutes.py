@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.elementwise import fake_quantized, per_channel
-from ..aten.operands import non_negative
+from ..aten.rules import non_negative
 
 
 @contextmanager
