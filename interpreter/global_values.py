@@ -11,10 +11,9 @@ from xdsl.ir import Attribute, Operation
 from ..dialects.shard.boundary import Boundary
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arguments import InputError, InputTypes
-from ..runtime.abi.arrays import Array
+from ..runtime.abi.arrays import Array, ValueType
 from ..runtime.abi.device_array import DeviceArray
 from ..runtime.abi.shards import MAX_DEVICES
-from ..runtime.abi.value_types import ValueType
 from ..runtime.abi.values import holds_numbers, plain_type, static_shape
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding

@@ -19,10 +19,9 @@ from ..interpreter.rounding import roughest_types
 from ..ir.diagnostics import OperationError
 from ..ir.text.print_style import argument_names
 from ..runtime.abi.arguments import InputTypes
-from ..runtime.abi.arrays import Array
+from ..runtime.abi.arrays import Array, FunctionTypes
 from ..runtime.abi.compare import Difference, compare
 from ..runtime.abi.device_array import DeviceArray
-from ..runtime.abi.value_types import FunctionTypes
 from ..runtime.functions import CallableFunction
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding

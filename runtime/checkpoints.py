@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from .abi.arrays import Array, shape_text
+from .abi.arrays import Array, ValueType, shape_text
 from .abi.device_array import DeviceArray
 from .abi.shards import Intervals, all_intervals, slices
-from .abi.value_types import ValueType
 from .saved.fields import DamagedFile, Fields
 
 MANIFEST = "manifest.json"

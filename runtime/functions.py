@@ -17,9 +17,8 @@ import numpy.typing as npt
 from ..sharding.grid import Grid
 from ..sharding.sharding import Sharding
 from .abi.arguments import InputError, InputTypes
-from .abi.arrays import Array
+from .abi.arrays import Array, FunctionTypes
 from .abi.device_array import DeviceArray
-from .abi.value_types import FunctionTypes
 from .checkpoints import Checkpoints
 from .stepping import run_repeatedly
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from ..ir.activity import activity
 from .abi.arguments import InputError
+from .abi.arrays import FunctionTypes
 from .abi.device_array import DeviceArray
-from .abi.value_types import FunctionTypes
 from .checkpoints import CheckpointError, Checkpoints, resume
 
 

@@ -8,9 +8,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Array, UnsupportedType, narrow_integer, shape_fits, shape_phrase, wrap
+from .arrays import (
+    Array,
+    UnsupportedType,
+    ValueType,
+    narrow_integer,
+    shape_fits,
+    shape_phrase,
+    wrap,
+)
 from .device_array import DeviceArray
-from .value_types import ValueType
 
 IN_PLACE = 0x101
 """NumPy's flags of arrays that are C-contiguous and aligned."""

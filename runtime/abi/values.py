@@ -39,13 +39,13 @@ from .arrays import (
     Array,
     UnsupportedType,
     Value,
+    ValueType,
     container,
     dtype_named,
     integer_value,
     is_float_dtype,
     wrap,
 )
-from .value_types import ValueType
 
 
 @lru_cache(256)

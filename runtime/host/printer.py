@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from .program import (
     HostProgram,
     Instruction,
     Label,
+    LinkedProgram,
     Operand,
     Outgoing,
     Register,
@@ -136,3 +138,38 @@ def number_text(value: int, element: str) -> str:
     if element == "f64":
         return str(np.array([value], np.int64).view(np.float64)[0])
     return str(value)
+
+
+class Tracer:
+    """Writes the instructions that a machine executes.
+
+    A line has the function, the instruction as `print_program` prints it, and the values it wrote:
+    `@f  %4 = addi_i64 %2, 1 -> 7`.
+    """
+
+    def __init__(self, linked: LinkedProgram, write: Callable[[str], object]) -> None:
+        self._linked = linked
+        self._write = write
+        self._texts: dict[Instruction, tuple[int, str]] = {}
+        for number, function in enumerate(linked.program.functions):
+            texts = print_instructions(linked.program, function)
+            for instruction, text in zip(function.instructions, texts, strict=True):
+                self._texts[instruction] = number, text
+
+    def show(self, address: int, frame: int | None = None) -> None:
+        """Write a line about the instruction at an address, with the values it wrote to `frame`."""
+        instruction = self._linked.instruction(address)
+        number, text = self._texts[instruction]
+        slot = self._linked.layouts[number].slot
+        element = ""
+        if instruction.kind.name in SCALARS:
+            element = signature(instruction.kind.name)[2].name
+        written: list[str] = []
+        for (_, kind), operand in zip(instruction.kind.operands, instruction.operands, strict=True):
+            for each in operand if isinstance(operand, tuple) else (operand,):
+                if frame is not None and kind in ("write", "writes") and isinstance(each, Register):
+                    value = ctypes.c_int64.from_address(frame + 8 * slot(each)).value
+                    written.append(number_text(value, element))
+        result = f" -> {', '.join(written)}" if written else ""
+        name = self._linked.program.functions[number].name
+        self._write(f"@{name}  {text}{result}\n")

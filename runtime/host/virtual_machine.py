@@ -21,10 +21,10 @@ from .cached_exchanges import CachedExchange, LoadedExchange
 from .guards import BEHIND, OVERWRITTEN, Guards
 from .machine_errors import OutOfMemory, VirtualMachineError
 from .pool import Pool, view
+from .printer import Tracer
 from .program import Instruction, LinkedProgram
 from .scalar_code import run_scalars
 from .timeline import Event, Timeline
-from .tracer import Tracer
 from .worker_team import CALL_WORDS, ENDED, WORKERS, WorkerTeam, serve_call, team_words, worker_call
 
 STACK_WORDS = 4096

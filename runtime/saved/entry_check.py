@@ -15,9 +15,9 @@ from ...sharding.collective_matching import DYNAMIC_SIZE
 from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
+from ..abi.arrays import FunctionTypes, ValueType
 from ..abi.elements import moved_element_of_type, reduced_element_of_type
 from ..abi.shards import all_intervals, check_fits
-from ..abi.value_types import FunctionTypes, ValueType
 from ..collectives import Collective, Shape
 from ..host.entry import EntryPoint, passing_registers
 from ..host.exchanges import Exchange

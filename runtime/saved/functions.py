@@ -10,10 +10,9 @@ import numpy as np
 from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from ..abi.arguments import InputTypes
-from ..abi.arrays import Array
+from ..abi.arrays import Array, FunctionTypes, ValueType
 from ..abi.device_array import DeviceArray
 from ..abi.shards import cut, joined, whole_shape
-from ..abi.value_types import FunctionTypes, ValueType
 from ..host.entry import EntryPoint
 
 

@@ -21,11 +21,10 @@ from ...sharding.grid import Grid
 from ...sharding.sharding import Sharding
 from .. import direct_call, intrinsics, protocol
 from ..abi.arguments import InputError
-from ..abi.arrays import ROUNDED_TYPES, Array, Words
+from ..abi.arrays import ROUNDED_TYPES, Array, FunctionTypes, ValueType, Words
 from ..abi.device_array import DeviceArray
 from ..abi.errors import NeedsCompiler
 from ..abi.native_code import CPU_FEATURES, Native, load_objects, target_platform
-from ..abi.value_types import FunctionTypes, ValueType
 from ..commands import CommandFailed, DeviceFailed
 from ..communicator import Communicator
 from ..device_machines import DeviceMachines

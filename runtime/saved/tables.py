@@ -9,10 +9,10 @@ from typing import Any
 from ...sharding.collective_matching import DYNAMIC_SIZE, CollectiveSignature
 from ...sharding.grid import Grid
 from ...sharding.sharding import ReductionKind, Sharding
+from ..abi.arrays import ValueType
 from ..abi.elements import Element, element_by_name
 from ..abi.lapack import LapackFunction
 from ..abi.shards import MAX_DEVICES
-from ..abi.value_types import ValueType
 from ..collectives import Collective, Group
 from ..host.exchanges import COLLECTIVE, RECEIVE, SEND, Exchange, ExchangeStep
 from ..host.program import ArrayAddress, Constant, FunctionCode

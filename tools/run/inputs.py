@@ -12,8 +12,7 @@ import numpy as np
 from ...ir.nesting_limits import exceeds_memory
 from ...ir.usage_error import UsageError
 from ...runtime.abi.arguments import InputError, check_kind
-from ...runtime.abi.arrays import Array, wrap
-from ...runtime.abi.value_types import ValueType
+from ...runtime.abi.arrays import Array, ValueType, wrap
 from .array_files import (
     FileProblem,
     StoredArray,

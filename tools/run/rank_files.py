@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...ir.usage_error import UsageError
-from ...runtime.abi.arrays import Array, shape_text
+from ...runtime.abi.arrays import Array, ValueType, shape_text
 from ...runtime.abi.shards import all_intervals, slices
-from ...runtime.abi.value_types import ValueType
 from ...runtime.mpi.rank_calls import join_ranks
 from ...sharding.sharding import Sharding
 from .inputs import read_inputs

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.nesting_limits import exceeds_memory
-from ...runtime.abi.arrays import Array, integer_value, shape_fits, shape_phrase
-from ...runtime.abi.value_types import ValueType
+from ...runtime.abi.arrays import Array, ValueType, integer_value, shape_fits, shape_phrase
 
 MAXIMAL_RANK = 64
 """The maximum rank of a NumPy array."""
