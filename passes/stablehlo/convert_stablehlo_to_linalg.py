@@ -1,7 +1,7 @@
 """`convert-stablehlo-to-linalg`: convert StableHLO programs to linalg, tensor, scf, arith and math.
 
 Every function gets a new body. Integers become signless except in the signatures of public
-functions, tokens become `tensor<i1>`, and each op is converted by its rule (`lowering/lowering.py`).
+functions, tokens become `tensor<i1>`, and each op by its rule (`lowering/lowering.py`).
 """
 
 from __future__ import annotations
