@@ -19,7 +19,7 @@ class Flags:
     """The largest size of one resource, in bytes."""
     offset_alignment: int | None = None
     """The alignment of offsets within resources, in bytes."""
-    index_bits: int | None = None
+    index_bits: int = 64
     """The bit width of the index operands of kernels."""
     alias_mutable_bindings: bool = False
     """Whether one binding may combine ranges that are written with ranges that are read."""

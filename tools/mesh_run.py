@@ -149,7 +149,7 @@ class _Run:
         from ..ir.text.source import read_source
 
         source = read_source(options.file, stdin)
-        options.check_pass_names(_all_passes() if options.watches_passes else {})
+        options.check_watched(_all_passes() if options.watches_passes else {})
         if not options.remarks:
             cached = _cached(options, source) if caches_programs else None
             if cached is not None:

@@ -155,8 +155,8 @@ class ActionLog(Observer):
             self._write(f"[thread {thread}] completed `pass-execution`\n")
 
     def _is_logged(self, operation: Operation) -> bool:
-        position = str(position_of(operation))
-        return not self._places or any(position.startswith(each) for each in self._places)
+        position = f"{position_of(operation)}:"
+        return not self._places or any(position.startswith(f"{each}:") for each in self._places)
 
 
 class ActionProfile(Observer):

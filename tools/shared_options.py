@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -78,8 +79,11 @@ class Watching:
             or self.mlir_print_ir_after_failure
         )
 
-    def check_pass_names(self, pass_names: Mapping[str, object]) -> None:
-        """Raise UsageError if the IR is to be printed around an unknown pass."""
+    def check_watched(self, pass_names: Mapping[str, object]) -> None:
+        """Raise UsageError if an option names an unknown pass, or a place that is none."""
+        for place in self.log_mlir_actions_filter:
+            if re.search(r":\d+$", place) is None:
+                raise UsageError(f"--log-mlir-actions-filter={place} is not file:line:col")
         for option in ("mlir_print_ir_before", "mlir_print_ir_after"):
             for name in getattr(self, option):
                 if name not in pass_names:

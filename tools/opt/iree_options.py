@@ -26,7 +26,7 @@ class IreeFlags:
     iree_stream_resource_min_offset_alignment: int | None = integer(
         "the alignment of offsets in resources, in bytes"
     )
-    iree_stream_resource_index_bits: int | None = integer("the bit width of indices in kernels")
+    iree_stream_resource_index_bits: str = choice("the bit width of indices in kernels", "64", "32")
     iree_stream_resource_alias_mutable_bindings: bool = flag(
         "fuse bindings that are written with bindings that are read"
     )
@@ -49,7 +49,7 @@ class IreeFlags:
         return Flags(
             largest_allocation=self.iree_stream_resource_max_allocation_size,
             offset_alignment=self.iree_stream_resource_min_offset_alignment,
-            index_bits=self.iree_stream_resource_index_bits,
+            index_bits=int(self.iree_stream_resource_index_bits),
             alias_mutable_bindings=self.iree_stream_resource_alias_mutable_bindings,
             favor=self.iree_stream_partitioning_favor,
             scalable_vectors=self.iree_llvmcpu_enable_scalable_vectorization,

@@ -204,7 +204,7 @@ def parse_command_line(
 ) -> Options:
     """Parse the arguments after the program's name. Raises UsageError."""
     options, passes = parse_arguments(Options, arguments, pass_names, defaults)
-    options.check_pass_names(pass_names)
+    options.check_watched(pass_names)
     filters = {
         "filter": options.remarks_filter,
         "filter-passed": options.remarks_filter_passed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...ir.usage_error import UsageError
@@ -242,6 +242,8 @@ def parse_command_line(argv: Sequence[str]) -> RunOptions:
     for name in ("output_max_element_count", "random_extent", "random_inputs"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name.replace('_', '-')} must not be negative")
+    if options.timeout is not None and not options.timeout > 0:
+        raise UsageError(f"--timeout must be more than 0 seconds, and is {options.timeout}")
     if options.tolerance is not None and not options.tolerance >= 0:
         raise UsageError(f"--tolerance must be at least 0, and is {options.tolerance}")
     _ = options.extents
@@ -277,9 +279,46 @@ def _refuse_idle_options(options: RunOptions) -> None:
         why, idle = "--per-device runs once in the reference interpreter, and prints", _OF_CALLS
     else:
         return
-    for name in idle:
-        if getattr(options, name) not in (None, False, ()):
-            raise UsageError(f"{why}: --{name.replace('_', '-')} cannot be used with it")
+    for given in _given(options, idle):
+        raise UsageError(f"{why}: {given} cannot be used with it")
+
+
+def _given(options: RunOptions, names: Iterable[str]) -> Iterator[str]:
+    """Yield those of some options, with dashes, that are not at their defaults."""
+    for name in names:
+        if getattr(options, name) != getattr(RunOptions, name):
+            yield f"--{name.replace('_', '-')}"
+
+
+_NEEDS: tuple[tuple[tuple[str, ...], Callable[[RunOptions], bool], str], ...] = (
+    (
+        ("statistics", "guard", "report", "require_native", "trace", "workers"),
+        lambda options: options.backend in (NATIVE, MPI),
+        "--backend=native or --backend=mpi",
+    ),
+    (("trace_host",), lambda options: options.backend == NATIVE, "--backend=native"),
+    (("ranks",), lambda options: options.backend == MPI, "--backend=mpi"),
+    (
+        ("devices_per_rank", "inputs_per_rank", "timeout"),
+        lambda options: options.backend == MPI,
+        "--backend=mpi or --ranks",
+    ),
+    (("checkpoint", "every"), lambda options: options.steps is not None, "--steps"),
+    (("every",), lambda options: options.checkpoint is not None, "--checkpoint"),
+    (
+        ("random_extent",),
+        lambda options: options.random_inputs is not None,
+        "--random-inputs",
+    ),
+    (
+        ("tolerance",),
+        lambda options: options.check is not None or bool(options.expected_output),
+        "--check or --expected_output",
+    ),
+    (("simulate",), lambda options: options.machine is not None, "a --machine, as gpu-host"),
+    (("machine", "simulated_trace"), lambda options: options.simulate, "--simulate"),
+)
+"""Options that have no effect alone: when they have one, and what to add then."""
 
 
 def check_options(options: RunOptions) -> None:
@@ -288,14 +327,11 @@ def check_options(options: RunOptions) -> None:
         raise UsageError(
             f"there is no backend '{options.backend}'; there are {', '.join(BACKENDS)}"
         )
-    for name in ("statistics", "guard", "report", "require_native", "trace", "workers"):
-        if getattr(options, name) and options.backend not in (NATIVE, MPI):
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} needs --backend=native or --backend=mpi")
+    for names, is_met, what in _NEEDS:
+        if not is_met(options) and (given := next(_given(options, names), None)):
+            raise UsageError(f"{given} needs {what}")
     if "backend" in options.remarks and options.backend == "interpreter":
         raise UsageError("--remarks=backend needs --backend=native or --backend=mpi")
-    if options.ranks is not None and options.backend != MPI:
-        raise UsageError(f"--ranks needs --backend=mpi, and not {options.backend}")
     if options.ranks is not None and options.file == "-":
         raise UsageError("ranks have no standard input: name the file of the program")
     for value in (*options.input, *options.output):
@@ -303,24 +339,5 @@ def check_options(options: RunOptions) -> None:
             raise UsageError(f"{value} names the files of ranks, which needs --backend=mpi")
         if RANK in value and not value.startswith(("@", "+")):
             raise UsageError(f"{value} names a rank, but no file: write @file.{RANK}.npy")
-    if options.devices_per_rank > 1 and options.backend != MPI:
-        raise UsageError("--devices-per-rank needs --backend=mpi or --ranks")
-    if options.inputs_per_rank and options.backend != MPI:
-        raise UsageError("--inputs-per-rank needs --backend=mpi")
-    if options.steps is None and (options.checkpoint is not None or options.every != 1):
-        raise UsageError("--checkpoint and --every need --steps")
-    if options.every != 1 and options.checkpoint is None:
-        raise UsageError("--every=N writes checkpoints: --checkpoint=DIR says where")
     if options.steps is not None and options.check is not None:
         raise UsageError("--check compares one call with the reference, not --steps")
-    if options.tolerance is not None and options.check is None and not options.expected_output:
-        raise UsageError("--tolerance is for --check or --expected_output, which are missing")
-    if options.timeout is not None and (options.backend != MPI or not options.timeout > 0):
-        raise UsageError("--timeout needs --backend=mpi, and more than 0 seconds")
-    if options.trace_host and options.backend != NATIVE:
-        raise UsageError("--trace-host needs --backend=native")
-    if options.simulate:
-        if options.machine is None:
-            raise UsageError("--simulate needs a --machine, as --machine=gpu-host")
-    elif options.machine is not None or options.simulated_trace is not None:
-        raise UsageError("--machine and --simulated-trace are for --simulate, which is missing")

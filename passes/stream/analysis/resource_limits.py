@@ -44,7 +44,7 @@ def resource_limits(operation: Operation) -> ResourceLimits:
     return ResourceLimits(
         asked.largest_allocation,
         asked.offset_alignment or ALIGNMENT,
-        asked.index_bits or 64,
+        asked.index_bits,
         asked.alias_mutable_bindings,
     )
 

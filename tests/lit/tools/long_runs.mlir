@@ -23,8 +23,8 @@
 // SIX: 4xf32=13 13 13 13
 // PAST: mesh-run: the checkpoint is after step 6, but 1 are requested
 // OTHER: mesh-run: the checkpoint after step 6 has tensor<4xf32> as array 0, expected i32
-// STEPS: mesh-run: --checkpoint and --every need --steps
-// EVERY: mesh-run: --every=N writes checkpoints: --checkpoint=DIR says where
+// STEPS: mesh-run: --checkpoint needs --steps
+// EVERY: mesh-run: --every needs --checkpoint
 // NONE: mesh-run: --steps must be at least 1, found 0
 // FILE: mesh-run: --checkpoint={{.*}}long_runs.mlir is a file, expected a folder or a new name
 // NATIVE: mesh-run: --trace needs --backend=native

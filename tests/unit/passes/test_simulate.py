@@ -127,8 +127,8 @@ def test_the_longest_shards_stand_for_all_where_they_differ() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text", "message"),
     [
-        (["--simulate"], PROGRAM, "--simulate needs a --machine"),
-        (["--machine=gpu-host"], PROGRAM, "are for --simulate, which is missing"),
+        (["--simulate"], PROGRAM, "--simulate needs a --machine, as gpu-host"),
+        (["--machine=gpu-host"], PROGRAM, "--machine needs --simulate"),
         (["--simulate", "--machine=gpu"], PROGRAM, "there is no machine 'gpu'"),
         (
             ["--simulate", "--machine=gpu-host"],

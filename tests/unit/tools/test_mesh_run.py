@@ -299,7 +299,8 @@ def test_open_grids_of_kernels(run: Run, tmp_path: Path, pipeline: str) -> None:
             "--simulate runs nothing: --expected-output cannot be used with it",
         ),
         (("--simulate", "--machine=gpu-host", "--statistics"), "--statistics cannot be used"),
-        (("--tolerance=1",), "--tolerance is for --check or --expected_output, which are missing"),
+        (("--tolerance=1",), "--tolerance needs --check or --expected_output"),
+        (("--random-extent=3",), "--random-extent needs --random-inputs"),
     ],
 )
 def test_errors_take_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:

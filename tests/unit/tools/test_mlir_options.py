@@ -164,15 +164,26 @@ def test_actions_are_logged_and_profiled(tmp_path: Path) -> None:
         errors,
     )
     functions = "--pass-pipeline=builtin.module(func.func(cse))"
+    where = "--log-mlir-actions-filter"
     for place, lines in (("<stdin>:1", 2), ("<stdin>:9", 0)):
-        options = (functions, "--log-actions-to=-", f"--log-mlir-actions-filter={place}")
+        options = (functions, "--log-actions-to=-", f"{where}={place}")
         assert run(*options)[2].count("\n") == lines
+    tenth = "\n" * 9 + "func.func @f() { return }\n"
+    for place, lines in (("<stdin>:1", 0), ("<stdin>:10", 2), ("<stdin>:10:1", 2)):
+        options = (functions, "--log-actions-to=-", f"{where}={place}")
+        assert run(*options, text=tenth)[2].count("\n") == lines
+    assert run("--cse", f"{where}=here")[2] == f"mesh-opt: {where}=here is not file:line:col\n"
     path = tmp_path / "trace.json"
     assert run("--cse", "--canonicalize", f"--profile-actions-to={path}")[0] == 0
     events = json.loads(path.read_text())
     assert [event["ph"] for event in events] == ["B", "E"] * 2
     assert [event["args"]["pass"] for event in events[::2]] == ["cse", "canonicalize"]
     assert events[0]["ts"] <= events[1]["ts"]
+
+
+def test_indices_have_32_or_64_bits() -> None:
+    message = "option '--iree-stream-resource-index-bits' is 64 or 32, not '7'"
+    assert message in run("--iree-stream-resource-index-bits=7")[2]
 
 
 def test_remarks_by_regular_expressions(tmp_path: Path) -> None:
