@@ -28,9 +28,11 @@ from .intrinsics import (
     acquire_gil,
     call_function,
     copy_bytes,
+    load_field,
     load_i32,
     load_word,
     release_gil,
+    store_field,
     store_word,
 )
 from .native_registry import runtime_function
@@ -68,19 +70,19 @@ UNFIT = -1
 
 def write_arguments(call: int) -> int:
     """Write the registers of the arguments; return 0 if an array does not fit, else 1."""
-    arrays, head = load_word(call + 8 * INPUTS), load_word(call + 8 * HEAD)
-    count = load_word(call + 8 * COUNT)
+    arrays, head = load_field(call, INPUTS), load_field(call, HEAD)
+    count = load_field(call, COUNT)
     if load_word(arrays + head) != count:
         return 0
-    items = arrays + load_word(call + 8 * ITEMS)
-    frame = load_word(load_word(call + 8 * STATE) + 8 * FIRST_FRAME)
-    register = frame + load_word(call + 8 * ARGUMENTS)
+    items = arrays + load_field(call, ITEMS)
+    frame = load_field(load_field(call, STATE), FIRST_FRAME)
+    register = frame + load_field(call, ARGUMENTS)
     kind = call + 8 * FIRST_KIND
     for number in range(count):
         array = load_word(items + 8 * number)
         fields = array + head
         rank = load_word(kind + 8)
-        if load_word(fields - 8) != load_word(call + 8 * ARRAY):
+        if load_word(fields - 8) != load_field(call, ARRAY):
             return 0
         if load_word(fields + ELEMENT) != load_word(kind) or load_i32(fields + RANK) != rank:
             return 0
@@ -109,11 +111,11 @@ def call_with_arrays(call: int) -> int:
     """
     if write_arguments(call) == 0:
         return UNFIT
-    state = load_word(call + 8 * STATE)
-    store_word(state + 8 * FRAME, load_word(state + 8 * FIRST_FRAME))
-    store_word(state + 8 * BEGIN, load_word(call + 8 * ROW))
+    state = load_field(call, STATE)
+    store_field(state, FRAME, load_field(state, FIRST_FRAME))
+    store_field(state, BEGIN, load_field(call, ROW))
     thread = release_gil()
-    reason = call_function(load_word(call + 8 * LOOP), state)
+    reason = call_function(load_field(call, LOOP), state)
     if reason == DONE:
         copy_results(call)
     acquire_gil(thread)
@@ -122,11 +124,11 @@ def call_with_arrays(call: int) -> int:
 
 def copy_results(call: int) -> None:
     """Copy results into their arrays and release their blocks."""
-    state, head = load_word(call + 8 * STATE), load_word(call + 8 * HEAD)
-    frame, memory = load_word(state + 8 * FIRST_FRAME), load_word(state + 8 * POOL)
-    outputs = load_word(call + 8 * OUTPUTS)
+    state, head = load_field(call, STATE), load_field(call, HEAD)
+    frame, memory = load_field(state, FIRST_FRAME), load_field(state, POOL)
+    outputs = load_field(call, OUTPUTS)
     result = outputs + 8 * FIRST_RESULT
-    for _ in range(load_word(outputs + 8 * RESULT_COUNT)):
+    for _ in range(load_field(outputs, RESULT_COUNT)):
         register = frame + load_word(result + 8)
         data = load_word(load_word(result) + head)
         copy_bytes(data, load_word(register), load_word(result + 16))

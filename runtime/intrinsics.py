@@ -36,6 +36,10 @@ def _pointer(builder: Any, address: Any, pointee: Any = _I64) -> Any:
     return builder.inttoptr(address, pointee.as_pointer())
 
 
+def _field(builder: Any, record: Any, field: Any) -> Any:
+    return _pointer(builder, builder.add(record, builder.mul(field, _I64(8))))
+
+
 def _library_function(builder: Any, name: str, kind: ir.FunctionType) -> Any:
     """Declare a function of the C library in the module."""
     found = builder.module.globals.get(name)
@@ -52,6 +56,18 @@ def load_word(builder: Any, address: Any) -> Any:
 def store_word(builder: Any, address: Any, value: Any) -> None:
     """Store a 64-bit word at an address."""
     builder.store(value, _pointer(builder, address))
+
+
+@intrinsic
+def load_field(builder: Any, record: Any, field: Any) -> Any:
+    """Load the word with a number of a record of words."""
+    return builder.load(_field(builder, record, field))
+
+
+@intrinsic
+def store_field(builder: Any, record: Any, field: Any, value: Any) -> None:
+    """Store the word with a number of a record of words."""
+    builder.store(value, _field(builder, record, field))
 
 
 @intrinsic

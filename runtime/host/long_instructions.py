@@ -8,8 +8,10 @@ from ..intrinsics import (
     call_kernel,
     copy_bytes,
     cycle_count,
+    load_field,
     load_word,
     multiply_overflows,
+    store_field,
     store_word,
 )
 from ..protocol import AT_ONCE, FINISH, MISMATCHED, RESIZED, SIGNATURE, START, WAITING
@@ -83,7 +85,7 @@ ALLOCATE, REUSE, OWN, COPY, SIZE = (
 
 def guard_reason(state: int) -> int:
     """Return `CHECK_GUARDS` if guards must be checked after a write to memory, else 0."""
-    return CHECK_GUARDS if load_word(state + 8 * GUARDED) != 0 else 0
+    return CHECK_GUARDS if load_field(state, GUARDED) != 0 else 0
 
 
 def operand(code: int, frame: int, number: int) -> int:
@@ -100,16 +102,16 @@ def move(code: int, frame: int) -> int:
 @rare
 def time_is_up(state: int) -> int:
     """Return CANCELLED or TIME if the loop has to return, else 0."""
-    if atomic_load(load_word(state + 8 * CANCEL)) != 0:
+    if atomic_load(load_field(state, CANCEL)) != 0:
         return CANCELLED
-    if cycle_count() - load_word(state + 8 * DEADLINE) > 0:
+    if cycle_count() - load_field(state, DEADLINE) > 0:
         return TIME
     return 0
 
 
 def run_kernel(state: int, code: int, frame: int) -> int:
     """Execute a `run`; return 0, or why the loop has to return."""
-    kernel = load_word(load_word(state + 8 * KERNELS) + 8 * load_word(code + 8))
+    kernel = load_word(load_field(state, KERNELS) + 8 * load_word(code + 8))
     if kernel == 0:
         return COMPILE
     bindings = frame + load_word(code + 16)
@@ -124,7 +126,7 @@ def run_kernel(state: int, code: int, frame: int) -> int:
     for number in range(1, count + 1):
         store_word(constants + 8 * number - 8, load_word(frame + load_word(words + 8 * number)))
     chunk = max(1, tiles // CHUNKS)
-    team = load_word(state + 8 * TEAM)
+    team = load_field(state, TEAM)
     work = operand(code, frame, 4)
     if work < UNDIVIDED_WORK:
         team = 0
@@ -137,10 +139,10 @@ def run_kernel(state: int, code: int, frame: int) -> int:
         team = 0
     elif team != 0:
         # Use one part, since workers wait for each other after each part; four if it takes long.
-        workers = load_word(team + 8 * WORKERS)
+        workers = load_field(team, WORKERS)
         parts = 4 if work >= LONG_WORK else 1
         chunk = (tiles + parts * workers - 1) // (parts * workers) * workers
-    first = load_word(state + 8 * TILE)
+    first = load_field(state, TILE)
     while first < tiles:
         last = min(first + chunk, tiles)
         if team != 0:
@@ -148,23 +150,23 @@ def run_kernel(state: int, code: int, frame: int) -> int:
         else:
             status = call_kernel(kernel, bindings, constants, first, last)
         if status != 0:
-            store_word(state + 8 * STATUS, status)
+            store_field(state, STATUS, status)
             return FAILED
         first = last
         advance(state)
         if first < tiles:
             reason = time_is_up(state)
             if reason != 0:
-                store_word(state + 8 * TILE, first)
+                store_field(state, TILE, first)
                 return reason
-    store_word(state + 8 * TILE, 0)
-    store_word(state + 8 * RUNS, load_word(state + 8 * RUNS) + 1)
+    store_field(state, TILE, 0)
+    store_field(state, RUNS, load_field(state, RUNS) + 1)
     return 0
 
 
 def sizes_are_known(state: int, code: int, frame: int) -> bool:
     """Whether a `check` accepted the same sizes the last time."""
-    known = load_word(load_word(state + 8 * CHECKS) + 8 * load_word(code + 8))
+    known = load_word(load_field(state, CHECKS) + 8 * load_word(code + 8))
     count = load_word(code + 16)
     if load_word(known) == 0:
         return False
@@ -176,109 +178,109 @@ def sizes_are_known(state: int, code: int, frame: int) -> bool:
 
 def run_exchange(state: int, code: int, frame: int) -> int:
     """Execute an `exchange` that is cached; return 0, or why the loop has to return."""
-    entry = load_word(state + 8 * EXCHANGES) + 8 * load_word(code + 8)
+    entry = load_field(state, EXCHANGES) + 8 * load_word(code + 8)
     exchange = load_word(entry)
     if exchange == 0:
         return PYTHON
     values = code + 8 * (3 + load_word(code + 16))
     is_new = False
-    for number in range(load_word(exchange + 8 * VALUE_COUNT)):
+    for number in range(load_field(exchange, VALUE_COUNT)):
         value = load_word(frame + load_word(values + 8 * (2 + number)))
         if load_word(exchange + 8 * (EXCHANGE_HEAD_WORDS + number)) != value:
             is_new = True
-    if is_new and load_word(exchange + 8 * SIZE_CHECK) == 0:
+    if is_new and load_field(exchange, SIZE_CHECK) == 0:
         return PYTHON
     first = 0
     phase = AT_ONCE
-    block = load_word(state + 8 * BLOCK)
+    block = load_field(state, BLOCK)
     if block != 0:
-        first = load_word(state + 8 * ROW)
-        phase = FINISH if load_word(state + 8 * STARTED) != 0 else AT_ONCE
-        store_word(state + 8 * BLOCK, 0)
-        store_word(state + 8 * STARTED, 0)
-        if load_word(state + 8 * PROBLEM) != 0:
-            store_word(state + 8 * STATUS, load_word(state + 8 * PROBLEM))
+        first = load_field(state, ROW)
+        phase = FINISH if load_field(state, STARTED) != 0 else AT_ONCE
+        store_field(state, BLOCK, 0)
+        store_field(state, STARTED, 0)
+        if load_field(state, PROBLEM) != 0:
+            store_field(state, STATUS, load_field(state, PROBLEM))
             return FAILED
     else:
-        block = allocate(load_word(state + 8 * POOL), load_word(exchange + 8 * RESULT_BYTES))
+        block = allocate(load_field(state, POOL), load_field(exchange, RESULT_BYTES))
     if block == 0:
         return MEMORY
     commands = exchange_commands(exchange)
     bind_buffers(exchange, commands, load_word(frame + load_word(values + 8)), block)
-    for number in range(first, load_word(exchange + 8 * COMMAND_COUNT)):
+    for number in range(first, load_field(exchange, COMMAND_COUNT)):
         reason = run_command(state, exchange, commands + 8 * COMMAND_WORDS * number, is_new, phase)
         phase = AT_ONCE
         if reason == PYTHON:
-            release(load_word(state + 8 * POOL), block)
+            release(load_field(state, POOL), block)
             store_word(entry, 0)
         elif reason != 0:
-            store_word(state + 8 * ROW, number)
+            store_field(state, ROW, number)
             if reason == WAIT:
-                store_word(state + 8 * BLOCK, block)
+                store_field(state, BLOCK, block)
         if reason != 0:
             return reason
     store_word(frame + load_word(code + 24), block)
     store_word(frame + load_word(code + 32), block)
-    sizes = exchange + 8 * (EXCHANGE_HEAD_WORDS + load_word(exchange + 8 * VALUE_COUNT))
-    for number in range(load_word(exchange + 8 * SIZE_COUNT)):
+    sizes = exchange + 8 * (EXCHANGE_HEAD_WORDS + load_field(exchange, VALUE_COUNT))
+    for number in range(load_field(exchange, SIZE_COUNT)):
         store_word(frame + load_word(code + 40 + 8 * number), load_word(sizes + 8 * number))
     return 0
 
 
 def exchange_commands(exchange: int) -> int:
     """Return the address of a cached exchange's commands."""
-    values = load_word(exchange + 8 * VALUE_COUNT)
-    sizes = load_word(exchange + 8 * SIZE_COUNT)
+    values = load_field(exchange, VALUE_COUNT)
+    sizes = load_field(exchange, SIZE_COUNT)
     return exchange + 8 * (EXCHANGE_HEAD_WORDS + values + sizes)
 
 
 @rare
 def start(state: int, code: int, frame: int) -> None:
     """Execute a `start`; if the exchange is not cached yet, the `exchange` does all the work."""
-    exchange = load_word(load_word(state + 8 * EXCHANGES) + 8 * load_word(code + 8))
+    exchange = load_word(load_field(state, EXCHANGES) + 8 * load_word(code + 8))
     if exchange == 0:
         return
-    block = allocate(load_word(state + 8 * POOL), load_word(exchange + 8 * RESULT_BYTES))
+    block = allocate(load_field(state, POOL), load_field(exchange, RESULT_BYTES))
     if block == 0:
         return
     source = load_word(frame + load_word(code + 24))
     bind_buffers(exchange, exchange_commands(exchange), source, block)
-    store_word(state + 8 * BLOCK, block)
-    store_word(state + 8 * ROW, 0)
-    store_word(state + 8 * STARTED, exchange)
+    store_field(state, BLOCK, block)
+    store_field(state, ROW, 0)
+    store_field(state, STARTED, exchange)
     start_commands(state, exchange)
 
 
 def advance(state: int) -> None:
     """Advance an exchange that was started, without waiting."""
-    exchange = load_word(state + 8 * STARTED)
-    if exchange != 0 and load_word(exchange + 8 * IS_POLLABLE) != 0:
+    exchange = load_field(state, STARTED)
+    if exchange != 0 and load_field(exchange, IS_POLLABLE) != 0:
         start_commands(state, exchange)
 
 
 @rare
 def start_commands(state: int, exchange: int) -> None:
     """Start the commands of an exchange from the state's row on, until one would have to wait."""
-    status = load_word(state + 8 * PROBLEM)
-    number = load_word(state + 8 * ROW)
-    while status == 0 and number < load_word(exchange + 8 * COMMAND_COUNT):
+    status = load_field(state, PROBLEM)
+    number = load_field(state, ROW)
+    while status == 0 and number < load_field(exchange, COMMAND_COUNT):
         command = exchange_commands(exchange) + 8 * COMMAND_WORDS * number
-        bindings, constants = load_word(command + 8 * BINDINGS), load_word(command + 8 * CONSTANTS)
-        status = call_kernel(load_word(command + 8 * FUNCTION), bindings, constants, START, 1)
+        bindings, constants = load_field(command, BINDINGS), load_field(command, CONSTANTS)
+        status = call_kernel(load_field(command, FUNCTION), bindings, constants, START, 1)
         if status == 0:
             number += 1
         elif status != WAITING:
-            store_word(state + 8 * PROBLEM, status)
-    store_word(state + 8 * ROW, number)
+            store_field(state, PROBLEM, status)
+    store_field(state, ROW, number)
 
 
 def bind_buffers(exchange: int, commands: int, source: int, result: int) -> None:
     """Bind the source and the result to the commands of a cached exchange."""
-    binding = commands + 8 * COMMAND_WORDS * load_word(exchange + 8 * COMMAND_COUNT)
-    for _ in range(load_word(exchange + 8 * SOURCE_COUNT)):
+    binding = commands + 8 * COMMAND_WORDS * load_field(exchange, COMMAND_COUNT)
+    for _ in range(load_field(exchange, SOURCE_COUNT)):
         store_word(load_word(binding), source)
         binding += 8
-    for _ in range(load_word(exchange + 8 * RESULT_COUNT)):
+    for _ in range(load_field(exchange, RESULT_COUNT)):
         store_word(load_word(binding), result)
         binding += 8
 
@@ -288,21 +290,21 @@ def run_command(state: int, exchange: int, command: int, is_new: bool, phase: in
 
     Returns `PYTHON` if devices have to exchange their sizes again.
     """
-    size_check = load_word(exchange + 8 * SIZE_CHECK)
-    signature = load_word(command + 8 * BINDINGS) + 8 * SIGNATURE
+    size_check = load_field(exchange, SIZE_CHECK)
+    signature = load_field(command, BINDINGS) + 8 * SIGNATURE
     own_signature = 0
     if size_check != 0:
         own_signature = load_word(signature)
         if is_new:
             # No other device has this signature number, so that all participants exchange sizes
             # again.
-            store_word(signature, -2 - load_word(state + 8 * PROCESS))
+            store_word(signature, -2 - load_field(state, PROCESS))
     status = call_kernel(
-        load_word(command + 8 * FUNCTION),
-        load_word(command + 8 * BINDINGS),
-        load_word(command + 8 * CONSTANTS),
+        load_field(command, FUNCTION),
+        load_field(command, BINDINGS),
+        load_field(command, CONSTANTS),
         phase,
-        load_word(command + 8 * TILES),
+        load_field(command, TILES),
     )
     if size_check != 0:
         store_word(signature, own_signature)
@@ -310,13 +312,13 @@ def run_command(state: int, exchange: int, command: int, is_new: bool, phase: in
             return PYTHON
     if status == 0:
         return 0
-    store_word(state + 8 * STATUS, status)
+    store_field(state, STATUS, status)
     return WAIT if status == WAITING else FAILED
 
 
 def blocks(state: int, opcode: int, code: int, frame: int) -> int:
     """Execute an instruction that makes a block; return the block, 0 if out of memory."""
-    memory = load_word(state + 8 * POOL)
+    memory = load_field(state, POOL)
     if opcode == ALLOCATE:
         return allocate(memory, operand(code, frame, 2))
     block, address = operand(code, frame, 2), operand(code, frame, 3)

@@ -12,6 +12,7 @@ from ..intrinsics import (
     add_overflows,
     call_function,
     cycle_count,
+    load_field,
     load_i8,
     load_i16,
     load_i32,
@@ -22,6 +23,7 @@ from ..intrinsics import (
     store_8,
     store_16,
     store_32,
+    store_field,
     store_word,
 )
 from .instructions import CONTROL, FIRST_SCALAR
@@ -112,7 +114,7 @@ def callee(state: int, code: int, frame: int) -> int:
     number = load_word(code + 8)
     if load_word(code) == CALL_REGISTER:
         number = load_word(frame + number)
-    return load_word(state + 8 * FUNCTIONS) + 8 * FUNCTION_WORDS * number
+    return load_field(state, FUNCTIONS) + 8 * FUNCTION_WORDS * number
 
 
 @rare
@@ -120,15 +122,15 @@ def enter(state: int, code: int, frame: int) -> int:
     """Execute a `call` up to the callee's frame; return 0, or why the loop has to return."""
     function = callee(state, code, frame)
     inner = frame + load_word(code + 16)
-    if inner + load_word(function + 8) > load_word(state + 8 * STACK_END):
+    if inner + load_word(function + 8) > load_field(state, STACK_END):
         return STACK
-    depth = load_word(state + 8 * DEPTH)
-    if depth >= load_word(state + 8 * MAX_CALLS):
+    depth = load_field(state, DEPTH)
+    if depth >= load_field(state, MAX_CALLS):
         return TOO_DEEP
-    calls = load_word(state + 8 * CALLS) + 16 * depth
+    calls = load_field(state, CALLS) + 16 * depth
     store_word(calls, code + 24)
     store_word(calls + 8, load_word(code + 16))
-    store_word(state + 8 * DEPTH, depth + 1)
+    store_field(state, DEPTH, depth + 1)
     set_constants(function, inner)
     return 0
 
@@ -144,16 +146,16 @@ def set_constants(function: int, frame: int) -> None:
 @rare
 def begin(state: int, function: int) -> None:
     """Begin a run: reset open calls and counters."""
-    store_word(state + 8 * BEGIN, 0)
-    store_word(state + 8 * CODE, load_word(function))
-    store_word(state + 8 * DEPTH, 0)
-    store_word(state + 8 * TILE, 0)
-    store_word(state + 8 * BLOCK, 0)
-    store_word(state + 8 * STARTED, 0)
-    store_word(state + 8 * PROBLEM, 0)
-    store_word(state + 8 * RUNS, 0)
-    set_constants(function, load_word(state + 8 * FRAME))
-    begin_run(load_word(state + 8 * POOL))
+    store_field(state, BEGIN, 0)
+    store_field(state, CODE, load_word(function))
+    store_field(state, DEPTH, 0)
+    store_field(state, TILE, 0)
+    store_field(state, BLOCK, 0)
+    store_field(state, STARTED, 0)
+    store_field(state, PROBLEM, 0)
+    store_field(state, RUNS, 0)
+    set_constants(function, load_field(state, FRAME))
+    begin_run(load_field(state, POOL))
 
 
 def next_round(code: int, frame: int) -> int:
@@ -186,50 +188,50 @@ def write_words(state: int, opcode: int, code: int, frame: int) -> int:
         store_element(opcode, operand(code, frame, 1), operand(code, frame, 2))
         return 24
     if opcode == RELEASE:
-        release(load_word(state + 8 * POOL), operand(code, frame, 1))
+        release(load_field(state, POOL), operand(code, frame, 1))
         return 16
     if opcode == RETAIN:
         retain(operand(code, frame, 1))
         return 16
     if opcode == DEVICE:
-        store_word(load_word(state + 8 * POOL) + 8 * CURRENT, load_word(code + 8))
+        store_field(load_field(state, POOL), CURRENT, load_word(code + 8))
         return 16
     if opcode == COUNT:
-        word = load_word(state + 8 * POOL) + 8 * load_word(code + 8)
+        word = load_field(state, POOL) + 8 * load_word(code + 8)
         store_word(word, load_word(word) + operand(code, frame, 2))
         return 24
     if opcode == GLOBAL_WORDS:
-        store_word(frame + load_word(code + 8), load_word(state + 8 * GLOBALS))
+        store_word(frame + load_word(code + 8), load_field(state, GLOBALS))
         return 16
     if opcode == ADDRESS:
         store_word(frame + load_word(code + 8), frame + load_word(code + 16))
         return 24
     if opcode == PROCESS_NUMBER:
-        store_word(frame + load_word(code + 8), load_word(state + 8 * PROCESS))
+        store_word(frame + load_word(code + 8), load_field(state, PROCESS))
         return 16
     return 0
 
 
 def run(state: int) -> int:
     """Run from the state's instruction, or from a function's first; return why the loop ended."""
-    function = load_word(state + 8 * BEGIN)
+    function = load_field(state, BEGIN)
     if function != 0:
         begin(state, function)
-    code = load_word(state + 8 * CODE)
-    frame = load_word(state + 8 * FRAME)
-    store_word(state + 8 * DEADLINE, cycle_count() + SLICE_CYCLES)
-    stepping = load_word(state + 8 * STEPPING)
+    code = load_field(state, CODE)
+    frame = load_field(state, FRAME)
+    store_field(state, DEADLINE, cycle_count() + SLICE_CYCLES)
+    stepping = load_field(state, STEPPING)
     jumps_left = JUMPS_PER_CHECK
     reason = 0
     while reason == 0:
         opcode = load_word(code)
         if opcode >= FIRST_SCALAR:
-            scalars = load_word(state + 8 * SCALAR_CODE)
+            scalars = load_field(state, SCALAR_CODE)
             if scalars == 0:
                 reason = SCALAR
             else:
-                store_word(state + 8 * CODE, code)
-                store_word(state + 8 * FRAME, frame)
+                store_field(state, CODE, code)
+                store_field(state, FRAME, frame)
                 code = call_function(scalars, state)
         elif opcode in (LOOP, JUMP):
             distance = next_round(code, frame) if opcode == LOOP else load_word(code + 8)
@@ -252,12 +254,12 @@ def run(state: int) -> int:
                 frame += load_word(code + 16)
                 code = load_word(function)
         elif opcode == RETURN:
-            depth = load_word(state + 8 * DEPTH) - 1
+            depth = load_field(state, DEPTH) - 1
             if depth < 0:
                 reason = RETURNED
             else:
-                store_word(state + 8 * DEPTH, depth)
-                calls = load_word(state + 8 * CALLS) + 16 * depth
+                store_field(state, DEPTH, depth)
+                calls = load_field(state, CALLS) + 16 * depth
                 code = load_word(calls)
                 frame -= load_word(calls + 8)
         else:
@@ -267,6 +269,6 @@ def run(state: int) -> int:
             code += size
         if reason == 0:
             reason = stepping
-    store_word(state + 8 * CODE, code)
-    store_word(state + 8 * FRAME, frame)
+    store_field(state, CODE, code)
+    store_field(state, FRAME, frame)
     return DONE if reason == RETURNED else reason

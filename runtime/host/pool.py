@@ -29,8 +29,10 @@ from ..intrinsics import (
     allocate_aligned,
     copy_bytes,
     leading_zeros,
+    load_field,
     load_word,
     store_8,
+    store_field,
     store_word,
     use_large_pages,
 )
@@ -92,20 +94,20 @@ def account(device: int, word: int) -> int:
 def begin_run(pool: int) -> None:
     """Reset the peak and the devices' counters for a run."""
     release_returned(pool)
-    store_word(pool + 8 * PEAK, load_word(pool + 8 * USED))
-    store_word(pool + 8 * CURRENT, 0)
-    for device in range(load_word(pool + 8 * DEVICES)):
+    store_field(pool, PEAK, load_field(pool, USED))
+    store_field(pool, CURRENT, 0)
+    for device in range(load_field(pool, DEVICES)):
         own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
-        store_word(own + 8 * PEAK_IN_USE, load_word(own + 8 * IN_USE))
+        store_field(own, PEAK_IN_USE, load_field(own, IN_USE))
         for counter in range(ALLOCATED, ACCOUNT_WORDS):
             store_word(own + 8 * counter, 0)
 
 
 def release_returned(pool: int) -> None:
     """Release the blocks that Python has given back."""
-    for number in range(load_word(pool + 8 * RETURNED)):
+    for number in range(load_field(pool, RETURNED)):
         release(pool, load_word(pool + 8 * (RETURNED + 1 + number)))
-    store_word(pool + 8 * RETURNED, 0)
+    store_field(pool, RETURNED, 0)
 
 
 HEADER = 64
@@ -135,7 +137,7 @@ def allocate(pool: int, size: int) -> int:
         return 0
     number, lines = size_class(max(1, (size + 63) >> 6))
     capacity = lines << 6
-    guard = load_word(pool + 8 * GUARD_BYTES)
+    guard = load_field(pool, GUARD_BYTES)
     block = load_word(pool + 8 * number)
     if block != 0:
         store_word(pool + 8 * number, load_word(block + NEXT_FREE))
@@ -148,26 +150,26 @@ def allocate(pool: int, size: int) -> int:
             use_large_pages(memory, capacity + HEADER + guard)
         block = memory + HEADER
         store_word(block + SIZE_CLASS, number)
-        store_word(block + NEXT_BLOCK, load_word(pool + 8 * BLOCKS))
+        store_word(block + NEXT_BLOCK, load_field(pool, BLOCKS))
         store_word(block + CAPACITY, capacity)
-        store_word(pool + 8 * BLOCKS, block)
-        store_word(pool + 8 * TAKEN, load_word(pool + 8 * TAKEN) + 1)
+        store_field(pool, BLOCKS, block)
+        store_field(pool, TAKEN, load_field(pool, TAKEN) + 1)
     store_word(block + REFERENCES, 1)
     store_word(block + REQUESTED, size)
     if guard != 0:
         set_guards(block, size, capacity + guard)
-    used = load_word(pool + 8 * USED) + size
-    store_word(pool + 8 * USED, used)
-    if used > load_word(pool + 8 * PEAK):
-        store_word(pool + 8 * PEAK, used)
-    device = load_word(pool + 8 * CURRENT)
+    used = load_field(pool, USED) + size
+    store_field(pool, USED, used)
+    if used > load_field(pool, PEAK):
+        store_field(pool, PEAK, used)
+    device = load_field(pool, CURRENT)
     store_word(block + OWNER, device)
     own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * device)
     used = load_word(own) + size
     store_word(own, used)
-    if used > load_word(own + 8 * PEAK_IN_USE):
-        store_word(own + 8 * PEAK_IN_USE, used)
-    store_word(own + 8 * ALLOCATED, load_word(own + 8 * ALLOCATED) + size)
+    if used > load_field(own, PEAK_IN_USE):
+        store_field(own, PEAK_IN_USE, used)
+    store_field(own, ALLOCATED, load_field(own, ALLOCATED) + size)
     return block
 
 
@@ -193,8 +195,8 @@ def release(pool: int, block: int) -> None:
         number = load_word(block + SIZE_CLASS)
         store_word(block + NEXT_FREE, load_word(pool + 8 * number))
         store_word(pool + 8 * number, block)
-        used = load_word(pool + 8 * USED) - load_word(block + REQUESTED)
-        store_word(pool + 8 * USED, used)
+        used = load_field(pool, USED) - load_word(block + REQUESTED)
+        store_field(pool, USED, used)
         own = pool + 8 * (ACCOUNTS + ACCOUNT_WORDS * load_word(block + OWNER))
         store_word(own, load_word(own) - load_word(block + REQUESTED))
 
@@ -210,7 +212,7 @@ def reuse(pool: int, block: int, address: int, size: int) -> int:
         and block == address
         and load_word(block + REFERENCES) == 1
         and load_word(block + CAPACITY) >= size
-        and (load_word(pool + 8 * GUARD_BYTES) == 0 or load_word(block + REQUESTED) == size)
+        and (load_field(pool, GUARD_BYTES) == 0 or load_word(block + REQUESTED) == size)
     ):
         store_word(block + REFERENCES, 2)
         return block

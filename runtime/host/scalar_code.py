@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ..abi.elements import Element
 from ..abi.native_code import source_of
-from ..intrinsics import intrinsic, load_word
+from ..intrinsics import intrinsic, load_field, load_word
 from .instructions import CONTROL, FIRST_SCALAR, SCALAR_WORDS, SCALARS, Kind, signature
 from .long_instructions import move
 from .machine_state import CODE, FRAME, STEPPING
@@ -107,9 +107,9 @@ def run_scalars(state: int) -> int:
 
     Moves between them are executed as well. While stepping, only one instruction is executed.
     """
-    code = load_word(state + 8 * CODE)
-    frame = load_word(state + 8 * FRAME)
-    stepping = load_word(state + 8 * STEPPING)
+    code = load_field(state, CODE)
+    frame = load_field(state, FRAME)
+    stepping = load_field(state, STEPPING)
     opcode = load_word(code)
     while opcode >= FIRST_SCALAR or opcode == MOVE:
         if opcode == MOVE:

@@ -21,7 +21,9 @@ from ..intrinsics import (
     atomic_load,
     atomic_store,
     call_kernel,
+    load_field,
     load_word,
+    store_field,
     store_word,
 )
 from ..protocol import back_off
@@ -68,16 +70,16 @@ def worker_call(workers: int, worker: int) -> int:
 
 def do_share(team: int, share: int) -> int:
     """Run a share of the tiles of a job; return the kernel's status."""
-    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
-    first, last = load_word(team + 8 * FIRST), load_word(team + 8 * LAST)
+    shares = load_field(team, WORKERS) * SHARES_EACH
+    first, last = load_field(team, FIRST), load_field(team, LAST)
     start = first + (last - first) * share // shares
     stop = first + (last - first) * (share + 1) // shares
     if start >= stop:
         return 0
     return call_kernel(
-        load_word(team + 8 * KERNEL),
-        load_word(team + 8 * BINDINGS),
-        load_word(team + 8 * CONSTANTS),
+        load_field(team, KERNEL),
+        load_field(team, BINDINGS),
+        load_field(team, CONSTANTS),
         start,
         stop,
     )
@@ -85,7 +87,7 @@ def do_share(team: int, share: int) -> int:
 
 def do_shares(team: int, worker: int, job: int) -> None:
     """Run the shares of a job that are not claimed, a worker's own first."""
-    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
+    shares = load_field(team, WORKERS) * SHARES_EACH
     for other in range(shares):
         share = (worker * SHARES_EACH + other) % shares
         if atomic_exchange_if(team + 8 * (SHARES + share), job - 1, job) == 1:
@@ -95,12 +97,12 @@ def do_shares(team: int, worker: int, job: int) -> None:
 
 def run_shared(team: int, kernel: int, bindings: int, constants: int, first: int, last: int) -> int:
     """Run the tiles of a kernel on all workers; return the first status other than 0."""
-    shares = load_word(team + 8 * WORKERS) * SHARES_EACH
-    store_word(team + 8 * KERNEL, kernel)
-    store_word(team + 8 * BINDINGS, bindings)
-    store_word(team + 8 * CONSTANTS, constants)
-    store_word(team + 8 * FIRST, first)
-    store_word(team + 8 * LAST, last)
+    shares = load_field(team, WORKERS) * SHARES_EACH
+    store_field(team, KERNEL, kernel)
+    store_field(team, BINDINGS, bindings)
+    store_field(team, CONSTANTS, constants)
+    store_field(team, FIRST, first)
+    store_field(team, LAST, last)
     atomic_store(team + 8 * DONE, 0)
     job = atomic_add(team + 8 * JOBS, 1) + 1
     do_shares(team, 0, job)

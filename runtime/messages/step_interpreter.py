@@ -24,8 +24,10 @@ from ..intrinsics import (
     call_library,
     clear_bytes,
     copy_bytes,
+    load_field,
     load_u32,
     load_word,
+    store_field,
     store_word,
 )
 from ..protocol import (
@@ -106,7 +108,7 @@ def address_of_place(bindings: Sequence[int], constants: Sequence[int], at: int)
     """Return the address of the place whose words are at position `at` of the steps."""
     base, offset = constants[at], constants[at + 1]
     if base == SCRATCH:
-        return load_word(bindings[0] + 8 * SCRATCH_START) + offset
+        return load_field(bindings[0], SCRATCH_START) + offset
     if base == SOURCE_DATA:
         return bindings[1] + offset
     if base == RESULT_DATA:
@@ -132,7 +134,7 @@ def start_message(context: int, opcode: int, address: int, size: int, process: i
         count_message(field(context, SENT), process)
         function, peer, tag = field(context, ISEND), -1, 1 + own * devices + other
     store_word(request + 8, peer)
-    store_word(context + 8 * OPEN, count + 1)
+    store_field(context, OPEN, count + 1)
     status = call_library(
         function,
         address,
@@ -175,7 +177,7 @@ def test_requests(context: int, is_patient: bool) -> int:
             last = requests + REQUEST_BYTES * count
             store_word(request, load_word(last))
             store_word(request + 8, load_word(last + 8))
-            store_word(context + 8 * OPEN, count)
+            store_field(context, OPEN, count)
         else:
             number = count if is_patient else number + 1
     return 0
@@ -187,14 +189,14 @@ def wait_for_messages(context: int, phase: int) -> int:
         if test_requests(context, False) != 0:
             return FAILED
         return WAITING if field(context, OPEN) != 0 else 0
-    store_word(context + 8 * AWAITS, 1)
+    store_field(context, AWAITS, 1)
     for polls in range(POLLS):
         # The last poll tests all requests, so that Python can say which devices are awaited.
         if test_requests(context, polls < POLLS - 1) != 0:
             return FAILED
         if field(context, OPEN) == 0:
-            store_word(context + 8 * AWAITS, 0)
-            store_word(context + 8 * TURNS, field(context, TURNS) + 1)
+            store_field(context, AWAITS, 0)
+            store_field(context, TURNS, field(context, TURNS) + 1)
             return 0
         if atomic_load(field(context, ABORT)) != 0:
             return RELEASED
@@ -206,7 +208,7 @@ def wait_for_messages(context: int, phase: int) -> int:
 def publish(bindings: Sequence[int], place: int, header: int) -> None:
     """Publish this device's buffers and header to the other devices of its rank."""
     context = bindings[0]
-    store_word(context + 8 * HEADER, header)
+    store_field(context, HEADER, header)
     store_word(place + PUBLISHED_SOURCE, bindings[1])
     store_word(place + PUBLISHED_RESULT, bindings[2])
     store_word(place + PUBLISHED_SCRATCH, field(context, SCRATCH_START))
@@ -216,12 +218,12 @@ def publish(bindings: Sequence[int], place: int, header: int) -> None:
 def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -> int:
     """Wait for the other devices of the rank; return 0, RELEASED or WAITING."""
     if field(context, HAS_ARRIVED) == 0:
-        store_word(context + 8 * GENERATION, arrive(barrier, participants))
-        store_word(context + 8 * HAS_ARRIVED, 1)
+        store_field(context, GENERATION, arrive(barrier, participants))
+        store_field(context, HAS_ARRIVED, 1)
     generation = field(context, GENERATION)
     if atomic_load(barrier + BARRIER_GENERATION) == generation and phase == START:
         return WAITING
-    store_word(context + 8 * HAS_ARRIVED, 0)
+    store_field(context, HAS_ARRIVED, 0)
     if atomic_load(barrier + BARRIER_GENERATION) != generation:
         return 0
     atomic_store(context + 8 * AT_BARRIER, barrier)
@@ -232,7 +234,7 @@ def wait_at_barrier(context: int, barrier: int, participants: int, phase: int) -
         polls += 1
         back_off(polls, YIELDS)
     atomic_store(context + 8 * AT_BARRIER, 0)
-    store_word(context + 8 * TURNS, field(context, TURNS) + 1)
+    store_field(context, TURNS, field(context, TURNS) + 1)
     return 0
 
 
@@ -277,7 +279,7 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
         begin = at
         opcode = constants[at]
         if opcode == END:
-            store_word(context + 8 * POSITION, 0)
+            store_field(context, POSITION, 0)
             return 0
         if opcode <= RECEIVE:
             address = address_of_place(bindings, constants, at + 1)
@@ -289,7 +291,7 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
         elif opcode == CHECK:
             address = address_of_place(bindings, constants, at + 1)
             if load_word(address) != constants[at + 3]:
-                store_word(context + 8 * MISMATCH, address)
+                store_field(context, MISMATCH, address)
                 status = MISMATCHED
             at += 4
         elif opcode == COPY:
@@ -313,10 +315,10 @@ def run_messages(bindings: Sequence[int], constants: Sequence[int], first: int, 
             at += 2
         elif opcode == EXPECT:
             if load_word(constants[at + 1]) != constants[at + 2]:
-                store_word(context + 8 * SAW_NEW, 1)
+                store_field(context, SAW_NEW, 1)
                 status = RESIZED
             at += 3
         else:
             status = constants[at + 1]
-    store_word(context + 8 * POSITION, begin if status == WAITING else 0)
+    store_field(context, POSITION, begin if status == WAITING else 0)
     return status

@@ -33,9 +33,9 @@ from ..intrinsics import (
     atomic_store,
     call_function,
     cycle_count,
-    load_word,
+    load_field,
     release_lock,
-    store_word,
+    store_field,
     yield_processor,
 )
 from ..native_registry import callable_function
@@ -73,20 +73,20 @@ def attend(pool: int, number: int, has_ended: int) -> int:
     if has_ended != 0:
         end_call(pool, member)
     while status == 0:
-        taken = load_word(member + 8 * TAKEN)
+        taken = load_field(member, TAKEN)
         begin = cycle_count()
         while atomic_load(member + 8 * GIVEN) == taken and cycle_count() - begin < AWAKE_CYCLES:
             yield_processor()
-        while acquire_lock(load_word(member + 8 * LOCK), WAIT_FOREVER) != 1:
+        while acquire_lock(load_field(member, LOCK), WAIT_FOREVER) != 1:
             # A signal interrupted the wait; the main thread handles it.
             begin = 0
         if atomic_load(member + 8 * GIVEN) == taken:
             return CLOSED
-        store_word(member + 8 * TAKEN, taken + 1)
-        function = load_word(member + 8 * FUNCTION)
+        store_field(member, TAKEN, taken + 1)
+        function = load_field(member, FUNCTION)
         status = TASK_ALONE
         if function != 0:
-            status = call_function(function, load_word(member + 8 * ARGUMENT))
+            status = call_function(function, load_field(member, ARGUMENT))
         if status == 0:
             end_call(pool, member)
     return status
@@ -95,19 +95,19 @@ def attend(pool: int, number: int, has_ended: int) -> int:
 def end_call(pool: int, member: int) -> None:
     """Mark a member's call as ended; the last member wakes the thread that waits for all."""
     atomic_store(member + 8 * IS_BUSY, 0)
-    if atomic_add(pool + 8 * ENDED, 1) + 1 == load_word(pool + 8 * MEMBERS):
-        release_lock(load_word(pool + 8 * ALL_ENDED))
+    if atomic_add(pool + 8 * ENDED, 1) + 1 == load_field(pool, MEMBERS):
+        release_lock(load_field(pool, ALL_ENDED))
 
 
 def post(pool: int) -> None:
     """Start the calls of all members."""
-    members = load_word(pool + 8 * MEMBERS)
+    members = load_field(pool, MEMBERS)
     atomic_store(pool + 8 * ENDED, 0)
     for number in range(members):
         member = member_words(pool, number)
-        store_word(member + 8 * IS_BUSY, 1)
+        store_field(member, IS_BUSY, 1)
         atomic_add(member + 8 * GIVEN, 1)
-        release_lock(load_word(member + 8 * LOCK))
+        release_lock(load_field(member, LOCK))
 
 
 def post_and_wait(pool: int, microseconds: int) -> int:
@@ -122,10 +122,10 @@ def await_all(pool: int, microseconds: int) -> int:
     Returns 1 when they have; another number after the given time or at a signal.
     """
     begin = cycle_count()
-    members = load_word(pool + 8 * MEMBERS)
+    members = load_field(pool, MEMBERS)
     while atomic_load(pool + 8 * ENDED) < members and cycle_count() - begin < AWAKE_CYCLES:
         yield_processor()
-    return acquire_lock(load_word(pool + 8 * ALL_ENDED), microseconds)
+    return acquire_lock(load_field(pool, ALL_ENDED), microseconds)
 
 
 POOL_FUNCTIONS = attend, post_and_wait, await_all, post
