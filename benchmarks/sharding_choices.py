@@ -26,8 +26,7 @@ from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPas
 from mesh_opt.tools.driver import new_context
 
 from .arguments import parser_of
-from .collective_bytes import collective_bytes
-from .contraction_work import contraction_work
+from .program_costs import collective_bytes, contraction_work
 
 TOKENS = (64, 4096)
 HEAD = """# What the choices of shardings cost

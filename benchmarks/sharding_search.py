@@ -23,8 +23,7 @@ from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
 
 from .arguments import parser_of
-from .collective_bytes import collective_bytes
-from .contraction_work import contraction_work
+from .program_costs import collective_bytes, contraction_work
 from .sharding_choices import TOKENS, Figures, of_peers, our_figures, peers_figures
 
 COLUMNS = ("annotated", "searched", "searched, half the memory")

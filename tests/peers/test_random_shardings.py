@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from breadth import breadth
-from mesh_opt.benchmarks.collective_bytes import collective_bytes
+from mesh_opt.benchmarks.program_costs import collective_bytes
 from mesh_opt.benchmarks.sharding_choices import PASSES
 from mesh_opt.interpreter.run import argument_types, functions, run, run_partitioned
 from mesh_opt.runtime.abi.values import static_shape

@@ -12,7 +12,7 @@ import pytest
 from breadth import cases, sampled
 from llama import llama
 from mesh_opt.api import compile
-from mesh_opt.benchmarks.collective_bytes import collective_bytes
+from mesh_opt.benchmarks.program_costs import collective_bytes
 from mesh_opt.dialects.registry import register_dialects
 from mesh_opt.ir.diagnostics import Remark, remarks_to
 from mesh_opt.passes.sharding.program_cost import Cost
