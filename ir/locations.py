@@ -91,7 +91,7 @@ def rebuilt(
 ) -> Operation:
     """Create a copy of an operation with other operands and result types.
 
-    Regions are cloned unless others are given. The location is left to the builder that inserts it.
+    Regions are cloned unless others are given.
     """
     return type(operation).create(
         operands=operands,
@@ -100,6 +100,7 @@ def rebuilt(
         attributes=operation.attributes,
         successors=operation.successors,
         regions=[each.clone() for each in operation.regions] if regions is None else regions,
+        location=operation.location,
     )
 
 

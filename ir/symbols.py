@@ -171,6 +171,12 @@ def visibility(operation: Operation) -> str:
     return declared.data if isinstance(declared, StringAttr) else "public"
 
 
+def symbol_properties(operation: Operation) -> dict[str, Attribute]:
+    """Return the properties of a symbol that are its name and visibility."""
+    names = ("sym_name", "sym_visibility")
+    return {name: operation.properties[name] for name in names if name in operation.properties}
+
+
 def verify_visibility(operation: Operation) -> None:
     """Raise VerifyException if a symbol has a visibility that is not one of MLIR's."""
     attribute = operation.properties.get("sym_visibility")

@@ -200,8 +200,6 @@ def _redirect_to_private_copy(name: str, functions: dict[str, Operation], module
     copy_name = numbered_name(f"{name}_", names_in(module))
     function = functions[name]
     copy = function.clone()
-    for old, new in zip(walk(function), walk(copy), strict=True):
-        new.location = old.location
     copy.properties["sym_name"] = StringAttr(copy_name)
     copy.properties["sym_visibility"] = StringAttr("private")
     module.body.block.insert_op_after(copy, function)
@@ -225,8 +223,6 @@ def _inline_into(function: Operation, inlined: dict[str, Operation]) -> None:
 def _inline(call: Operation, callee: Operation) -> tuple[Operation, ...]:
     """Replace a call by a copy of its callee's body, and return the copied ops."""
     body = callee.regions[0].clone()
-    for old, new in zip(callee.regions[0].walk(), body.walk(), strict=True):
-        new.location = old.location
     entry = body.blocks[0]
     for argument, operand in zip(tuple(entry.args), call.operands, strict=True):
         argument.replace_all_uses_with(operand)

@@ -23,6 +23,7 @@ from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from ...ir.regions import enclosing, inner_blocks
+from ...ir.symbols import symbol_properties
 from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.commands import drop_workgroup_counts
 from .conversion.rules import HalBuilder, to_hal
@@ -127,11 +128,9 @@ def _declare(function: Operation) -> None:
         inputs += [_INDEX, _convert_type(input_)] if input_.name == "stream.resource" else [input_]
     declared = FuncOp.create(
         properties={
-            name: function.properties[name]
-            for name in ("sym_name", "sym_visibility")
-            if name in function.properties
-        }
-        | {"function_type": FunctionType.from_lists(inputs, list(type_.outputs))},
+            **symbol_properties(function),
+            "function_type": FunctionType.from_lists(inputs, list(type_.outputs)),
+        },
         regions=[function.detach_region(region) for region in tuple(function.regions)],
     )
     replace_by(function, declared)

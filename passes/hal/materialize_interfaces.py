@@ -67,7 +67,7 @@ from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, locate, located_builder, replace_by
 from ...ir.regions import walk
 from ...ir.structural_hash import AttributeNumbers
-from ...ir.symbols import fresh_name
+from ...ir.symbols import fresh_name, symbol_properties
 from ..stream.analysis.affinity_targets import AffinityTargets
 from ..stream.kernels.exports import Kernel, Kernels, entry_points
 
@@ -210,9 +210,8 @@ def _executable(
     variants = [
         _variant(origin, dispatched, target, name) for target, name in dispatched.variants.items()
     ]
-    names = ("sym_name", "sym_visibility")
     return ExecutableOp.create(
-        properties={name: origin.properties[name] for name in names if name in origin.properties},
+        properties=symbol_properties(origin),
         attributes=dict(origin.attributes),
         regions=[Region(Block([*variants, ExecutableEndOp.create()]))],
     )

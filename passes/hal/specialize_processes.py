@@ -48,6 +48,7 @@ from ...ir.attribute_replacer import AttributeReplacer, nested_attributes
 from ...ir.diagnostics import Note, OperationError
 from ...ir.host_programs import CALLS, FUNCTIONS, GLOBAL_STORE
 from ...ir.index import constant_index
+from ...ir.locations import locate
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import fresh_name, names_in, root_symbol, visibility
 from ..stream.analysis.affinity_targets import AffinityTargets
@@ -207,8 +208,7 @@ class Specialization:
         copies: list[Operation] = []
         for member in members:
             copy = member.clone()
-            for old, new in zip(member.walk(), copy.walk(), strict=True):
-                new.location = old.location
+            for new in copy.walk():
                 replacer.replace_in(new)
                 for reference in ("global", "callee"):
                     if (renamed := names.get(root_symbol(new, reference))) is not None:
@@ -240,8 +240,7 @@ class Specialization:
         variable = GlobalOp(name, INDEX, attributes={PER_PROCESS_GRID: grid})
         defined: tuple[Operation, ...] = (variable, InitializerOp(block))
         for operation in defined:
-            for inner in operation.walk():
-                inner.location = self._kinds.grid.location
+            locate(operation, self._kinds.grid)
         Rewriter.insert_op(defined, InsertPoint.before(before))
         return name
 

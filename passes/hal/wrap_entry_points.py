@@ -134,7 +134,6 @@ def _wrap_in_call(module: ModuleOp, function: Operation, *, has_fences: bool) ->
     """Leave a function to the program under another name, and only call it for others."""
     inside = _make_private_name(module, function)
     private = function.clone()
-    private.location = function.location
     private.properties |= {
         "sym_name": inside.root_reference,
         "sym_visibility": StringAttr("private"),

@@ -49,6 +49,7 @@ from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
 from ...ir.rules import Rules
+from ...ir.symbols import symbol_properties
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
 from .analysis.storage import stored_in
@@ -287,13 +288,9 @@ def _declare(function: Operation) -> None:
     inputs: list[Attribute] = []
     for input_ in (*type_.inputs, *untied):
         inputs += [input_, INDEX, INDEX] if input_.name == RESOURCE else [input_]
-    kept = {
-        name: function.properties[name]
-        for name in ("sym_name", "sym_visibility")
-        if name in function.properties
-    }
+    function_type = FunctionType.from_lists(inputs, [])
     declared = CmdFuncOp.create(
-        properties={**kept, "function_type": FunctionType.from_lists(inputs, [])},
+        properties={**symbol_properties(function), "function_type": function_type},
         attributes=function.attributes,
         regions=[function.detach_region(region) for region in tuple(function.regions)],
     )

@@ -192,7 +192,6 @@ def finish(
     """Emit an operation with new regions, and record its results."""
     types = local_types(operation.results, results)
     made = rebuilt(operation, operands, types, regions=regions)
-    made.location = operation.location
     _emit(partitioner, operation, made, results)
 
 

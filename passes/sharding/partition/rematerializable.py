@@ -87,7 +87,6 @@ def _again(
 ) -> SSAValue:
     """Emit the operation with other operands and another type."""
     made = rebuilt(operation, operands, [result_type])
-    made.location = operation.location
     made.results[0].name_hint = operation.results[0].name_hint
     return emitter.insert(made)
 

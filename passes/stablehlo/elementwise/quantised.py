@@ -130,7 +130,6 @@ def _with_real_types(op: Operation) -> Operation:
         for value in (*inner.results, *arguments):
             if quantization_of(value.type) is not None:
                 Rewriter.replace_value_with_new_type(value, _real_type(value.type))
-    copy.location = op.location
     return copy
 
 

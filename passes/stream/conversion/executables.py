@@ -21,7 +21,7 @@ from ....dialects.util.types import UninitializedAttr
 from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
-from ....ir.locations import builder_before, located_builder, replace_by
+from ....ir.locations import builder_before, locate, located_builder, replace_by
 from ....ir.regions import walk
 from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
@@ -214,8 +214,7 @@ class StoredGlobals:
                 builder.insert(definition)
             if value is not None or not (is_open or name in self._set_at_once):
                 initializer = self._initializer(value, tensor, copy, kind, affinity)
-                for operation in initializer.walk():
-                    operation.location = variable.location
+                locate(initializer, variable)
                 builder.insert(initializer)
         Rewriter.erase_op(variable)
 
