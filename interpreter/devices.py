@@ -235,11 +235,19 @@ def device_of(op: Operation, frame: Frame, affinity: Attribute | None = None) ->
     return _bindings_of(frame).bound(names[0], op) if names else None
 
 
-def check_access(op: Operation, resource: Resource, here: str | None) -> None:
-    """Raise OperationError if a device touches a resource that another device owns."""
-    if here is not None and resource.owner is not None and resource.owner != here:
-        raise OperationError(
-            op,
-            f"runs on device {here}, but accesses a resource of device {resource.owner}: transfer "
-            "it first",
-        )
+def check_access(
+    op: Operation, frame: Frame, *resources: Resource, affinity: Attribute | None = None
+) -> str | None:
+    """Return the device of an operation or affinity, which accesses resources.
+
+    Raises OperationError if another device owns one of them.
+    """
+    here = device_of(op, frame, affinity)
+    for resource in resources:
+        if here is not None and resource.owner is not None and resource.owner != here:
+            raise OperationError(
+                op,
+                f"runs on device {here}, but accesses a resource of device {resource.owner}:"
+                " transfer it first",
+            )
+    return here

@@ -31,9 +31,8 @@ from .frames import Frame
 from .hal_buffers import BufferView, element_code
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, bytes_between, resource_size
-from .stream_async import pattern_bytes
-from .stream_commands import host_bytes
+from .storage import FRESH_BYTE, bytes_at, resource_size
+from .stream_async import pattern_bytes, repeated
 
 ELEMENTS: tuple[Attribute, ...] = (
     *(IntegerType(bits) for bits in (1, 2, 4, 8, 16, 32, 64)),
@@ -63,7 +62,7 @@ class Buffer:
 
     def part(self, op: Operation, start: Value, length: Value) -> Bytes:
         """Return `length` bytes from `start`. Raises OperationError if they are out of bounds."""
-        return bytes_between(op, self.all(op), int(start), int(start) + int(length))
+        return bytes_at(op, self.all(op), start, length)
 
 
 @dataclass(slots=True, eq=False)
@@ -97,19 +96,19 @@ def _flags(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Import host memory, which every device can read."""
     source, offset, length = operands[-3:]
-    return (np.bool_(True), Buffer(host_bytes(op, source, offset, length)))
+    return (np.bool_(True), Buffer(bytes_at(op, source, offset, length)))
 
 
 @impl("hal.ex.file.from_memory")
 def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, offset, length = operands[2:5]
-    return (host_bytes(op, source, offset, length),)
+    return (bytes_at(op, source, offset, length),)
 
 
 @impl("hal.device.queue.read")
 def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, start, target, offset, length = operands[-5:]
-    target.part(op, offset, length)[:] = host_bytes(op, source, start, length)
+    target.part(op, offset, length)[:] = bytes_at(op, source, start, length)
     return ()
 
 
@@ -288,11 +287,7 @@ def _fill(op: Operation, ends: Sequence[Value], table: Table) -> None:
     buffer, offset, length, pattern = ends
     data = pattern_bytes(op, len(op.operands) - 1, pattern)
     part = named(op, buffer, table).part(op, offset, length)
-    if part.size % data.size:
-        raise OperationError(
-            op, f"fills {part.size} bytes with a pattern of {data.size} bytes, expected a multiple"
-        )
-    part[:] = np.tile(data, part.size // data.size)
+    part[:] = repeated(op, data, part.size)
 
 
 def _copy(op: Operation, ends: Sequence[Value], table: Table) -> None:

@@ -30,7 +30,7 @@ from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Array, Value
 from ..runtime.abi.values import undefined
 from .bindings import ArraySlot, Binding, BoundTensor, ByteSlot, check_stored_shape
-from .devices import check_access, device_of
+from .devices import check_access
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
 from .storage import Resource, fresh, resource_size
@@ -117,12 +117,8 @@ def _dispatch(
     sizes: Sequence[Value],
     frame: Frame,
 ) -> Routine:
-    here = device_of(op, frame)
-    given: list[Value] = []
-    for value in values:
-        if isinstance(value, Resource):
-            check_access(op, value, here)
-        given.append(Binding(value) if isinstance(value, Resource) else value)
+    here = check_access(op, frame, *(each for each in values if isinstance(each, Resource)))
+    given: list[Value] = [Binding(each) if isinstance(each, Resource) else each for each in values]
     results: list[Binding] = []
     for index, size in zip(range(len(op.results)), sizes, strict=True):
         tied = tied_argument(op, index)

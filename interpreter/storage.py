@@ -75,6 +75,14 @@ class Resource:
         """Return the same bytes with another owner."""
         return replace(self, owner=owner)
 
+    def part(self, op: Operation, start: Value, length: Value) -> Bytes:
+        """Return bytes. Raises OperationError if they are out of bounds or not laid out."""
+        if self.unresolved_tensor is not None:
+            raise OperationError(
+                op, f"accesses bytes of {self.written_type}, whose layout is not resolved"
+            )
+        return bytes_at(op, self.contents, start, length)
+
 
 def resource_size(op: Operation, value: Value) -> int:
     """Return the size of a new resource in bytes. Raises OperationError if it is negative."""
@@ -89,8 +97,9 @@ def fresh(size: int, owner: str | None) -> Resource:
     return Resource(np.full(size, FRESH_BYTE, np.uint8), owner)
 
 
-def bytes_between(op: Operation, contents: Bytes, first: int, last: int) -> Bytes:
-    """Return bytes `first` to `last`. Raises OperationError if they are out of bounds."""
+def bytes_at(op: Operation, contents: Bytes, start: Value, length: Value) -> Bytes:
+    """Return `length` bytes from `start`. Raises OperationError if they are out of bounds."""
+    first, last = int(start), int(start) + int(length)
     if not 0 <= first <= last <= contents.size:
         raise OperationError(op, f"accesses bytes {first} to {last} of {contents.size}")
     return contents[first:last]

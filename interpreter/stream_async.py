@@ -21,7 +21,7 @@ from .constants import constant_array
 from .devices import check_access, device_of
 from .frames import Exit, Frame
 from .registry import Results, Routine, impl, impl_with_regions, terminates
-from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
+from .storage import FRESH_BYTE, Resource, fresh, resource_size
 
 terminates("stream.yield")
 
@@ -45,8 +45,7 @@ def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.clone", "stream.async.cast")
 def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, size = operands
-    here = device_of(op, frame)
-    check_access(op, source, here)
+    here = check_access(op, frame, source)
     expect_size(op, source.size, size)
     return (source if here is None else source.owned_by(here),)
 
@@ -54,9 +53,8 @@ def _same_bytes(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
 @impl("stream.async.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, start, end, size = operands
-    here = device_of(op, frame)
-    check_access(op, source, here)
-    part = byte_range(op, source, start, end)
+    here = check_access(op, frame, source)
+    part = source.part(op, start, int(end) - int(start))
     if part.size != int(size):
         raise OperationError(op, f"slices {part.size} bytes into a resource of {int(size)} bytes")
     return (Resource(part.copy(), here if here is not None else source.owner),)
@@ -65,7 +63,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, length, value = operands
-    check_access(op, target, device_of(op, frame))
+    check_access(op, frame, target)
     result, part = _writable(op, target, start, end)
     check_filled(op, part.size, int(length))
     part[:] = repeated(op, pattern_bytes(op, 5, value), part.size)
@@ -75,22 +73,18 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.async.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, update, _ = operands
-    here = device_of(op, frame)
-    check_access(op, target, here)
-    check_access(op, update, here)
+    check_access(op, frame, target, update)
     result, part = _writable(op, target, start, end)
-    part[:] = byte_range(op, update, 0, part.size)
+    part[:] = update.part(op, 0, part.size)
     return (result,)
 
 
 @impl("stream.async.copy")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, start, end, source, _, source_start, source_end, length = operands
-    here = device_of(op, frame)
-    check_access(op, target, here)
-    check_access(op, source, here)
+    check_access(op, frame, target, source)
     result, part = _writable(op, target, start, end)
-    taken = byte_range(op, source, source_start, source_end)
+    taken = source.part(op, source_start, int(source_end) - int(source_start))
     if not part.size == taken.size == int(length):
         raise OperationError(
             op, f"copies {taken.size} bytes to {part.size} bytes, expected {int(length)}"
@@ -104,7 +98,7 @@ def _transfer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results
     source, _, size = operands
     sender, receiver = attribute(op, "source_affinity"), attribute(op, "target_affinity")
     if sender is not None:
-        check_access(op, source, device_of(op, frame, sender))
+        check_access(op, frame, source, affinity=sender)
     expect_size(op, source.size, size)
     if receiver is None:
         # Without a target, a transfer makes a resource accessible to the host (staging), or only
@@ -123,7 +117,7 @@ def _load(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset = operands
     result = op.results[0].type
     dtype, element = dtype_of(result), element_named(result)
-    data = byte_range(op, source, offset, int(offset) + -(-element.storage_bits // 8))
+    data = source.part(op, offset, -(-element.storage_bits // 8))
     return (from_bytes(data, element, dtype, 1)[0],)
 
 
@@ -204,19 +198,10 @@ def expect_size(op: Operation, found: int, size: Value) -> None:
         raise OperationError(op, f"takes a resource of {found} bytes, expected {int(size)}")
 
 
-def byte_range(op: Operation, resource: Resource, start: Value, end: Value) -> Bytes:
-    """Return bytes `start` to `end`. Raises OperationError if out of bounds or not laid out."""
-    if resource.unresolved_tensor is not None:
-        raise OperationError(
-            op, f"accesses bytes of {resource.written_type}, whose layout is not resolved"
-        )
-    return bytes_between(op, resource.contents, int(start), int(end))
-
-
 def _writable(op: Operation, target: Resource, start: Value, end: Value) -> tuple[Resource, Bytes]:
     """Return a copy of a resource, and the range of its bytes that is to be written."""
     copied = replace(target, contents=target.contents.copy())
-    part = byte_range(op, copied, start, end)
+    part = copied.part(op, start, int(end) - int(start))
     return Resource(copied.contents, copied.owner), part
 
 

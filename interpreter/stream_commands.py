@@ -28,8 +28,8 @@ from .hal_dispatch import Dispatch, write_back
 from .kernels import dispatched_kernel, entry_export, run_kernel
 from .parameters import contents_read
 from .registry import Results, Routine, impl, impl_with_regions
-from .storage import FRESH_BYTE, Resource, bytes_between, fresh, resource_size
-from .stream_async import byte_range, constant_resource, pattern_bytes, repeated
+from .storage import FRESH_BYTE, Resource, bytes_at, fresh, resource_size
+from .stream_async import constant_resource, pattern_bytes, repeated
 
 # Storage ------------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def _constants(op: Operation, operands: Sequence[Value], frame: Frame) -> Result
 @impl("stream.resource.subview")
 def _subview(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset, size = operands
-    return (Resource(byte_range(op, source, offset, int(offset) + int(size)), source.owner),)
+    return (Resource(source.part(op, offset, size), source.owner),)
 
 
 @impl("stream.resource.pack")
@@ -78,7 +78,7 @@ def _pack(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, value = operands
     data = pattern_bytes(op, 3, value)
-    byte_range(op, target, offset, int(offset) + data.size)[:] = data
+    target.part(op, offset, data.size)[:] = data
     return ()
 
 
@@ -86,22 +86,22 @@ def _store(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _map(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Map host memory, which every device can read."""
     source, offset, size = operands
-    contents = host_bytes(op, source, offset, size)
+    contents = bytes_at(op, source, offset, size)
     return (np.bool_(True), Resource(contents, device_of(op, frame)))
 
 
 @impl("stream.file.constant")
 def _file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, _, offset, length = operands
-    return (host_bytes(op, source, offset, length),)
+    return (bytes_at(op, source, offset, length),)
 
 
 @impl("stream.file.read")
 def _read_file(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     source, start, target, _, offset, length = operands[:6]
-    check_access(op, target, device_of(op, frame))
-    part = byte_range(op, target, offset, int(offset) + int(length))
-    part[:] = host_bytes(op, source, start, length)
+    check_access(op, frame, target)
+    part = target.part(op, offset, length)
+    part[:] = bytes_at(op, source, start, length)
     return (None,)
 
 
@@ -115,19 +115,11 @@ def _load_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> 
 @impl("stream.cmd.parameter.gather", "stream.cmd.parameter.read")
 def _read_parameters(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     _, _, offsets, (target,), _, starts, lengths, _ = operand_groups(op, operands)
-    check_access(op, target, device_of(op, frame))
+    check_access(op, frame, target)
     parts = contents_read(op, offsets, lengths)
     for start, part in zip(starts, parts, strict=True):
-        byte_range(op, target, start, int(start) + part.size)[:] = part
+        target.part(op, start, part.size)[:] = part
     return (None,)
-
-
-def host_bytes(op: Operation, source: Bytes, offset: Value, length: Value) -> Bytes:
-    """Return `length` bytes of host memory from `offset`.
-
-    Raises OperationError if out of bounds.
-    """
-    return bytes_between(op, source, int(offset), int(offset) + int(length))
 
 
 # Commands -----------------------------------------------------------------------------------
@@ -149,8 +141,8 @@ def _group(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
 @impl("stream.cmd.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     target, _, offset, length, value = operands
-    check_access(op, target, device_of(op, frame))
-    part = byte_range(op, target, offset, int(offset) + int(length))
+    check_access(op, frame, target)
+    part = target.part(op, offset, length)
     part[:] = repeated(op, pattern_bytes(op, 4, value), part.size)
     return ()
 
@@ -159,20 +151,18 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Copy bytes. The source may belong to another device: this is how transfers are lowered."""
     source, _, source_offset, target, _, target_offset, length = operands
-    check_access(op, target, device_of(op, frame))
-    taken = byte_range(op, source, source_offset, int(source_offset) + int(length))
-    byte_range(op, target, target_offset, int(target_offset) + int(length))[:] = taken
+    check_access(op, frame, target)
+    taken = source.part(op, source_offset, length)
+    target.part(op, target_offset, length)[:] = taken
     return ()
 
 
 @impl_with_regions("stream.cmd.dispatch")
 def _dispatch(op: Operation, operands: Sequence[Value], frame: Frame) -> Routine:
     workload, uniform, resources, _, offsets, lengths = operand_groups(op, operands)
-    here = device_of(op, frame)
-    parts: list[Bytes] = []
-    for resource, offset, length in zip(resources, offsets, lengths, strict=True):
-        check_access(op, resource, here)
-        parts.append(byte_range(op, resource, offset, int(offset) + int(length)))
+    here = check_access(op, frame, *resources)
+    ranges = zip(resources, offsets, lengths, strict=True)
+    parts: list[Bytes] = [each.part(op, offset, length) for each, offset, length in ranges]
     export = entry_export(op, frame)
     if isinstance(export, ExecutableExportOp):
         yield Dispatch(op, export, parts, uniform).run_counted(workload, frame)

@@ -32,7 +32,7 @@ def _import(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.export")
 def _export(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     resource, *dims, _ = operands
-    check_access(op, resource, device_of(op, frame))
+    check_access(op, frame, resource)
     tensor = ranked(op, required(op, "source_encoding"))
     return (BufferView(read_tensor(op, resource, tensor, dims), tensor.element_type),)
 
@@ -71,8 +71,7 @@ def _splat(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.clone", "stream.tensor.encode")
 def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, _, (size,) = operand_groups(op, operands)
-    here = device_of(op, frame)
-    check_access(op, source, here)
+    here = check_access(op, frame, source)
     source_type, result_type = required(op, "source_encoding"), required(op, "result_encoding")
     array = read_tensor(op, source, source_type, dims)
     if op.name == "stream.tensor.clone" and source_type != result_type:
@@ -84,8 +83,7 @@ def _copy(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.slice")
 def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (source,), dims, _, starts, lengths, result_dims, (size,) = operand_groups(op, operands)
-    here = device_of(op, frame)
-    check_access(op, source, here)
+    here = check_access(op, frame, source)
     array = read_tensor(op, source, required(op, "source_encoding"), dims)
     part = array[_part(op, array, starts, lengths)]
     result_type = required(op, "result_encoding")
@@ -96,7 +94,7 @@ def _slice(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.fill")
 def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, lengths, (value,) = operand_groups(op, operands)
-    check_access(op, target, device_of(op, frame))
+    check_access(op, frame, target)
     type_ = required(op, "target_encoding")
     if not lengths:
         array = np.full(filled_shape(op, type_, dims), value, dtype_of(type_))
@@ -109,9 +107,7 @@ def _fill(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("stream.tensor.update")
 def _update(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     (target,), dims, _, starts, (update,), update_dims, _ = operand_groups(op, operands)
-    here = device_of(op, frame)
-    check_access(op, target, here)
-    check_access(op, update, here)
+    check_access(op, frame, target, update)
     type_ = required(op, "target_encoding")
     array = np.array(read_tensor(op, target, type_, dims))
     part = read_tensor(op, update, required(op, "update_encoding"), update_dims)
