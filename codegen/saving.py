@@ -329,7 +329,7 @@ def _placed(function: Operation, boundary: Boundary | None, grid: Grid) -> Any:
         raise _NeedsPython(function, f"runs on more than {MAX_DEVICES} devices")
     if boundary is None:
         return None
-    sharding = boundary_sharding(function, boundary, grid, boundary.sharding.rank)
+    sharding = boundary_sharding(function, grid, boundary, boundary.sharding.rank)
     if sharding.halos or sharding.partials:
         raise _NeedsPython(function, f"takes or returns a tensor by {sharding}")
     return sharding_data(sharding)

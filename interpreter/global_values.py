@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 from typing import cast
 
 from xdsl.ir import Attribute, Operation
@@ -83,15 +84,17 @@ class GlobalValues:
         self._shapes = [static_shape(each) for each in self._given]
         self._are_numbers = [holds_numbers(each) for each in self._given]
         self._inputs = InputTypes(plain_types(self._taken))
-        self._arguments = [_Place(function, each, grid) for each in arguments]
-        self._results = [_Place(function, each, grid) for each in results]
+        # The sharding of each argument and result by its rank.
+        sharding = partial(boundary_sharding, function, grid)
+        self._arguments = [cache(partial(sharding, each)) for each in arguments]
+        self._results = [cache(partial(sharding, each)) for each in results]
 
     def scattered(self, inputs: Sequence[Array | DeviceArray]) -> list[list[Array]]:
         """Scatter global inputs to the local inputs of every device. Raises InputError."""
         local: list[list[Array]] = [[] for _ in range(self._count)]
         whole = self._inputs.checked_for_devices(inputs)
-        for index, (array, place) in enumerate(zip(whole, self._arguments, strict=True)):
-            sharding = place.sharding(array.ndim)
+        for index, (array, sharding_of) in enumerate(zip(whole, self._arguments, strict=True)):
+            sharding = sharding_of(array.ndim)
             try:
                 if isinstance(array, DeviceArray):
                     parts = array.shards_by(sharding)
@@ -106,7 +109,9 @@ class GlobalValues:
     def gathered(self, outputs: Sequence[Sequence[Array]]) -> list[Array]:
         """Gather the results of all devices. Raises OperationError if replicas differ."""
         results: list[Array] = []
-        for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
+        for index, (sharding_of, value_type) in enumerate(
+            zip(self._results, self._given, strict=True)
+        ):
             parts = [local[index] for local in outputs]
             if not self._are_numbers[index]:
                 results.append(parts[0])
@@ -115,7 +120,7 @@ class GlobalValues:
             if shape is None:
                 shape = parts[0].shape
             try:
-                results.append(gather(parts, place.sharding(len(shape)), shape, value_type))
+                results.append(gather(parts, sharding_of(len(shape)), shape, value_type))
             except ValueError as error:
                 raise OperationError(self._function, f"result #{index}: {error}") from error
         return results
@@ -123,31 +128,18 @@ class GlobalValues:
     def placed(self, outputs: Sequence[Sequence[Array]]) -> list[DeviceArray]:
         """Return the results of all devices as global tensors that stay on the devices."""
         found: list[DeviceArray] = []
-        for index, (place, value_type) in enumerate(zip(self._results, self._given, strict=True)):
+        for index, (sharding_of, value_type) in enumerate(
+            zip(self._results, self._given, strict=True)
+        ):
             parts = [local[index] for local in outputs]
-            sharding = place.sharding(parts[0].ndim)
+            sharding = sharding_of(parts[0].ndim)
             shape = whole_shape(parts, sharding, self._shapes[index] or ())
             found.append(IrDeviceArray(parts, shape, value_type, sharding))
         return found
 
 
-class _Place:
-    """The sharding of an argument or a result, cached by its rank."""
-
-    def __init__(self, function: Operation, boundary: Boundary | None, grid: Grid) -> None:
-        self._given = function, boundary, grid
-        self._found: dict[int, Sharding] = {}
-
-    def sharding(self, rank: int) -> Sharding:
-        """Return the sharding of a tensor of this rank. Raises OperationError."""
-        found = self._found.get(rank)
-        if found is None:
-            found = self._found[rank] = boundary_sharding(*self._given, rank)
-        return found
-
-
 def boundary_sharding(
-    function: Operation, boundary: Boundary | None, grid: Grid, rank: int
+    function: Operation, grid: Grid, boundary: Boundary | None, rank: int
 ) -> Sharding:
     """Return the sharding of an argument or result on the running grid.
 

@@ -139,7 +139,7 @@ class Function(CallableFunction):
         """
         boundary = self._signature.boundaries[side][index]
         with self.program.located():
-            return global_values.boundary_sharding(self.operation, boundary, grid, tensor_rank)
+            return global_values.boundary_sharding(self.operation, grid, boundary, tensor_rank)
 
     def run_on_devices(self, *inputs: npt.ArrayLike | DeviceArray) -> list[DeviceArray]:
         """Run the function as native code and leave all results on the devices that compute them.

@@ -51,8 +51,8 @@ from .packed.elementwise import lower_elementwise, lower_in_memory, sums_padding
 from .packed.inner_tiled import lower_inner_tiled
 from .packed.layouts import (
     KernelLayouts,
-    KernelSolvers,
     bound_solvers,
+    executable_solvers,
     solver_of_flags,
     summed_dimensions,
     target_solver,
@@ -75,11 +75,11 @@ class MaterializeDeviceEncodingPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         default = solver_of_flags(self.test_gpu_encoding_resolver)
-        solvers = KernelSolvers(ctx, op)
+        solvers = executable_solvers(ctx, op)
         for operation in tuple(op.body.block.ops):
             if operation.name == "stream.executable":
                 name = getattr(operation.properties.get("sym_name"), "data", "")
-                layouts = KernelLayouts(solvers.of_executable(name) or bound_solvers(operation))
+                layouts = KernelLayouts(solvers.get(name) or bound_solvers(operation))
                 for function in operation.walk():
                     if function.name in FUNCTIONS:
                         KernelLowering(function, layouts).lower()

@@ -68,24 +68,21 @@ def solver_of_flags(name: str) -> EncodingSolverInterface:
     return TEST_RESOLVERS[name].configured(DictionaryAttr({}))
 
 
-class KernelSolvers:
-    """The encoding solvers of each executable: those of the devices that run it."""
-
-    def __init__(self, context: Context, module: ModuleOp) -> None:
-        analysis = AffinityTargets(context, module, AttributeNumbers())
-        self._solvers: dict[str, tuple[EncodingSolverInterface, ...]] = {}
-        for operation in host_operations(module):
-            for entry in entry_points(operation):
-                name = entry.root_reference.data
-                affinity = affinity_of(operation)
-                if name in self._solvers or affinity is None:
-                    continue
-                targets = analysis.targets(affinity, operation)
-                self._solvers[name] = tuple(dict.fromkeys(target.solver for target in targets))
-
-    def of_executable(self, name: str) -> tuple[EncodingSolverInterface, ...]:
-        """Return the solvers of an executable; empty if nothing dispatches it."""
-        return self._solvers.get(name, ())
+def executable_solvers(
+    context: Context, module: ModuleOp
+) -> dict[str, tuple[EncodingSolverInterface, ...]]:
+    """Return the encoding solvers of each dispatched executable: those of its devices."""
+    analysis = AffinityTargets(context, module, AttributeNumbers())
+    solvers: dict[str, tuple[EncodingSolverInterface, ...]] = {}
+    for operation in host_operations(module):
+        for entry in entry_points(operation):
+            name = entry.root_reference.data
+            affinity = affinity_of(operation)
+            if name in solvers or affinity is None:
+                continue
+            targets = analysis.targets(affinity, operation)
+            solvers[name] = tuple(dict.fromkeys(target.solver for target in targets))
+    return solvers
 
 
 def target_solver(
