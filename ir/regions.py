@@ -42,6 +42,11 @@ def inner_operations(operation: Operation) -> Iterator[Operation]:
         yield from block.ops
 
 
+def detach_regions(operation: Operation) -> list[Region]:
+    """Take all regions away from an operation, to give them to another one."""
+    return [operation.detach_region(region) for region in operation.regions]
+
+
 def enclosing(operation: Operation | None) -> Iterator[Operation]:
     """Yield an operation and its ancestors, innermost first."""
     while operation is not None:

@@ -9,6 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from ...ir.attribute_access import number_list
 from ...ir.canonicalization import Patterns
+from ...ir.regions import detach_regions
 from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, tied_operands
 from .dispatches import DispatchRegionOp, DispatchWorkgroupsOp
 from .sizes import sizes_of
@@ -40,7 +41,7 @@ def fold_region_results(op: DispatchRegionOp, rewriter: PatternRewriter) -> None
         operands=[op.workload, _sizes(list(kept.values()))],
         result_types=[[result.type for result in kept.values()]],
         attributes=op.attributes,
-        regions=[op.detach_region(region) for region in op.regions],
+        regions=detach_regions(op),
     )
     found: dict[SSAValue, OpResult] = dict(zip(kept, new.results, strict=True))
     rewriter.replace(op, new, [found.get(value) for value in before])
@@ -73,7 +74,7 @@ def fold_workgroups(op: DispatchWorkgroupsOp, rewriter: PatternRewriter) -> None
         result_types=[[result.type for result in outputs]],
         properties={"tied_operands": tied_operands([UNTIED] * len(outputs))},
         attributes=op.attributes,
-        regions=[op.detach_region(region) for region in op.regions],
+        regions=detach_regions(op),
     )
     found = dict(zip(outputs, new.results, strict=True))
     rewriter.replace(op, new, [found.get(result) for result in op.results])

@@ -22,7 +22,7 @@ from ...dialects.util.types import ListType
 from ...ir.diagnostics import OperationError, remark
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
-from ...ir.regions import enclosing, inner_blocks
+from ...ir.regions import detach_regions, enclosing, inner_blocks
 from ...ir.symbols import symbol_properties
 from .conversion import resources  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from .conversion.commands import drop_workgroup_counts
@@ -131,6 +131,6 @@ def _declare(function: Operation) -> None:
             **symbol_properties(function),
             "function_type": FunctionType.from_lists(inputs, list(type_.outputs)),
         },
-        regions=[function.detach_region(region) for region in tuple(function.regions)],
+        regions=detach_regions(function),
     )
     replace_by(function, declared)

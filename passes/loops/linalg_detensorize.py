@@ -64,7 +64,7 @@ from ...ir.locations import (
     rebuilt,
     replace_by,
 )
-from ...ir.regions import captured, inner_blocks, walk
+from ...ir.regions import captured, detach_regions, inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
 
@@ -363,7 +363,7 @@ def _replace_results(operation: Operation, scalars: _Scalars) -> None:
         element_type(result.type) if result in scalars.forwarded else result.type
         for result in operation.results
     ]
-    regions = [operation.detach_region(0) for _ in tuple(operation.regions)]
+    regions = detach_regions(operation)
     made = rebuilt(operation, operation.operands, types, regions=regions)
     builder = builder_before(operation)
     builder.insert(made)

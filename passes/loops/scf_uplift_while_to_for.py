@@ -39,7 +39,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 from ...ir.attribute_access import constant_integer, integer
 from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import builder_before, located_builder, made_by, rebuilt
-from ...ir.regions import walk
+from ...ir.regions import detach_regions, walk
 from ...ir.tensor_types import integer_width
 from ...ir.value_flow import initial_values
 from ...tiling.element_types import as_signed, integer_range
@@ -247,7 +247,7 @@ def _without_invariants(loop: Operation) -> Operation:
         for argument in tuple(reversed(block.args)):
             if argument.index not in stay:
                 block.erase_arg(argument)
-    regions = [loop.detach_region(0) for _ in tuple(loop.regions)]
+    regions = detach_regions(loop)
     types = [loop.results[i].type for i in handed]
     made = rebuilt(loop, [initial[position] for position in kept], types, regions=regions)
     builder_before(loop).insert(made)

@@ -48,6 +48,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations, host_operations_of
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, locate, replace_by
+from ...ir.regions import detach_regions
 from ...ir.rules import Rules
 from ...ir.symbols import symbol_properties
 from ...ir.syntax.assembly_format import values
@@ -292,6 +293,6 @@ def _declare(function: Operation) -> None:
     declared = CmdFuncOp.create(
         properties={**symbol_properties(function), "function_type": function_type},
         attributes=function.attributes,
-        regions=[function.detach_region(region) for region in tuple(function.regions)],
+        regions=detach_regions(function),
     )
     replace_by(function, declared)

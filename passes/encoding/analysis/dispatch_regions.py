@@ -17,7 +17,7 @@ from ....ir.host_programs import DISPATCH_REGION
 from ....ir.index import BuilderIndices, IndexOrInt
 from ....ir.index_lists import mixed_list
 from ....ir.locations import builder_before
-from ....ir.regions import enclosing
+from ....ir.regions import detach_regions, enclosing
 from ....ir.syntax.resource_directives import dynamic_dimensions
 
 RESHAPES = frozenset({"tensor.collapse_shape", "tensor.expand_shape"})
@@ -120,7 +120,7 @@ def region_with_result(
     rebuilt = DispatchRegionOp.build(
         operands=[list(region.workload), [size for sizes in listed for size in sizes]],
         result_types=[types],
-        regions=[region.detach_region(inner) for inner in tuple(region.regions)],
+        regions=detach_regions(region),
         attributes=dict(region.attributes),
     )
     return builder_before(region).insert(rebuilt)

@@ -32,7 +32,6 @@ def _convert(host: Host, operation: Operation, here: PlacedBuilder) -> None:
         properties=expand_segments(operation, host.carried),
         regions=regions,
     )
-    expanded.location = operation.location
     expand_ties(expanded, operation.operand_types, operation.result_types, host.carried)
     here.builder.insert(expanded)
     rest = list(expanded.results)

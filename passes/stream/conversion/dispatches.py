@@ -11,6 +11,7 @@ from ....dialects.stream.functions import AsyncCallOp, AsyncFuncOp
 from ....dialects.stream.tensor_ops import TensorDispatchOp
 from ....dialects.util.types import UnusedType
 from ....ir.locations import replace_by
+from ....ir.regions import detach_regions
 from ....ir.syntax.resource_directives import UNTIED, dynamic_dimensions, ties_of
 from ....ir.tensor_types import ranked, require_ranked
 from .host import Host, conversion, operands_of
@@ -133,7 +134,7 @@ def convert_declarations(module: ModuleOp) -> None:
             converted = AsyncFuncOp.create(
                 properties=dict(function.properties),
                 attributes=dict(function.attributes),
-                regions=[function.detach_region(region) for region in tuple(function.regions)],
+                regions=detach_regions(function),
             )
             type_ = converted.function_type
             converted.properties["function_type"] = FunctionType.from_lists(

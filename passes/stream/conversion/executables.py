@@ -22,7 +22,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.host_programs import GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ....ir.index import constant_index
 from ....ir.locations import builder_before, locate, located_builder, replace_by
-from ....ir.regions import walk
+from ....ir.regions import detach_regions, walk
 from ....ir.symbols import names_in, root_symbol, symbols_in, visibility
 from ....ir.tensor_types import require_ranked
 from ..analysis.device_placement import DevicePlacement
@@ -70,7 +70,7 @@ def _rename(operation: Operation) -> None:
         result_types=operation.result_types,
         properties=operation.properties,
         attributes=operation.attributes,
-        regions=[operation.detach_region(region) for region in tuple(operation.regions)],
+        regions=detach_regions(operation),
     )
     replace_by(operation, renamed)
 

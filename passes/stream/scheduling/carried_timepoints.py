@@ -34,7 +34,7 @@ from ....ir.host_programs import (
     in_initializer,
 )
 from ....ir.locations import builder_before, erase_if_unused, located_builder, maker_of, rebuilt
-from ....ir.regions import inner_blocks
+from ....ir.regions import detach_regions, inner_blocks
 from ....ir.symbols import fresh_name, names_in, references_of, root_symbol
 from ....ir.value_flow import BRANCHES
 from ..analysis.storage import is_resource, resources_in
@@ -145,9 +145,8 @@ class CarriedTimepoints:
             operands,
             expand_types(operation.result_types, with_timepoint),
             properties=expand_segments(operation, with_timepoint),
-            regions=[operation.detach_region(region) for region in tuple(operation.regions)],
+            regions=detach_regions(operation),
         )
-        expanded.location = operation.location
         expand_ties(expanded, operation.operand_types, operation.result_types, with_timepoint)
         cast(Block, operation.parent).insert_op_before(expanded, operation)
         self._forwarding += ((expanded, index) for index in indices)
