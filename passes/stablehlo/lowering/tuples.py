@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ....dialects.stablehlo.dialect import Stablehlo
 from ....ir.expansions import expand_types, retype_function
 from ....ir.locations import builder_before, located_builder, rebuilt
-from ....ir.regions import inner_blocks, walk
+from ....ir.regions import detach_regions, inner_blocks, walk
 
 EXPANDED = frozenset(
     (
@@ -60,7 +60,7 @@ def _expand(operation: Operation) -> None:
     builder = builder_before(operation)
     operands = [leaf for value in operation.operands for leaf in _taken_apart(value, builder)]
     types = expand_types(operation.result_types, _leaves)
-    regions = [operation.detach_region(region) for region in tuple(operation.regions)]
+    regions = detach_regions(operation)
     made = builder.insert(rebuilt(operation, operands, types, regions=regions))
     leaves: list[SSAValue] = list(made.results)
     results = [_put_together(each.type, leaves, builder) for each in operation.results]
