@@ -29,16 +29,17 @@ CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operatio
 
 
 class EncodeDeviceTensorsPass(ModulePass):
-    """Give bindings of kernels the element types of memory."""
+    """Give bindings of kernels the element types of memory.
+
+    Only kernels have bindings, so the pass also runs on what an executable contains.
+    """
 
     name = "iree-stream-encode-device-tensors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for executable in op.body.block.ops:
-            if executable.name == "stream.executable":
-                for operation in tuple(executable.walk()):
-                    if (rule := encoding_rule.get(operation.name)) is not None:
-                        rule(operation)
+        for operation in tuple(op.walk()):
+            if (rule := encoding_rule.get(operation.name)) is not None:
+                rule(operation)
 
 
 encoding_rule = Rules[Callable[[Operation], None]]()

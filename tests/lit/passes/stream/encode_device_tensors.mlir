@@ -1,4 +1,5 @@
 // RUN: mesh-opt %s --encode-device-tensors | filecheck %s
+// RUN: mesh-opt %s --pass-pipeline='builtin.module(stream.executable(builtin.module(iree-stream-encode-device-tensors)))' | filecheck %s
 
 // Kernels read and write what is in memory: a byte for a boolean, 16 bits for 12.
 
