@@ -40,6 +40,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     UnrankedTensorType,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -59,7 +60,7 @@ from ...ir.syntax.resource_directives import UNTIED, tied_operands
 from ...ir.tensor_types import ranked
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stream.analysis.device_placement import boundary_affinity
-from .conversion.rules import DEVICE, FENCE, NOT_FLAGS, HalBuilder
+from .conversion.rules import DEVICE, FENCE, FOREVER, NOT_FLAGS, HalBuilder
 
 INDEX = IndexType()
 BUFFER_VIEW = BufferViewType()
@@ -175,9 +176,12 @@ def wrap_import(
     """Turn an external function into one on buffer views; callers call a wrapper on tensors.
 
     With `has_fences` it takes two fences, too: one to wait for before it reads its arguments, and
-    one to signal when its results are ready.
+    one to signal when its results are ready. If no tensor waits for the latter, the wrapper does,
+    unless the function has no side effects.
     """
     type_ = cast(FunctionType, function.properties["function_type"])
+    is_tracked = any(isinstance(output, TensorType) for output in type_.outputs)
+    is_awaited = has_fences and not is_tracked and "nosideeffects" not in function.attributes
     inside = _make_private_name(module, function)
     block = Block(arg_types=list(type_.inputs))
     wrapper = FuncOp.create(
@@ -186,7 +190,7 @@ def wrap_import(
             "sym_name": inside.root_reference,
             "sym_visibility": StringAttr("private"),
         },
-        attributes={CONVENTION: AbiConventionAttr(_convention(has_fences))},
+        attributes={CONVENTION: AbiConventionAttr(_convention(has_fences and not is_awaited))},
         regions=[Region(block)],
     )
     wrapper.location = function.location
@@ -199,7 +203,10 @@ def wrap_import(
         (device,) = hal.emit("hal.devices.get", [hal.index(0)], [DEVICE])
         (wait,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
         arguments = _signal_when_ready(arguments, wait, hal)
-        (signal,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        if is_tracked or is_awaited:
+            (signal,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        else:
+            (signal,) = hal.emit("util.null", [], [FENCE])
         fences = [wait, signal]
     sizes = DimensionSizes()
     arguments = [
@@ -217,6 +224,9 @@ def wrap_import(
         properties={"callee": SymbolRefAttr(root_symbol(function, "sym_name")), **ties},
     )
     builder.insert(call)
+    if is_awaited:
+        forever = hal.constant(FOREVER)
+        hal.emit("hal.fence.await", [forever, fences[1:]], [i32], flags=NOT_FLAGS)
     returned = [
         _imported(value, cast(Tensor, output), fences[1:], builder)
         if isinstance(output, TensorType)

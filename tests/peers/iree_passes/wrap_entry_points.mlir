@@ -21,3 +21,12 @@ util.func public @described(%x: tensor<4xf32>) -> tensor<4xf32> attributes {iree
 util.func public @consumed(%x: tensor<4xf32> {iree.abi.consume}) -> tensor<4xf32> {
   util.return %x : tensor<4xf32>
 }
+// -----
+// Of functions of others without tensor results, those with side effects are waited for.
+util.func private @effects(%x: tensor<4xf32>) -> i32 attributes {iree.abi.model = "coarse-fences"}
+util.func private @pure(%x: tensor<4xf32>) -> i32 attributes {iree.abi.model = "coarse-fences", nosideeffects}
+util.func private @call_both(%x: tensor<4xf32>) -> (i32, i32) {
+  %0 = util.call @effects(%x) : (tensor<4xf32>) -> i32
+  %1 = util.call @pure(%x) : (tensor<4xf32>) -> i32
+  util.return %0, %1 : i32, i32
+}

@@ -57,3 +57,33 @@ util.func private @caller(%a: tensor<?x2xi32>) -> tensor<2x?xi32> {
   %0 = util.call @theirs(%a) : (tensor<?x2xi32>) -> tensor<2x?xi32>
   util.return %0 : tensor<2x?xi32>
 }
+
+// -----
+
+// No tensor waits for what a function of others does, so its caller does.
+
+// FENCES-LABEL: util.func private @_effects(%{{.*}}: i32) -> i32 attributes {hal.abi.convention = #hal.abi.convention<synchronous>} {
+// FENCES: hal.fence.create
+// FENCES: %[[DONE:.*]] = hal.fence.create
+// FENCES: %[[R:.*]] = util.call @effects(%{{.*}}, %{{.*}}, %[[DONE]])
+// FENCES: hal.fence.await until([%[[DONE]]])
+// FENCES: util.return %[[R]]
+util.func private @effects(i32) -> i32
+util.func private @caller(%a: i32) -> i32 {
+  %0 = util.call @effects(%a) : (i32) -> i32
+  util.return %0 : i32
+}
+
+// -----
+
+// Nor is there a fence to signal if it has no side effects.
+
+// FENCES-LABEL: util.func private @_pure(%{{.*}}: i32) -> i32 attributes {hal.abi.convention = #hal.abi.convention<coarse_fences>} {
+// FENCES: %[[NONE:.*]] = util.null : !hal.fence
+// FENCES: util.call @pure(%{{.*}}, %{{.*}}, %[[NONE]])
+// FENCES-NOT: hal.fence.await
+util.func private @pure(i32) -> i32 attributes {nosideeffects}
+util.func private @caller(%a: i32) -> i32 {
+  %0 = util.call @pure(%a) : (i32) -> i32
+  util.return %0 : i32
+}
