@@ -23,6 +23,7 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr, A
 
 from ....dialects.iree_codegen import QueryTileSizesOp
 from ....dialects.iree_encoding.interfaces import Tensor, plain
+from ....dialects.linalg.dialect import NAMED_CLASSES
 from ....dialects.linalg.packing import PackOp, UnpackOp
 from ....dialects.linalg.region_ops import TransposeOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
@@ -322,10 +323,21 @@ class PackedValues:
     def expand(
         self, value: SSAValue, shape: Sequence[Size], groups: Sequence[Sequence[int]]
     ) -> SSAValue:
-        """Emit a `tensor.expand_shape` to `shape`, or nothing if no dimension is split."""
+        """Emit a `tensor.expand_shape` to `shape`, or nothing if no dimension is split.
+
+        An empty or filled tensor is made in the new shape.
+        """
         if len(groups) == len(shape):
             return value
-        result = typed(cast(Tensor, value.type).element_type, shape)
+        element_type, made_by = cast(Tensor, value.type).element_type, value.owner
+        if isinstance(made_by, EmptyOp):
+            return self.empty_of(element_type, shape)
+        if isinstance(made_by, Operation) and made_by.name == "linalg.fill":
+            scalar, init = made_by.operands
+            expanded = self.expand(init, shape, groups)
+            fill = NAMED_CLASSES["linalg.fill"]([scalar], [expanded])
+            return self.builder.insert(fill).results[0]
+        result = typed(element_type, shape)
         return self.builder.insert(ExpandShapeOp(value, shape, groups, result)).result
 
     def collapse(

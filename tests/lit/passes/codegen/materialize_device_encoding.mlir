@@ -305,3 +305,21 @@ func.func @barrier(%x: tensor<40x48xf32, #a>, %y: tensor<48xf32, #b>, %z: tensor
   %1 = linalg.matvec ins(%0, %y : tensor<40x48xf32, #a>, tensor<48xf32, #b>) outs(%z : tensor<40xf32, #c>) -> tensor<40xf32, #c>
   return %1 : tensor<40xf32, #c>
 }
+
+// -----
+
+// A filled vector is filled as the matrix that it is multiplied as.
+
+// CHECK-LABEL: func.func @filled
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<1x3x1x16xf32>
+// CHECK: %[[F:.*]] = linalg.fill ins(%v : f32) outs(%[[E]] : tensor<1x3x1x16xf32>)
+// CHECK: linalg.mmt4d {{.*}} outs(%[[F]] :
+#a = #iree_encoding.encoding<operand_index = 0 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#b = #iree_encoding.encoding<operand_index = 1 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+#c = #iree_encoding.encoding<operand_index = 2 : index, op_type = matmul, element_types = [f32, f32, f32], user_indexing_maps = [affine_map<(m, k) -> (m, k)>, affine_map<(m, k) -> (k)>, affine_map<(m, k) -> (m)>], iteration_sizes = [40, 48]>
+func.func @filled(%x: tensor<40x48xf32, #a>, %y: tensor<48xf32, #b>, %v: f32) -> tensor<40xf32, #c> attributes {hal.executable.target = #hal.executable.target<"llvm-cpu", "x", {target_triple = "x86_64-x-x", cpu_features = "+avx512f", iree.encoding.resolver = #iree_cpu.cpu_encoding_resolver<>}>} {
+  %0 = tensor.empty() : tensor<40xf32, #c>
+  %1 = linalg.fill ins(%v : f32) outs(%0 : tensor<40xf32, #c>) -> tensor<40xf32, #c>
+  %2 = linalg.matvec ins(%x, %y : tensor<40x48xf32, #a>, tensor<48xf32, #b>) outs(%1 : tensor<40xf32, #c>) -> tensor<40xf32, #c>
+  return %2 : tensor<40xf32, #c>
+}
