@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.irdl import (
@@ -23,7 +23,7 @@ from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE
 from .. import iree_tensor_ext
-from ..iree_encoding.interfaces import Tensor, plain, tensor_encoding
+from ..iree_encoding.interfaces import tensor_encoding, verify_same_tensor
 from ..stream import workgroups
 from ..stream.types import NamedParameter
 from . import collectives, dispatches, tensors
@@ -67,18 +67,14 @@ class TensorConversion(SyntaxOperation):
 class TensorEncodeOp(TensorConversion):
     """Convert a tensor to another encoding, or to none.
 
-    The verifier asks that the types differ only in the encoding.
+    The verifier asks for one element type and compatible shapes.
     """
 
     name = "flow.tensor.encode"
 
     def verify_(self) -> None:
         super().verify_()
-        source, result = cast(Tensor, self.operand.type), self.result.type
-        if plain(source) != plain(result):
-            raise VerifyException(
-                f"the operand and result shapes are expected to match, found {source} and {result}"
-            )
+        verify_same_tensor(self.operand.type, self.result.type)
 
 
 @irdl_op_definition

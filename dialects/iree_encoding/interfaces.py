@@ -17,10 +17,11 @@ from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue, TypeAttribute
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.foreign_code import PASSED_ON, exception_text, is_foreign, name_of, wrap_foreign
 from ...ir.index import emit_size
-from ...ir.tensor_types import element_of, shape_of
+from ...ir.tensor_types import element_of, shape_of, shapes_agree
 from ...tiling.contractions import ContractionOperand
 from ...tiling.convolutions import ConvolutionOperand
 from ...tiling.packed_layouts import PackedLayout, Swizzle
@@ -281,6 +282,20 @@ def with_encoding(tensor: Tensor, encoding: Attribute | None) -> Tensor:
 def plain(tensor: Tensor) -> Tensor:
     """Return a tensor type without its encoding."""
     return with_encoding(tensor, None)
+
+
+def verify_same_tensor(source: Attribute, result: Attribute) -> None:
+    """Check that two types are of one tensor: equal elements, compatible shapes, any encodings.
+
+    Raises VerifyException.
+    """
+    if isinstance(source, TensorType) and isinstance(result, TensorType):
+        shapes = source.get_shape(), result.get_shape()
+        if source.element_type == result.element_type and shapes_agree(*shapes):
+            return
+    elif source == result:
+        return
+    raise VerifyException(f"expects types of the same tensor, found {source} and {result}")
 
 
 def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:

@@ -7,7 +7,7 @@ trait `TensorPhase`: their encodings must be resolved, and later passes replace 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, SymbolRefAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -29,7 +29,7 @@ from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import NUMBER, SCALAR
 from ...ir.syntax.symbol_directives import EntryPoints
-from ..iree_encoding.interfaces import plain, tensor_encoding
+from ..iree_encoding.interfaces import tensor_encoding, verify_same_tensor
 from .affinity import AffinityOpInterface, TensorPhase
 from .dispatch_syntax import EncodedFunctionType, TracedTensors
 from .rows import CANONICALIZATION, INDEX, PLACED, row
@@ -183,23 +183,14 @@ class TensorCloneOp(TensorCopy):
 class TensorEncodeOp(TensorCopy):
     """Copy a tensor to another encoding.
 
-    The verifier asks that the types differ only in the encoding.
+    The verifier asks for one element type and compatible shapes.
     """
 
     name = "stream.tensor.encode"
 
     def verify_(self) -> None:
         super().verify_()
-        source, result = plain_type(self.source_encoding), plain_type(self.result_encoding)
-        if source != result:
-            raise VerifyException(
-                f"expects the same tensor type as source and result, found {source} and {result}"
-            )
-
-
-def plain_type(type_: Attribute) -> Attribute:
-    """Return a type without its encoding."""
-    return plain(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else type_
+        verify_same_tensor(self.source_encoding, self.result_encoding)
 
 
 def verify_rank(type_: Attribute, positions: Sequence[SSAValue], message: str) -> None:

@@ -284,6 +284,8 @@ def _store(kernel: KernelLowering, store: DispatchTensorStore) -> None:
     packed = kernel.values.packed_sizes(sizes, layout)
     value = kernel.values.memory_form(store.value, layout)
     stored = cast(Tensor, cast(DispatchTensor, target.type).bound_type)
+    if value.type != stored:
+        value = kernel.values.cast(value, stored)
     dims = [size for size in memory_sizes(packed, stored) if isinstance(size, SSAValue)]
     new = type(store).build(
         operands=[value, target, dims, (), dims, ()], properties=whole_tensor(stored)

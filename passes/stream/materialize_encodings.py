@@ -18,6 +18,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -194,7 +195,6 @@ def _relaid(
         unset = UnsetEncodingOp.build(operands=[value, sizes, ()], result_types=[plain(source)])
         value = builder.insert(unset).result
     if tensor_encoding(result) is not None:
-        value = builder.insert(
-            SetEncodingOp.build(operands=[value, ()], result_types=[result])
-        ).result
-    return value
+        set_encoding = SetEncodingOp.build(operands=[value, ()], result_types=[result])
+        return builder.insert(set_encoding).result
+    return value if value.type == result else builder.insert(CastOp(value, result)).dest

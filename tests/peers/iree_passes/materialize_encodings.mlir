@@ -36,3 +36,10 @@ util.func public @decode(%r: !stream.resource<*>, %s: index, %t: index, %m: inde
   %0 = stream.tensor.encode %r : tensor<?x7xf32, #l0>{%m} in !stream.resource<*>{%s} -> tensor<?x7xf32>{%p} in !stream.resource<*>{%t}
   util.return %0 : !stream.resource<*>
 }
+// -----
+// Types that differ in which sizes are static.
+#l1 = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
+util.func public @shapes(%r: !stream.resource<*>, %m: index, %n: index, %p: index, %q: index) -> !stream.resource<*> {
+  %0 = stream.tensor.encode %r : tensor<4x?xf32>{%m} in !stream.resource<*>{%p} -> tensor<?x8xf32, #l1>{%n} in !stream.resource<*>{%q}
+  util.return %0 : !stream.resource<*>
+}

@@ -17,7 +17,7 @@ util.func private @f(%r: !stream.resource<*>, %s: index) {
 // -----
 
 util.func private @f(%r: !stream.resource<*>, %s: index) {
-  // expected-error @+1 {{expects the same tensor type as source and result}}
+  // expected-error @+1 {{expects types of the same tensor, found tensor<4xf32> and tensor<4xi32, #iree_encoding.testing<>>}}
   %0 = stream.tensor.encode %r : tensor<4xf32> in !stream.resource<*>{%s} -> tensor<4xi32, #iree_encoding.testing<>> in !stream.resource<*>{%s}
   util.return
 }

@@ -86,3 +86,21 @@ util.func public @sizes(%r: !stream.resource<*>, %s: index, %t: index, %n: index
   %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<?x7xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x7xf32, #rows>{%m} in !stream.resource<*>{%t}
   util.return %0 : !stream.resource<*>
 }
+
+// -----
+
+// Source and result agree on which sizes there are, and not on which are static. A decoded tensor
+// is cast to the type of the result.
+
+// CHECK-LABEL: func.func @_encoding_0_encode_4xDxf32_to_Dx8xf32(
+// CHECK: iree_encoding.set_encoding %{{.*}} : tensor<4x?xf32> -> tensor<?x8xf32, #encoding>
+// CHECK-LABEL: func.func @_encoding_1_encode_Dx8xf32_to_4xDxf32(
+// CHECK: %[[D:.*]] = iree_encoding.unset_encoding %{{.*}} : tensor<?x8xf32, #encoding> -> tensor<?x8xf32>
+// CHECK: %[[C:.*]] = tensor.cast %[[D]] : tensor<?x8xf32> to tensor<4x?xf32>
+// CHECK: iree_tensor_ext.dispatch.tensor.store %[[C]]
+#rows = #iree_encoding.layout<[#iree_cpu.cpu_encoding_resolver<configuration = {encoding_info = {innerDimsPos = [0, 1], innerTileSizes = [16, 1], outerDimsPerm = [0, 1]}}>]>
+util.func public @shapes(%r: !stream.resource<*>, %s: index, %t: index, %n: index, %m: index) -> !stream.resource<*> {
+  %0 = stream.tensor.encode on(#hal.device.affinity<@d>) %r : tensor<4x?xf32>{%n} in !stream.resource<*>{%s} -> tensor<?x8xf32, #rows>{%m} in !stream.resource<*>{%t}
+  %1 = stream.tensor.encode on(#hal.device.affinity<@d>) %0 : tensor<?x8xf32, #rows>{%m} in !stream.resource<*>{%t} -> tensor<4x?xf32>{%n} in !stream.resource<*>{%s}
+  util.return %1 : !stream.resource<*>
+}
