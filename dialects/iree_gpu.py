@@ -20,7 +20,7 @@ from ..ir.flags import flags
 from ..ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
-from ..tiling.gpu_layouts import Cache, cache_of, instruction_for, row_padding
+from ..tiling.gpu_layouts import Cache, cache_of, instruction_for, row_padding, scaled_for
 from ..tiling.gpu_processors import processor
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
@@ -42,6 +42,11 @@ TARGET_KEYS = ("iree_codegen.target_info", "iree.gpu.target")
 
 USUAL_PROCESSORS = 512
 """The assumed number of concurrent workgroups if a target has no `wgp_count`, as in IREE."""
+
+
+_SCALED = re.compile(
+    r"<intrinsic = (\w+), lhs_elem_type = (\w+), rhs_elem_type = (\w+), acc_elem_type = (\w+)>"
+)
 
 
 @irdl_attr_definition
@@ -70,17 +75,19 @@ class TargetAttr(ParametrizedAttribute):
 
     def workgroup(self) -> Workgroup | None:
         """Return the matrix instructions and the limits of their tiles; `None` if incomplete."""
-        listed = re.search(r"\bmma = \[(.*?)\]", self.description.data)
+        text = self.description.data
+        listed = re.search(r"\bmma = \[(.*?)\]", text)
+        scaled = tuple(_SCALED.findall(text))
         load_bits = self._number("max_load_instruction_bits")
         register_bits = self._number("vgpr_space_bits")
         subgroups = self._number("simds_per_wgp")
         shared_bytes = self._number("max_workgroup_memory_bytes")
-        if listed is None or not load_bits or not register_bits or not subgroups:
+        if not (listed or scaled) or not load_bits or not register_bits or not subgroups:
             return None
-        instructions = tuple(re.findall(r"<(\w+)>", listed[1]))
+        instructions = tuple(re.findall(r"<(\w+)>", listed[1])) if listed else ()
         processors = self._number("wgp_count") or USUAL_PROCESSORS
         return Workgroup(
-            instructions, load_bits, register_bits, subgroups, shared_bytes or 0, processors
+            instructions, load_bits, register_bits, subgroups, shared_bytes or 0, processors, scaled
         )
 
     def _number(self, key: str) -> int | None:
@@ -103,18 +110,20 @@ class GpuEncodingResolverAttr(TileTableSolver):
         encoding, workgroup = tensor.encoding, target_in(self.entries()).workgroup
         if not isinstance(encoding, ContractionEncoding) or workgroup is None:
             return None
-        operand = encoding.contraction_operand()
+        operand = encoding.contraction_operand() or encoding.scaled_operand()
         roles = None if operand is None else operand.roles()
         if operand is None or roles is None:
             return None
-        tiled = instruction_for(workgroup, operand, roles)
+        is_scaled = len(operand.maps) != 3
+        tiled = (scaled_for if is_scaled else instruction_for)(workgroup, operand, roles)
         if tiled is None:
             return None
+        kind = DataTiledScaledMmaLayoutAttr if is_scaled else DataTiledMmaLayoutAttr
         return TiledOperation(
-            DataTiledMmaLayoutAttr.new([StringAttr(str(tiled))]),
+            kind.new([StringAttr(str(tiled))]),
             MmaSemanticsAttr.new([StringAttr("distributed = false, opaque = false")]),
             tuple(one.name for one in tiled.instruction.types),
-            tuple(map(tiled.swizzle, range(3))),
+            tuple(map(tiled.swizzle, range(len(operand.maps)))),
         )
 
     def unified_encoding(self, encodings: Sequence[TensorEncoding]) -> TensorEncoding | None:
@@ -183,6 +192,13 @@ class DataTiledMmaLayoutAttr(DescriptionAttribute):
 
 
 @irdl_attr_definition
+class DataTiledScaledMmaLayoutAttr(DescriptionAttribute):
+    """A tile of GPU matrix instructions for scaled factors (`TiledScaledInstruction`)."""
+
+    name = "iree_gpu.data_tiled_scaled_mma_layout"
+
+
+@irdl_attr_definition
 class MmaSemanticsAttr(DescriptionAttribute):
     """The semantics of `inner_tiled` on GPUs: whether operands are distributed over lanes."""
 
@@ -194,6 +210,7 @@ IreeGpu = Dialect(
     [],
     [
         DataTiledMmaLayoutAttr,
+        DataTiledScaledMmaLayoutAttr,
         GpuEncodingResolverAttr,
         GpuPaddingResolverAttr,
         MmaSemanticsAttr,
@@ -201,7 +218,6 @@ IreeGpu = Dialect(
         *described(
             "iree_gpu",
             "conditional_transpose",
-            "data_tiled_scaled_mma_layout",
             "derived_thread_config",
             "lane_id",
             "lowering_config",

@@ -20,15 +20,16 @@ from ..ir.linear_forms import loops_of
 from ..ir.tensor_types import element_of
 from ..runtime.abi.arrays import Array, Value, is_narrow_float, shape_text, wrap
 from ..runtime.abi.values import integer_width, signed, unsigned
-from ..tiling.contractions import LHS, RESULT, RHS
 from ..tiling.cpu_intrinsics import TiledCpuInstruction
 from ..tiling.element_types import ElementKind, ElementType
 from ..tiling.gpu_intrinsics import TiledGpuInstruction
+from ..tiling.gpu_scaled_intrinsics import TiledScaledInstruction
 from ..tiling.packed_layouts import Swizzle
 from .frames import Frame
 from .registry import Results, impl
 
-INNER = {LHS: "YZ", RHS: "XZ", RESULT: "YX"}
+INNER = ("YZ", "XZ", "YX")
+SCALED_INNER = ("YZW", "XZW", "YZ", "XZ", "YX")
 """The dimensions of a tile of each operand, in the notation of `np.einsum`."""
 
 
@@ -36,6 +37,7 @@ INNER = {LHS: "YZ", RHS: "XZ", RESULT: "YX"}
 def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     op = cast(InnerTiledOp, op)
     tiled = _instruction(op)
+    inner = SCALED_INNER if isinstance(tiled, TiledScaledInstruction) else INNER
     tiles: list[Array] = []
     letters: list[str] = []
     extents: dict[str, int] = {}
@@ -44,37 +46,44 @@ def _inner_tiled(op: Operation, operands: Sequence[Value], frame: Frame) -> Resu
         outer = "".join(chr(ord("a") + loop) for loop in loops_of(map_.data))
         _check(op, array, len(outer), swizzle)
         tiles.append(_in_rows(array, len(outer), swizzle))
-        letters.append(outer + INNER[index])
+        letters.append(outer + inner[index])
         for letter, extent in zip(outer, array.shape, strict=False):
             if extents.setdefault(letter, extent) != extent:
                 raise OperationError(
                     op,
                     f"has operands with {extents[letter]} and with {extent} tiles along one loop",
                 )
-    left, right, start = tiles
-    left, right = (
+    *factors, start = tiles
+    factors = [
         _numbers(one, type_)
-        for one, type_ in zip((left, right), tiled.instruction.types, strict=False)
-    )
+        for one, type_ in zip(factors, tiled.instruction.types[:-1], strict=True)
+    ]
     width = integer_width(op.results[0].type)
     compute = np.dtype(np.int64) if width is not None else start.dtype
     if is_narrow_float(start.dtype):
         compute = np.dtype(np.float32)
-    notation = f"{letters[LHS]},{letters[RHS]}->{letters[RESULT]}"
-    product = np.einsum(notation, left.astype(compute), right.astype(compute), optimize=True)
+    notation = f"{','.join(letters[:-1])}->{letters[-1]}"
+    product = np.einsum(notation, *(one.astype(compute) for one in factors), optimize=True)
     total = start.astype(compute) + product
     total = total.astype(start.dtype) if width is None else wrap(total, width)
-    return (_in_memory(total, len(letters[RESULT]) - 2, tiled.swizzle(RESULT)),)
+    return (_in_memory(total, len(letters[-1]) - 2, tiled.swizzle(len(factors))),)
 
 
-def _instruction(op: InnerTiledOp) -> TiledGpuInstruction | TiledCpuInstruction:
-    found: TiledGpuInstruction | TiledCpuInstruction | None = None
+Tiled = TiledGpuInstruction | TiledScaledInstruction | TiledCpuInstruction
+
+
+def _instruction(op: InnerTiledOp) -> Tiled:
+    found: Tiled | None = None
     if isinstance(op.kind, iree_cpu.DataTiledMmaLayoutAttr):
         found = op.kind.instruction()
     elif isinstance(op.kind, iree_gpu.DataTiledMmaLayoutAttr):
         text = op.kind.description
         found = TiledGpuInstruction.parse(text.data) if isinstance(text, StringAttr) else None
-    if found is None or len(op.operands) != 3 or op.permutations is not None:
+    elif isinstance(op.kind, iree_gpu.DataTiledScaledMmaLayoutAttr):
+        text = op.kind.description
+        found = TiledScaledInstruction.parse(text.data) if isinstance(text, StringAttr) else None
+    count = 0 if found is None else len(found.instruction.types)
+    if found is None or len(op.operands) != count or op.permutations is not None:
         raise OperationError(
             op, f"is not supported: expected a product by a known instruction, found {op.kind}"
         )

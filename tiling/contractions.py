@@ -23,14 +23,22 @@ class Role(Enum):
     M = 1
     N = 2
     K = 3
+    BLOCK = 4
+    """The loop inside K over the elements of a factor that share a scale."""
 
 
-_ROLES = {
+_ROLES: dict[tuple[bool, ...], Role] = {
     (True, True, True): Role.BATCH,
     (True, False, True): Role.M,
     (False, True, True): Role.N,
     (True, True, False): Role.K,
+    (True, True, True, True, True): Role.BATCH,
+    (True, False, True, False, True): Role.M,
+    (False, True, False, True, True): Role.N,
+    (True, True, True, True, False): Role.K,
+    (True, True, False, False, False): Role.BLOCK,
 }
+"""The role of a loop, by which tensors it indexes: factors, their scales if any, and the result."""
 
 DimensionMap = tuple[int | None, ...]
 """For each dimension of a tensor the loop that indexes it; `None` if it is not a single loop."""
@@ -40,7 +48,8 @@ DimensionMap = tuple[int | None, ...]
 class ContractionOperand:
     """One tensor of a contraction, with all that a target needs to choose its layout.
 
-    `maps` are those of the left, right and result tensors. `tensor_map` is the map of this tensor:
+    `maps` are those of the left, right and result tensors; scales of factors are in front of the
+    result. `tensor_map` is the map of this tensor:
     the one of its operand unless the tensor is broadcast on its way into the contraction.
     `iteration_sizes` has the extent of each loop, `None` where dynamic; it is empty if none is
     known.
@@ -58,13 +67,13 @@ class ContractionOperand:
         Such a contraction has a K loop and an M or N loop, and no loop that indexes one tensor
         only.
         """
-        if len(self.maps) != 3 or any(loop is None for map_ in self.maps for loop in map_):
+        if len(self.maps) not in (3, 5) or any(loop is None for map_ in self.maps for loop in map_):
             return None
         used = [frozenset(map_) for map_ in self.maps]
         loops = {loop for map_ in self.maps for loop in map_ if loop is not None}
         roles: dict[int, Role] = {}
         for loop in sorted(loops):
-            role = _ROLES.get((loop in used[LHS], loop in used[RHS], loop in used[RESULT]))
+            role = _ROLES.get(tuple(loop in loops_of_one for loops_of_one in used))
             if role is None:
                 return None
             roles[loop] = role

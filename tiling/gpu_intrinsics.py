@@ -103,6 +103,10 @@ def _element(word: str) -> ElementType | None:
     return element_type(found[1].lower() + found[2] + found[3])
 
 
+ScaledName = tuple[str, str, str, str]
+"""An instruction for block-scaled factors, and the types of its factors and its result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workgroup:
     """The instructions and limits of a GPU's workgroup processors."""
@@ -118,9 +122,10 @@ class Workgroup:
     """The shared memory of a workgroup, in bytes."""
     processors: int
     """The number of workgroups that run at once."""
+    scaled_instructions: tuple[ScaledName, ...] = ()
 
 
-_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k")
+TILE_COUNTS = ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k")
 _INTERLEAVED = "operands_interleaving_intrinsics_k = [0, 1]"
 """Instructions along K are interleaved: a lane's input elements for all of them are adjacent."""
 
@@ -138,7 +143,7 @@ class TiledGpuInstruction:
 
     def __str__(self) -> str:
         """Return the text in `#iree_gpu.data_tiled_mma_layout`; counts of 1 are omitted."""
-        entries = [("intrinsic", self.instruction.name), *larger_counts(self, _COUNTS)]
+        entries = [("intrinsic", self.instruction.name), *larger_counts(self, TILE_COUNTS)]
         return f"{entries_text(entries)}, {_INTERLEAVED}"
 
     @staticmethod
@@ -146,7 +151,7 @@ class TiledGpuInstruction:
         """Parse such a text; return `None` if it is malformed or the instruction is unknown."""
         entries = parse_entries(text.replace(_INTERLEAVED, "").rstrip(", "))
         instruction = gpu_instruction(entries.pop("intrinsic", ""))
-        counts = {name: parse_count(entries.pop(name, "1")) for name in _COUNTS}
+        counts = {name: parse_count(entries.pop(name, "1")) for name in TILE_COUNTS}
         known = {name: count for name, count in counts.items() if count}
         is_interleaved = _INTERLEAVED in text or counts["intrinsics_k"] == 1
         if instruction is None or entries or len(known) < len(counts) or not is_interleaved:
@@ -214,30 +219,45 @@ def tiled_gpu_instruction(
     chosen = max(reversed(fitting), key=lambda instruction: instruction.k)
     loaded = min(chosen.lane_bits(LHS), chosen.lane_bits(1))
     k = max(1, workgroup.load_bits // loaded)
-    along_m, along_n = _unrolling(workgroup, chosen, k, m, n)
-    own_m, own_n, subgroups_m, subgroups_n = _distribute(workgroup.subgroups, along_m, along_n)
+    bits = k * chosen.lane_bits(LHS), k * chosen.lane_bits(1), chosen.lane_bits(RESULT)
+    own_m, own_n, subgroups_m, subgroups_n = tile_of_instructions(
+        workgroup, (chosen.m, chosen.n), bits, m, n
+    )
     return TiledGpuInstruction(chosen, own_m, own_n, k, subgroups_m, subgroups_n)
 
 
+def tile_of_instructions(
+    workgroup: Workgroup,
+    shape: tuple[int, int],
+    bits: tuple[int, int, int],
+    m: int | None,
+    n: int | None,
+) -> tuple[int, int, int, int]:
+    """Return how many instructions a subgroup has along M and N, and how many subgroups.
+
+    `shape` is the instruction's M and N, `bits` what a lane holds of each matrix.
+    """
+    unrolled = _unrolling(workgroup, shape, bits, m, n)
+    return _distribute(workgroup.subgroups, *unrolled)
+
+
 def _unrolling(
-    workgroup: Workgroup, instruction: GpuInstruction, k: int, m: int | None, n: int | None
+    workgroup: Workgroup,
+    shape: tuple[int, int],
+    bits: tuple[int, int, int],
+    m: int | None,
+    n: int | None,
 ) -> tuple[int, int]:
     """Return the number of instructions along M and N: as many as fit, and as even as possible.
 
     Inputs and accumulators are limited by the registers, inputs also by shared memory. The tile is
     no larger than the product, and small enough that every workgroup processor gets work.
     """
-    left, right, result = (instruction.lane_bits(operand) for operand in range(3))
-    left, right = k * left, k * right
+    left, right, result = bits
     most_m, most_n = (
-        None if size is None else -(-size // own)
-        for size, own in ((m, instruction.m), (n, instruction.n))
+        None if size is None else -(-size // own) for size, own in zip((m, n), shape, strict=True)
     )
-    most = (
-        None
-        if m is None or n is None
-        else -(-m * n // (workgroup.processors * instruction.m * instruction.n))
-    )
+    most = None if m is None or n is None else -(-m * n // (workgroup.processors * prod(shape)))
     along_m = best = best_n = 1
     while most_m is None or along_m <= most_m:
         in_registers = (workgroup.register_bits - along_m * left) // (right + along_m * result)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .contractions import ContractionOperand, Role
 from .gpu_intrinsics import TiledGpuInstruction, Workgroup, tiled_gpu_instruction
+from .gpu_scaled_intrinsics import SCALED_SIDES, TiledScaledInstruction, tiled_scaled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
 from .tiled_layouts import instruction_layout, tiled_layout
@@ -48,6 +49,11 @@ def gpu_layout(
     target: GpuTarget, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
     """Return the layout of one tensor of a contraction on a GPU."""
+    if len(operand.maps) != 3:
+        scaled = None if target.workgroup is None else scaled_for(target.workgroup, operand, roles)
+        return (
+            IDENTITY if scaled is None else instruction_layout(scaled, operand, roles, SCALED_SIDES)
+        )
     if target.workgroup is not None:
         tiled = instruction_for(target.workgroup, operand, roles)
         return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
@@ -73,6 +79,16 @@ def instruction_for(
         return None
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
     return tiled_gpu_instruction(workgroup, operand.element_types, *sizes)
+
+
+def scaled_for(
+    workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
+) -> TiledScaledInstruction | None:
+    """Return the instruction tile of a product of scaled factors; `None` if none fits."""
+    if not {Role.M, Role.N, Role.K, Role.BLOCK} <= set(roles.values()):
+        return None
+    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
+    return tiled_scaled_instruction(workgroup, operand.element_types, *sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .gpu_intrinsics import Workgroup
+from .gpu_intrinsics import ScaledName, Workgroup
 from .targets import GpuTarget
 
 _LOAD_BITS, _SUBGROUPS, _USUAL_PROCESSORS = 128, 4, 512
@@ -41,7 +41,18 @@ _GFX1250 = (
 )
 
 
-def _workgroup(instructions: str, register_bits: int, shared_bytes: int = 1 << 16) -> Workgroup:
+_GFX950_SCALED: tuple[ScaledName, ...] = tuple(
+    ("MFMA_SCALE_F32_16x16x128_B32", factor, factor, "f32")
+    for factor in ("f8E4M3FN", "f8E5M2", "f4E2M1FN")
+)
+
+
+def _workgroup(
+    instructions: str,
+    register_bits: int,
+    shared_bytes: int = 1 << 16,
+    scaled: tuple[ScaledName, ...] = (),
+) -> Workgroup:
     return Workgroup(
         tuple(instructions.split()),
         _LOAD_BITS,
@@ -49,6 +60,7 @@ def _workgroup(instructions: str, register_bits: int, shared_bytes: int = 1 << 1
         _SUBGROUPS,
         shared_bytes,
         _USUAL_PROCESSORS,
+        scaled,
     )
 
 
@@ -77,6 +89,7 @@ _ARCHITECTURES = {
         + _CDNA1,
         16384,
         163840,
+        _GFX950_SCALED,
     ),
     **dict.fromkeys(
         ("gfx1100", "gfx1101", "gfx1103", "gfx1150", "gfx1151"), _workgroup(_RDNA3, 8192)

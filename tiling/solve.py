@@ -22,10 +22,12 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
     have the same role, the tile is limited to the sizes of the tiled loops.
     """
     roles = operand.roles()
-    if roles is None or len(operand.element_types) != 3:
+    if roles is None or len(operand.element_types) != len(operand.maps):
         return IDENTITY
     if isinstance(target, GpuTarget):
         return gpu_layout(target, operand, roles)
+    if len(operand.maps) != 3:
+        return IDENTITY
     if isinstance(target, CpuTarget) and target.inner_tiled:
         tiled = cpu_instruction_for(target, operand, roles)
         return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)

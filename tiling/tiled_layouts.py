@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -42,7 +43,7 @@ def tiled_layout(
     }
     if len(positions) != len(operand.tensor_map):
         return IDENTITY
-    order = [Role.BATCH, Role.M, Role.N, Role.K]
+    order = [Role.BATCH, Role.M, Role.N, Role.K, Role.BLOCK]
     if swap_result and operand.index == RESULT:
         order = [Role.BATCH, Role.N, Role.M]
     outer = [loop for role in order for loop in sorted(positions) if roles[loop] is role]
@@ -63,12 +64,18 @@ def tiled_layout(
 
 
 def instruction_layout(
-    tiled: TileInstruction, operand: ContractionOperand, roles: dict[int, Role]
+    tiled: TileInstruction,
+    operand: ContractionOperand,
+    roles: dict[int, Role],
+    sides: Mapping[int, tuple[Role, ...]] = SIDES,
 ) -> PackedLayout:
-    """Return the layout of a tensor with tiles in the order in which an instruction loads them."""
+    """Return the layout of a tensor with tiles in the order in which an instruction loads them.
+
+    `sides` are the roles of a tile's dimensions, by operand.
+    """
     layout = tiled_layout(operand, roles, tiled.tile, swap_result=False)
     if layout.is_identity:
         return IDENTITY
-    sides = SIDES[operand.index]
-    kept = [operand.tiled_loop(role, roles) in operand.tensor_map for role in sides]
+    loops = [operand.tiled_loop(role, roles) for role in sides[operand.index]]
+    kept = [loop in operand.tensor_map for loop in loops]
     return replace(layout, swizzle=tiled.swizzle(operand.index).restricted(kept))

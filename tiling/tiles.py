@@ -25,13 +25,15 @@ class Tile:
     n: int
     k: int
     scalable: Role | None = None
+    block: int = 1
+    """The elements of a factor that share a scale; `k` counts blocks."""
 
     @property
     def volume(self) -> int:
         return self.m * self.n * self.k
 
     def size(self, role: Role) -> int:
-        return {Role.M: self.m, Role.N: self.n, Role.K: self.k}[role]
+        return {Role.M: self.m, Role.N: self.n, Role.K: self.k, Role.BLOCK: self.block}[role]
 
 
 def halving_family(tile: Tile) -> tuple[Tile, ...]:

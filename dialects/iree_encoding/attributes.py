@@ -182,9 +182,16 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
             )
 
     def contraction_operand(self) -> ContractionOperand | None:
+        return self._operand_of("matmul", 3)
+
+    def scaled_operand(self) -> ContractionOperand | None:
+        return self._operand_of("scaled_matmul", 5)
+
+    def _operand_of(self, op_type: str, tensors: int) -> ContractionOperand | None:
+        """Return the operand of a contraction of that type; `None` for other operations."""
         slots = self.map_slots()
         index = self.operand_index.value.data
-        if self.op_type.data != "matmul" or len(slots) != 3 or index > RESULT:
+        if self.op_type.data != op_type or len(slots) != tensors or index >= tensors:
             return None
         maps = tuple(dimension_map(maps[0]) for maps in slots)
         operand = ContractionOperand(

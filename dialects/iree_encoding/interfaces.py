@@ -122,10 +122,11 @@ class TiledOperation:
     kind: Attribute
     semantics: Attribute
     element_types: tuple[str, ...]
-    """Element types of the left, right and result tensors; unsigned factors are marked (`ui8`)."""
+    """Element types of the factors, of scales, and of the result; unsigned factors are marked
+    (`ui8`)."""
 
     swizzles: tuple[Swizzle, ...]
-    """The order of the elements within a tile of each of the three tensors."""
+    """The order of the elements within a tile of each tensor."""
 
 
 class EncodingSolverInterface(LayoutAttribute, ABC):
@@ -242,6 +243,10 @@ class ContractionEncoding(TensorEncoding, ABC):
     @abstractmethod
     def contraction_operand(self) -> ContractionOperand | None:
         """Return the operand; `None` if the op is not a contraction of two tensors."""
+
+    def scaled_operand(self) -> ContractionOperand | None:
+        """Return the operand; `None` if the op is not a contraction of block-scaled factors."""
+        return None
 
 
 class ConvolutionEncoding(TensorEncoding, ABC):

@@ -425,7 +425,7 @@ def _compute(kernel: KernelLowering, operation: Operation) -> None:
     results = operation.results
     layout = kernel.layout(results[0].type) if results else IDENTITY
     solved = kernel.solve(operation)
-    if solved is None and len(layouts) == 3 and (tiled := kernel.inner_tiled(operation, layouts)):
+    if solved is None and (tiled := kernel.inner_tiled(operation, layouts)):
         kernel.replace(results[0], layout, tiled)
         return
     if solved is None and len(layouts) == 3:

@@ -261,16 +261,16 @@ def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
             return ()
     if not isinstance(encoding, ContractionEncoding):
         return None
-    operand = encoding.contraction_operand()
+    operand = encoding.contraction_operand() or encoding.scaled_operand()
     roles = None if operand is None else operand.roles()
     if operand is None or roles is None:
         return None
-    if operand.index == RESULT:
+    if operand.index == len(operand.maps) - 1:
         return ()
     return tuple(_positions(operand.tensor_map, roles))
 
 
 def _positions(map_: tuple[int | None, ...], roles: dict[int, Role]) -> Iterator[int]:
     for position, loop in enumerate(map_):
-        if loop is None or roles.get(loop) is Role.K:
+        if loop is None or roles.get(loop) in (Role.K, Role.BLOCK):
             yield position

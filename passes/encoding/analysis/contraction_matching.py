@@ -138,7 +138,7 @@ def scaled_contraction(operation: Operation) -> TiledContraction | None:
     factor and the scales of each. The factors run along two reduction loops, the scales along one.
     """
     view = unencoded_view(operation, 4)
-    if view is None or not _scales_factors(view.body) or len(view.reduction_loops) != 2:
+    if view is None or not scales_factors(view.body) or len(view.reduction_loops) != 2:
         return None
     for map_ in view.maps:
         if not all(isinstance(result, AffineDimExpr) for result in map_.results):
@@ -171,7 +171,7 @@ def element_types(view: StructuredView) -> list[Attribute]:
     return [cast(Tensor, value.type).element_type for value in (*view.inputs, *view.outputs)]
 
 
-def _scales_factors(body: Block) -> bool:
+def scales_factors(body: Block) -> bool:
     """Return whether a body is `acc + scaling_extf(left, scale) * scaling_extf(right, scale)`."""
     product = added_product(body)
     if product is None or product.name != "arith.mulf":
