@@ -91,7 +91,9 @@ def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) ->
         return None
     if held is not None and held.offsets:
         return None
-    sharding = replace(sharding, offsets=())
+    along = enumerate(sharding.offsets)
+    kept = tuple(None if each == dimension else limits for each, limits in along)
+    sharding = replace(sharding, offsets=kept)
     parts = [
         [rule_windows(op_sharding, index)[dimension].read(*part) for part in split.parts]
         for index in range(len(found))

@@ -58,3 +58,18 @@ func.func @f(%x: tensor<4x8xf32>, %c: tensor<4x8xf32>, %sn: tensor<4x8xf32>) -> 
   %r = arith.addf %p, %q : tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+// Columns of one tensor joined in a ring, rows in shards of other sizes than those of the source.
+// Collectives: 1 all_gather, 1 all_slice, 1 send.
+shard.grid @g(shape = 2x3)
+func.func @f(%x: tensor<12x2xf32>) -> tensor<12x4xf32> {
+  %s = shard.sharding @g split_axes = [[1], []] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<12x2xf32>
+  %n = math.absf %a : tensor<12x2xf32>
+  %o = shard.sharding @g split_axes = [[1], [0]] sharded_dims_offsets = [0, 6, 6, 12, 0, 0, 2] : !shard.sharding
+  %b = shard.shard %n to %o annotate_for_users : tensor<12x2xf32>
+  %r = tensor.concat dim(1) %b, %b : (tensor<12x2xf32>, tensor<12x2xf32>) -> tensor<12x4xf32>
+  return %r : tensor<12x4xf32>
+}
