@@ -74,3 +74,17 @@ def test_sizes_are_found(name: str) -> None:
     for backend in ("interpreter", "native"):
         (result,) = compile(text, "data-tile", backend=backend)["f"].run(arrays)
         np.testing.assert_array_equal(result, expected)
+
+
+def test_reshapes_exchange_open_sizes() -> None:
+    """The types are equal, the sizes are not."""
+    text = """
+func.func @f(%x: tensor<?x?xf32>, %s: tensor<2xi32>) -> tensor<?x?xf32> {
+  %r = stablehlo.dynamic_reshape %x, %s : (tensor<?x?xf32>, tensor<2xi32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}"""
+    for pipeline in ("", "data-tile"):
+        for backend in ("interpreter", "native"):
+            function = compile(text, pipeline, backend=backend)["f"]
+            (result,) = function.run([X, np.array([6, 2], np.int32)])
+            np.testing.assert_array_equal(result, X.reshape(6, 2))

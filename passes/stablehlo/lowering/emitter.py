@@ -355,7 +355,7 @@ class Emitter(ScalarEmitter):
         sizes = [_folded(size) for size in sizes]
         result = tensor_type(sizes, element_type(source.type))
         old, new = shape(source), tuple(result.get_shape())
-        if old == new:
+        if old == new and (old.count(DYNAMIC_INDEX) < 2 or _are_sizes_of(source, sizes)):
             return source
         if 0 in new:
             return self.empty(sizes, element_type(source.type))
@@ -461,6 +461,19 @@ def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
     """Return the affine map from `loops` dimensions to these positions or expressions."""
     results = [AffineExpr.dimension(each) if isinstance(each, int) else each for each in positions]
     return AffineMap(loops, 0, tuple(results))
+
+
+def _are_sizes_of(source: SSAValue, sizes: Sequence[IndexOrInt]) -> bool:
+    """Whether each dynamic size is the `tensor.dim` of that dimension of `source`."""
+    return all(
+        isinstance(size, int)
+        or (
+            (made := made_by(size, "tensor.dim")) is not None
+            and made.operands[0] is source
+            and known(made.operands[1]) == dimension
+        )
+        for dimension, size in enumerate(sizes)
+    )
 
 
 def _folded(size: IndexOrInt) -> IndexOrInt:
