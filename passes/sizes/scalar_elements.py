@@ -261,9 +261,14 @@ def _is_scalar_step(operation: Operation) -> bool:
     )
 
 
+def listed_size(sizes: DimensionSizes, numbers: SSAValue, index: int) -> Size:
+    """Return a size that is an element of a tensor of rank 1."""
+    found = ScalarElements(sizes).index(numbers, (index,))
+    number = constant_integer(found)
+    return found if number is None else number
+
+
 @program_size_rule("tensor.reshape")
 def _reshape(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
     """Return the element of the shape operand."""
-    found = ScalarElements(sizes).index(value.op.operands[1], (index,))
-    number = constant_integer(found)
-    return found if number is None else number
+    return listed_size(sizes, value.op.operands[1], index)

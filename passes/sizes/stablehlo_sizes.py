@@ -10,6 +10,7 @@ from ...ir.attribute_access import attribute, number_list
 from ...ir.tensor_types import ranked
 from ..sharding.rules.stablehlo import lapack_batch_dimensions
 from .dimension_sizes import DimensionSizes, Size, program_size_rule
+from .scalar_elements import listed_size
 
 program_size_rule("stablehlo.cholesky")(like(0))
 program_size_rule("stablehlo.triangular_solve")(like(1))
@@ -30,7 +31,14 @@ def _transforms(sizes: DimensionSizes, value: OpResult, index: int) -> Size | No
 
 @program_size_rule("stablehlo.custom_call")
 def _call(sizes: DimensionSizes, value: OpResult, index: int) -> Size | None:
-    """Return the size of a batch dimension of a LAPACK call, which all its tensors share."""
+    """Return a size from the operand that lists those of this result.
+
+    JAX gives such operands for open sizes. Without one, it is the size of a batch dimension of a
+    LAPACK call, which all its tensors share.
+    """
+    shapes = number_list(attribute(value.op, "indices_of_shape_operands"))
+    if value.index < len(shapes):
+        return listed_size(sizes, value.op.operands[shapes[value.index]], index)
     if index >= lapack_batch_dimensions(value.op) or not value.op.operands:
         return None
     return sizes.size(value.op.operands[0], index)

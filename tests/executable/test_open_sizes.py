@@ -88,3 +88,28 @@ func.func @f(%x: tensor<?x?xf32>, %s: tensor<2xi32>) -> tensor<?x?xf32> {
             function = compile(text, pipeline, backend=backend)["f"]
             (result,) = function.run([X, np.array([6, 2], np.int32)])
             np.testing.assert_array_equal(result, X.reshape(6, 2))
+
+
+def test_an_operand_lists_the_sizes_of_a_call() -> None:
+    """JAX exports linear algebra of open sizes so."""
+    text = """
+func.func @f(%a: tensor<?x3x3xf32>, %b: tensor<?x3x?xf32>) -> tensor<?x3x?xf32> {
+  %n = stablehlo.get_dimension_size %b, dim = 0 : (tensor<?x3x?xf32>) -> tensor<i32>
+  %k = stablehlo.get_dimension_size %b, dim = 2 : (tensor<?x3x?xf32>) -> tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<1xi32>
+  %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %k1 = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+  %s = stablehlo.concatenate %n1, %three, %k1, dim = 0
+    : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %r = stablehlo.custom_call @lapack_strsm_ffi(%a, %b, %s) {
+    indices_of_shape_operands = dense<2> : tensor<1xi64>,
+    mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}
+  } : (tensor<?x3x3xf32>, tensor<?x3x?xf32>, tensor<3xi32>) -> tensor<?x3x?xf32>
+  return %r : tensor<?x3x?xf32>
+}"""
+    left = np.tile(np.array([[2, 0, 0], [1, 1, 0], [0, 3, 4]], np.float32), (2, 1, 1))
+    solution = np.arange(30, dtype=np.float32).reshape(2, 3, 5)
+    for backend in ("interpreter", "native"):
+        function = compile(text, "data-tile", backend=backend)["f"]
+        (result,) = function.run([left, left @ solution])
+        np.testing.assert_allclose(result, solution, atol=1e-4)
