@@ -108,6 +108,7 @@ _PASSES = {
     "spmd": "sharding.spmd",
     "strip-annotations": "sharding.strip_annotations",
     "symbol-dce": "general.symbol_dce",
+    "tosa-to-scf": "imports.tosa_to_scf",
     "verify-collectives": "stream.verify_collectives",
     "view-op-graph": "general.view_op_graph",
 }

@@ -23,6 +23,7 @@ class SpmdPass(NamedPipeline):
         return default_passes(
             "convert-stablehlo-to-linalg",
             "convert-tm-tensor-to-linalg",
+            "tosa-to-scf",
             "simplify-sizes",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",

@@ -61,6 +61,22 @@ PROGRAMS: dict[str, tuple[str, Sequence[npt.ArrayLike]]] = {
             into %d : tensor<?x?xf32> -> tensor<?xf32>""",
         (X.reshape(6, 2), np.zeros(11, np.float32), 2),
     ),
+    "loop_of_tosa": (
+        """(%x: tensor<?x3xf32>, %n: tensor<i32>) -> tensor<?x3xf32> {
+          %zero = "tosa.const"() <{values = dense<0> : tensor<i32>}> : () -> tensor<i32>
+          %one = "tosa.const"() <{values = dense<1> : tensor<i32>}> : () -> tensor<i32>
+          %0, %r = tosa.while_loop (%i = %zero, %y = %x)
+              : (tensor<i32>, tensor<?x3xf32>) -> (tensor<i32>, tensor<?x3xf32>) {
+            %more = tosa.greater %n, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            tosa.yield %more : tensor<i1>
+          } do {
+          ^bb0(%i: tensor<i32>, %y: tensor<?x3xf32>):
+            %j = tosa.add %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+            %z = tosa.add %y, %x : (tensor<?x3xf32>, tensor<?x3xf32>) -> tensor<?x3xf32>
+            tosa.yield %j, %z : tensor<i32>, tensor<?x3xf32>
+          }""",
+        (X, np.int32(3)),
+    ),
 }
 
 
