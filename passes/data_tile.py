@@ -33,7 +33,8 @@ class DataTilePass(NamedPipeline):
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
             *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
-            *default_passes("tosa-to-scf", "simplify-sizes", "strip-annotations"),
+            *default_passes("tosa-to-scf", "tosa-to-util"),
+            *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "linalg-detensorize", "scf-uplift-while-to-for"),
             *default_passes("convert-elementwise-to-linalg"),

@@ -41,6 +41,7 @@ from ...ir.syntax.keyword_attributes import KeywordAttribute
 from . import checks, window_checks
 from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
+from .variables import VariableOp, VariableReadOp, VariableWriteOp
 
 _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
     "acc_type": TypeAttribute,
@@ -343,6 +344,10 @@ TOSA_CLASSES: dict[str, type[TosaOp]] = {
 
 Tosa = Dialect(
     "tosa",
-    [*TOSA_CLASSES.values(), IfOp, WhileOp, YieldOp],
+    [
+        *TOSA_CLASSES.values(),
+        *(IfOp, WhileOp, YieldOp),
+        *(VariableOp, VariableReadOp, VariableWriteOp),
+    ],
     [NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType],
 )

@@ -15,6 +15,7 @@ from ..loops.linalg_detensorize import LinalgDetensorizePass
 from ..loops.scf_uplift_while_to_for import ScfUpliftWhileToForPass
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
+from .tosa_to_util import TosaToUtilPass, is_variable
 
 
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
@@ -24,6 +25,8 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
         found.append(ConvertStablehloToLinalgPass())
     if any(map(is_tm_tensor, walk(module))):
         found.append(ConvertTmTensorToLinalgPass())
+    if any(map(is_variable, walk(module))):
+        found.append(TosaToUtilPass())
     return found
 
 

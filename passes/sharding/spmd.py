@@ -24,6 +24,7 @@ class SpmdPass(NamedPipeline):
             "convert-stablehlo-to-linalg",
             "convert-tm-tensor-to-linalg",
             "tosa-to-scf",
+            "tosa-to-util",
             "simplify-sizes",
             "convert-mesh-to-shard",
             "convert-sdy-to-shard",

@@ -143,3 +143,41 @@ func.func @f(%q: tensor<4x6x8xf32>, %k: tensor<4x6x8xf32>, %v: tensor<4x6x8xf32>
   %o = tosa.matmul %p, %v, %zp, %zp : (tensor<4x6x6xf32>, tensor<4x6x8xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4x6x8xf32>
   return %o : tensor<4x6x8xf32>
 }
+
+// -----
+
+// A variable is whole on each device, what is added to it is split.
+// Collectives: 1 all_gather, 1 all_slice.
+shard.grid @g(shape = 4)
+tosa.variable @state = dense<7.0> : tensor<8x4xf32>
+func.func @f(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<8x4xf32>
+  %v = tosa.variable_read @state : tensor<8x4xf32>
+  %r = tosa.add %v, %a : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  tosa.variable_write @state, %r : tensor<8x4xf32>
+  %w = tosa.variable_read @state : tensor<8x4xf32>
+  return %w : tensor<8x4xf32>
+}
+
+// -----
+
+// A loop of tosa is split; its condition is the same on each device.
+// Collectives: 1 all_reduce.
+shard.grid @g(shape = 4)
+func.func @f(%n: tensor<i32>, %x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %s = shard.sharding @g split_axes = [[0]] : !shard.sharding
+  %a = shard.shard %x to %s : tensor<8x4xf32>
+  %one = "tosa.const"() <{values = dense<1> : tensor<i32>}> : () -> tensor<i32>
+  %m, %r = tosa.while_loop (%i = %n, %y = %a) : (tensor<i32>, tensor<8x4xf32>) -> (tensor<i32>, tensor<8x4xf32>) {
+    %more = tosa.greater %one, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    tosa.yield %more : tensor<i1>
+  } do {
+  ^bb0(%i: tensor<i32>, %y: tensor<8x4xf32>):
+    %j = tosa.add %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %t = tosa.reduce_sum %y {axis = 0 : i32} : (tensor<8x4xf32>) -> tensor<1x4xf32>
+    %z = tosa.sub %y, %t : (tensor<8x4xf32>, tensor<1x4xf32>) -> tensor<8x4xf32>
+    tosa.yield %j, %z : tensor<i32>, tensor<8x4xf32>
+  }
+  return %r : tensor<8x4xf32>
+}
