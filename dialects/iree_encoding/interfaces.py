@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from types import UnionType
-from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
@@ -295,8 +295,9 @@ def verify_same_tensor(source: Attribute, result: Attribute) -> None:
     Raises VerifyException.
     """
     if isinstance(source, TensorType) and isinstance(result, TensorType):
-        shapes = source.get_shape(), result.get_shape()
-        if source.element_type == result.element_type and shapes_agree(*shapes):
+        one, other = cast(Tensor, source), cast(Tensor, result)
+        is_same = one.element_type == other.element_type
+        if is_same and shapes_agree(one.get_shape(), other.get_shape()):
             return
     elif source == result:
         return
