@@ -246,6 +246,8 @@ class AstBuilder(FoldingIndices[str]):
         """Return the sum of a variable or an integer, and an integer."""
         if isinstance(base, int):
             return base + number
+        # Sums are modulo 2**64, and LLVM takes no larger constants.
+        number = (number + (1 << 63)) % (1 << 64) - (1 << 63)
         linear = self._linear(base)
         return self._know(f"{base}{number:+}" if number else base, linear and linear.plus(number))
 
