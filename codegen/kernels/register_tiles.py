@@ -63,7 +63,7 @@ second if strips are collected from separate places in chunks of terms.
 MIN_WORK = 512
 """The multiplications below which a scalar loop nest is as fast."""
 
-ROW_CHUNK = 32
+ROW_CHUNK = 16
 """The tiles of rows in a tile of work, if no other loop encloses them."""
 
 SHALLOW = 8
