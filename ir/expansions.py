@@ -22,10 +22,19 @@ def expand_types(types: Sequence[Attribute], expansion: Expansion) -> list[Attri
     return [each for type_ in types for each in expansion(type_)]
 
 
-def retype_function(function: Operation, expansion: Expansion) -> None:
+def on_first(attributes: DictionaryAttr, count: int) -> Sequence[DictionaryAttr]:
+    """Return the attributes of values that replace one: the first has its attributes."""
+    return [attributes, *[DictionaryAttr({})] * (count - 1)][:count]
+
+
+def retype_function(
+    function: Operation,
+    expansion: Expansion,
+    attributes_of: Callable[[DictionaryAttr, int], Sequence[DictionaryAttr]] = on_first,
+) -> None:
     """Expand the arguments and results in a function's type, attributes and ties.
 
-    Attributes of an argument or result move to the first of its replacements.
+    `attributes_of` returns the attributes of the values that replace one.
     """
     type_ = cast(FunctionType, function.properties["function_type"])
     inputs, outputs = type_.inputs.data, type_.outputs.data
@@ -35,12 +44,12 @@ def retype_function(function: Operation, expansion: Expansion) -> None:
     for name, types in (("arg_attrs", inputs), ("res_attrs", outputs)):
         entries = function.properties.get(name)
         if isinstance(entries, ArrayAttr):
-            own = cast(ArrayAttr[Attribute], entries)
+            own = cast(ArrayAttr[DictionaryAttr], entries)
             function.properties[name] = ArrayAttr(
                 [
                     entry
                     for type_, first in zip(types, own, strict=True)
-                    for entry in (first, *[DictionaryAttr({})] * (len(expansion(type_)) - 1))
+                    for entry in attributes_of(first, len(expansion(type_)))
                 ]
             )
     expand_ties(function, inputs, outputs, expansion)

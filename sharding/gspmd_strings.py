@@ -73,6 +73,20 @@ def parse_mhlo_sharding(text: str, rank: int) -> Tiling | None:
     return Tiling(digits[:rank], count, sum(manual, ()) if manual else None)
 
 
+def shardings_of_members(text: str, count: int) -> list[str]:
+    """Return the shardings of a tuple's members; one that is not in a list is that of all.
+
+    Raises ValueError if a list has another number of shardings.
+    """
+    body = _body(text)
+    if not body.startswith("{"):
+        return [text] * count
+    members = re.findall(r"\{(?:[^{}]|\{[^{}]*\})*\}", body)
+    if len(members) != count:
+        raise ValueError(f"it has {len(members)} shardings for {count} members")
+    return members
+
+
 def check_device_count(text: str) -> None:
     """Raise ValueError if a sharding lists other devices than it has tiles for.
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TupleType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -46,8 +47,16 @@ class ConvertStablehloToLinalgPass(ModulePass):
 
 
 def is_stablehlo(module: ModuleOp) -> bool:
-    """Return whether a module has ops of StableHLO, CHLO or `check` that are to be converted."""
-    return any(is_to_convert(operation) for operation in walk(module))
+    """Return whether a module has ops of StableHLO, CHLO or `check`, or tuples, to be converted."""
+    return any(is_to_convert(each) or _has_tuples(each) for each in walk(module))
+
+
+def _has_tuples(operation: Operation) -> bool:
+    """Return whether a function takes or returns tuples."""
+    if not isinstance(operation, FuncOp):
+        return False
+    type_ = operation.function_type
+    return any(isinstance(each, TupleType) for each in (*type_.inputs, *type_.outputs))
 
 
 def is_to_convert(operation: Operation) -> bool:

@@ -6,6 +6,8 @@ XLA's programs take and return tuples. Afterwards a tuple is only made and taken
 
     func.func @f(%0: tensor<2xf32>, %1: tensor<i32>) -> tensor<2xf32> {
       %t = stablehlo.tuple %0, %1 : tuple<tensor<2xf32>, tensor<i32>>
+
+The sharding of a tuple in a signature, `"{{devices=[2]<=[2]}, {replicated}}"`, is split likewise.
 """
 
 from __future__ import annotations
@@ -14,15 +16,26 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, TupleType, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TupleType,
+    i32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.stablehlo.dialect import Stablehlo
-from ....ir.expansions import expand_types, retype_function
+from ....ir.diagnostics import OperationError
+from ....ir.expansions import expand_types, on_first, retype_function
 from ....ir.locations import builder_before, located_builder, rebuilt
 from ....ir.regions import detach_regions, inner_blocks, walk
+from ....sharding.gspmd_strings import shardings_of_members
+from ...sharding.annotations.access import MHLO_SHARDING
 
 EXPANDED = frozenset(
     (
@@ -49,11 +62,30 @@ def _leaves(type_: Attribute) -> Sequence[Attribute]:
     return expand_types(cast("ArrayAttr[Attribute]", type_.types).data, _leaves)
 
 
+def _attributes_of_leaves(attributes: DictionaryAttr, count: int) -> Sequence[DictionaryAttr]:
+    """Return the attributes of a tuple's leaves. Raises ValueError if its sharding does not fit."""
+    found = on_first(attributes, count)
+    sharding = attributes.data.get(MHLO_SHARDING)
+    if not isinstance(sharding, StringAttr):
+        return found
+    try:
+        members = shardings_of_members(sharding.data, count)
+    except ValueError as problem:
+        raise ValueError(f"has {MHLO_SHARDING} = {sharding}: {problem}") from problem
+    return [
+        DictionaryAttr({**each.data, MHLO_SHARDING: StringAttr(member)})
+        for each, member in zip(found, members, strict=True)
+    ]
+
+
 def _expand(operation: Operation) -> None:
     for block in inner_blocks(operation):
         _expand_arguments(block)
     if isinstance(operation, FuncOp):
-        retype_function(operation, _leaves)
+        try:
+            retype_function(operation, _leaves, _attributes_of_leaves)
+        except ValueError as problem:
+            raise OperationError(operation, str(problem)) from problem
         return
     if not any(isinstance(v.type, TupleType) for v in (*operation.operands, *operation.results)):
         return

@@ -170,3 +170,29 @@ func.func @digits(%x: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,3]<=[6]}"}, 
   %0 = stablehlo.add %x, %y : tensor<6x6xf32>
   return
 }
+
+// -----
+
+// The members of a tuple have shardings of their own, or one for all; an empty tuple has no member.
+
+// CHECK-LABEL: func.func @tuples
+// CHECK-SAME: %t: tensor<8xf32> {a.note, sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}]>}
+// CHECK-SAME: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"axis_1"}]>}
+// CHECK-SAME: %s: tensor<2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis_0"}]>}
+// CHECK-SAME: -> (tensor<8xf32> {b.note, sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+// SPMD: func.func @tuples(%t: tensor<4xf32> {{.*}}, {{.*}}: tensor<4x2xf32> {{.*}}, %s: tensor<1xi32>
+func.func @tuples(
+    %e: tuple<> {a.note, mhlo.sharding = "{}"},
+    %t: tuple<tensor<8xf32>, tuple<tensor<4x4xf32>>> {a.note,
+        mhlo.sharding = "{{devices=[2,2]<=[4] last_tile_dim_replicate}, {devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={replicated}}}"},
+    %s: tensor<2xi32> {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"})
+    -> (tuple<> {b.note}, tuple<tensor<8xf32>, tuple<tensor<4x4xf32>>> {b.note, mhlo.sharding = "{replicated}"}) {
+  return %e, %t : tuple<>, tuple<tensor<8xf32>, tuple<tensor<4x4xf32>>>
+}
+
+// -----
+
+// expected-error @+1 {{has mhlo.sharding = "{{replicated}}": it has 1 shardings for 2 members}}
+func.func @too_few(%t: tuple<tensor<8xf32>, tensor<4xf32>> {mhlo.sharding = "{{replicated}}"}) {
+  return
+}
