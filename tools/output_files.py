@@ -22,7 +22,7 @@ def open_output(path: str, *, append: bool = False) -> Generator[BinaryIO]:
         file = open(path, "ab" if append else "wb")  # noqa: SIM115
     except OSError as problem:
         raise _refusal(path, problem) from problem
-    length = file.tell()
+    length = file.tell() if file.seekable() else 0
     try:
         with file:
             yield file

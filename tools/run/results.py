@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 import numpy as np
 
@@ -120,7 +121,9 @@ def write_array(path: str, array: Array, *, append: bool) -> None:
         if path.endswith(".bin"):
             file.write(np.ascontiguousarray(array).tobytes())
         else:
-            np.save(file, array, allow_pickle=False)
+            # NumPy asks for the position in a file, which a pipe does not have.
+            stream = cast("BinaryIO", SimpleNamespace(write=file.write))
+            np.save(stream, array, allow_pickle=False)
 
 
 def write_archive(path: str, arrays: Sequence[Array]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -104,3 +106,25 @@ def test_modules_of_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("4xi32=7 7 7 7\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("out.npy", lambda path: write_array(path, np.arange(5), append=False)),
+        ("out.npy", lambda path: write_array(path, np.arange(5), append=True)),
+        ("out.npz", lambda path: write_archive(path, [np.arange(5)])),
+    ],
+    ids=["array", "appended", "archive"],
+)
+def test_a_pipe_takes_results(tmp_path: Path, name: str, write: Callable[[str], None]) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(str(path))
+        found = np.load(io.BytesIO(os.read(reader, 1 << 16)))
+    finally:
+        os.close(reader)
+    np.testing.assert_array_equal(found["out0"] if name == "out.npz" else found, np.arange(5))
+    assert path.exists()
