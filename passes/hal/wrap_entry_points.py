@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast, get_args
 
 from xdsl.builder import Builder
@@ -175,19 +176,17 @@ def wrap_import(
 ) -> None:
     """Turn an external function into one on buffer views; callers call a wrapper on tensors.
 
-    With `has_fences` it takes two fences, too: one to wait for before it reads its arguments, and
-    one to signal when its results are ready. If no tensor waits for the latter, the wrapper does,
-    unless the function has no side effects.
+    With `has_fences` it takes two fences, too: one to wait for and one to signal. If no tensor
+    waits for the latter, the wrapper does, unless the function has no side effects.
     """
     type_ = cast(FunctionType, function.properties["function_type"])
     is_tracked = any(isinstance(output, TensorType) for output in type_.outputs)
     is_awaited = has_fences and not is_tracked and "nosideeffects" not in function.attributes
-    inside = _make_private_name(module, function)
     block = Block(arg_types=list(type_.inputs))
     wrapper = FuncOp.create(
         properties={
             **function.properties,
-            "sym_name": inside.root_reference,
+            "sym_name": _make_private_name(module, function).root_reference,
             "sym_visibility": StringAttr("private"),
         },
         attributes={CONVENTION: AbiConventionAttr(_convention(has_fences and not is_awaited))},
@@ -201,21 +200,18 @@ def wrap_import(
     fences: list[SSAValue] = []
     if has_fences:
         (device,) = hal.emit("hal.devices.get", [hal.index(0)], [DEVICE])
-        (wait,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        create = partial(hal.emit, "hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
+        (wait,) = create()
         arguments = _signal_when_ready(arguments, wait, hal)
-        if is_tracked or is_awaited:
-            (signal,) = hal.emit("hal.fence.create", [device], [FENCE], flags=NOT_FLAGS)
-        else:
-            (signal,) = hal.emit("util.null", [], [FENCE])
+        (signal,) = create() if is_tracked or is_awaited else hal.emit("util.null", [], [FENCE])
         fences = [wait, signal]
     sizes = DimensionSizes()
     arguments = [
         value if ranked(value) is None else _exported(value, sizes.dynamic_sizes(value), builder)
         for value in arguments
     ]
-    fence_types = [fence.type for fence in fences]
     outer = FunctionType.from_lists(
-        [*map(_abi_type, type_.inputs), *fence_types], [*map(_abi_type, type_.outputs)]
+        [*map(_abi_type, type_.inputs), *[FENCE] * len(fences)], [*map(_abi_type, type_.outputs)]
     )
     ties = {k: v for k, v in function.properties.items() if k == "tied_operands"}
     call = CallOp.create(
@@ -225,8 +221,7 @@ def wrap_import(
     )
     builder.insert(call)
     if is_awaited:
-        forever = hal.constant(FOREVER)
-        hal.emit("hal.fence.await", [forever, fences[1:]], [i32], flags=NOT_FLAGS)
+        hal.emit("hal.fence.await", [hal.constant(FOREVER), fences[1:]], [i32], flags=NOT_FLAGS)
     returned = [
         _imported(value, cast(Tensor, output), fences[1:], builder)
         if isinstance(output, TensorType)
