@@ -97,7 +97,7 @@ class TileTableSolver(ParametrizedAttribute, EncodingSolverInterface, ABC):
         encoding = tensor.encoding
         if not isinstance(encoding, ContractionEncoding):
             return IDENTITY
-        if (operand := encoding.contraction_operand() or encoding.scaled_operand()) is not None:
+        if (operand := encoding.product_operand()) is not None:
             return packed_layout(self.target(), operand)
         if isinstance(encoding, ConvolutionEncoding):
             convolution = encoding.convolution_operand()

@@ -20,7 +20,7 @@ from ..ir.flags import flags
 from ..ir.syntax.attribute_format import KINDS, FieldsAttribute, Kind
 from ..ir.tensor_types import element_of, shape_of
 from ..tiling.gpu_intrinsics import Workgroup
-from ..tiling.gpu_layouts import Cache, cache_of, instruction_for, row_padding, scaled_for
+from ..tiling.gpu_layouts import Cache, cache_of, instruction_for, row_padding
 from ..tiling.gpu_processors import processor
 from ..tiling.packed_layouts import IDENTITY, PackedLayout
 from ..tiling.targets import GpuTarget, Target
@@ -110,15 +110,14 @@ class GpuEncodingResolverAttr(TileTableSolver):
         encoding, workgroup = tensor.encoding, target_in(self.entries()).workgroup
         if not isinstance(encoding, ContractionEncoding) or workgroup is None:
             return None
-        operand = encoding.contraction_operand() or encoding.scaled_operand()
+        operand = encoding.product_operand()
         roles = None if operand is None else operand.roles()
         if operand is None or roles is None:
             return None
-        is_scaled = len(operand.maps) != 3
-        tiled = (scaled_for if is_scaled else instruction_for)(workgroup, operand, roles)
+        tiled = instruction_for(workgroup, operand, roles)
         if tiled is None:
             return None
-        kind = DataTiledScaledMmaLayoutAttr if is_scaled else DataTiledMmaLayoutAttr
+        kind = DataTiledScaledMmaLayoutAttr if operand.is_scaled else DataTiledMmaLayoutAttr
         return TiledOperation(
             kind.new([StringAttr(str(tiled))]),
             MmaSemanticsAttr.new([StringAttr("distributed = false, opaque = false")]),

@@ -61,6 +61,11 @@ class ContractionOperand:
     tensor_map: DimensionMap
     iteration_sizes: tuple[int | None, ...] = ()
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the factors are block-scaled: their scales are tensors, too."""
+        return len(self.maps) == 5
+
     def roles(self) -> dict[int, Role] | None:
         """Return the role of each loop, or `None` if the op is not a contraction that can be tiled.
 

@@ -16,7 +16,7 @@ from .gpu_intrinsics import TiledGpuInstruction, Workgroup, tiled_gpu_instructio
 from .gpu_scaled_intrinsics import SCALED_SIDES, TiledScaledInstruction, tiled_scaled_instruction
 from .packed_layouts import IDENTITY, PackedLayout
 from .targets import GpuTarget
-from .tiled_layouts import instruction_layout, tiled_layout
+from .tiled_layouts import SIDES, instruction_layout, tiled_layout
 from .tiles import Tile
 
 
@@ -49,14 +49,12 @@ def gpu_layout(
     target: GpuTarget, operand: ContractionOperand, roles: dict[int, Role]
 ) -> PackedLayout:
     """Return the layout of one tensor of a contraction on a GPU."""
-    if len(operand.maps) != 3:
-        scaled = None if target.workgroup is None else scaled_for(target.workgroup, operand, roles)
-        return (
-            IDENTITY if scaled is None else instruction_layout(scaled, operand, roles, SCALED_SIDES)
-        )
     if target.workgroup is not None:
         tiled = instruction_for(target.workgroup, operand, roles)
-        return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles)
+        sides = SCALED_SIDES if operand.is_scaled else SIDES
+        return IDENTITY if tiled is None else instruction_layout(tiled, operand, roles, sides)
+    if operand.is_scaled:
+        return IDENTITY
     left, right, _ = operand.element_types
     tiles = GPU_TILES.get(target.architecture, {}).get(left.name)
     if tiles is None or left != right:
@@ -73,22 +71,14 @@ def gpu_layout(
 
 def instruction_for(
     workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
-) -> TiledGpuInstruction | None:
-    """Return the instruction tile of a contraction; `None` if it has no M, no N or no K."""
-    if not {Role.M, Role.N, Role.K} <= set(roles.values()):
+) -> TiledGpuInstruction | TiledScaledInstruction | None:
+    """Return the instruction tile of a contraction; `None` if it lacks M, N or K, or none fits."""
+    needed = {Role.M, Role.N, Role.K, *([Role.BLOCK] if operand.is_scaled else [])}
+    if not needed <= set(roles.values()):
         return None
+    tiled = tiled_scaled_instruction if operand.is_scaled else tiled_gpu_instruction
     sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
-    return tiled_gpu_instruction(workgroup, operand.element_types, *sizes)
-
-
-def scaled_for(
-    workgroup: Workgroup, operand: ContractionOperand, roles: dict[int, Role]
-) -> TiledScaledInstruction | None:
-    """Return the instruction tile of a product of scaled factors; `None` if none fits."""
-    if not {Role.M, Role.N, Role.K, Role.BLOCK} <= set(roles.values()):
-        return None
-    sizes = (operand.size(role, roles) for role in (Role.M, Role.N))
-    return tiled_scaled_instruction(workgroup, operand.element_types, *sizes)
+    return tiled(workgroup, operand.element_types, *sizes)
 
 
 @dataclass(frozen=True, slots=True)

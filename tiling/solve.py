@@ -26,7 +26,7 @@ def packed_layout(target: Target, operand: ContractionOperand) -> PackedLayout:
         return IDENTITY
     if isinstance(target, GpuTarget):
         return gpu_layout(target, operand, roles)
-    if len(operand.maps) != 3:
+    if operand.is_scaled:
         return IDENTITY
     if isinstance(target, CpuTarget) and target.inner_tiled:
         tiled = cpu_instruction_for(target, operand, roles)

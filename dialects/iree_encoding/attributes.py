@@ -184,8 +184,8 @@ class EncodingAttr(FieldsAttribute, ContractionEncoding, ConvolutionEncoding):
     def contraction_operand(self) -> ContractionOperand | None:
         return self._operand_of("matmul", 3)
 
-    def scaled_operand(self) -> ContractionOperand | None:
-        return self._operand_of("scaled_matmul", 5)
+    def product_operand(self) -> ContractionOperand | None:
+        return self.contraction_operand() or self._operand_of("scaled_matmul", 5)
 
     def _operand_of(self, op_type: str, tensors: int) -> ContractionOperand | None:
         """Return the operand of a contraction of that type; `None` for other operations."""

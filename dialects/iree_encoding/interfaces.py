@@ -244,9 +244,9 @@ class ContractionEncoding(TensorEncoding, ABC):
     def contraction_operand(self) -> ContractionOperand | None:
         """Return the operand; `None` if the op is not a contraction of two tensors."""
 
-    def scaled_operand(self) -> ContractionOperand | None:
-        """Return the operand; `None` if the op is not a contraction of block-scaled factors."""
-        return None
+    def product_operand(self) -> ContractionOperand | None:
+        """Return the operand, also if the factors of the contraction are block-scaled."""
+        return self.contraction_operand()
 
 
 class ConvolutionEncoding(TensorEncoding, ABC):

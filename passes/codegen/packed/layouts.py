@@ -261,7 +261,7 @@ def summed_dimensions(type_: Attribute) -> tuple[int, ...] | None:
             return ()
     if not isinstance(encoding, ContractionEncoding):
         return None
-    operand = encoding.contraction_operand() or encoding.scaled_operand()
+    operand = encoding.product_operand()
     roles = None if operand is None else operand.roles()
     if operand is None or roles is None:
         return None
