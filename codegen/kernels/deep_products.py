@@ -20,6 +20,7 @@ from ...ir.linear_forms import loops_of
 from ...runtime.abi.elements import F32, F64
 from ..microkernels.products import tile_of
 from ..microkernels.vectors import vector_bits
+from ..scalar_ops.primitives import LAST_SCOPE
 from .ast_builder import Term
 from .contractions import contraction_of
 from .kernel_text import TileCount
@@ -39,9 +40,6 @@ MAX_NARROW, MAX_COPY = 1 << 17, 1 << 15
 
 ROW_CHUNK = 256
 """The most rows in a tile of work, which copies the columns for itself."""
-
-COPY_SCOPE = 31
-"""The alias scope of the copy: the last one, which no kernel of so few operands uses otherwise."""
 
 
 class DeepProduct(ReductionLoops):
@@ -133,7 +131,7 @@ class DeepProduct(ReductionLoops):
         with loops_over(self.code, [(0, self._columns), (0, self._terms)]) as indices:
             at[self._column], at[self._term] = indices
             element = super()._element(self._narrow, tuple(at))
-            store = f"store_{self._name}_{COPY_SCOPE}"
+            store = f"store_{self._name}_{LAST_SCOPE}"
             self.code.run(store, self._memory, self._place(tuple(at)), element)
 
     @property
@@ -148,7 +146,7 @@ class DeepProduct(ReductionLoops):
     def _element(self, number: int, loops: Indices) -> Term:
         if number != self._narrow or not self._is_copied:
             return super()._element(number, loops)
-        return self.code.load(f"load_{self._name}_{COPY_SCOPE}", self._memory, self._place(loops))
+        return self.code.load(f"load_{self._name}_{LAST_SCOPE}", self._memory, self._place(loops))
 
 
 def deep_product(writer: KernelWriter, view: StructuredView) -> DeepProduct | None:

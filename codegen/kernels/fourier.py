@@ -23,6 +23,7 @@ from xdsl.ir import Operation
 from ...dialects.stablehlo.attributes import fft_kind
 from ...ir.attribute_access import integers
 from ...runtime.abi.elements import Element
+from ..scalar_ops.primitives import LAST_SCOPE
 from .ast_builder import AstBuilder, Term
 from .heap_memory import aligned, allocated
 from .kernel_text import TileCount
@@ -43,10 +44,10 @@ MAX_LENGTH = 1 << 16
 MAX_STACK_LENGTH = 1 << 13
 """The maximum length of rows whose parts are on the stack."""
 
-SCOPES = (31, 30, 29, 28)
-"""The alias scopes of the parts of numbers between passes: the last ones, as for other scratch."""
+SCOPES = tuple(LAST_SCOPE - number for number in range(4))
+"""The alias scopes of the parts of numbers between passes."""
 
-TABLE_SCOPE = 27
+TABLE_SCOPE = LAST_SCOPE - len(SCOPES)
 """The alias scope of tables of factors."""
 
 Number = tuple[Term, Term]

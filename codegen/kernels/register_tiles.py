@@ -27,6 +27,7 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects.linalg.structured_view import IteratorType, StructuredView
 from ...runtime.abi.elements import Element
+from ..scalar_ops.primitives import LAST_SCOPE
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
@@ -74,9 +75,6 @@ A tile of rows then visits all columns, and reads the vectors that it shares in 
 
 STRIP_CHUNK = 4
 """The strips of columns in a tile of work."""
-
-STRIP_SCOPE = 31
-"""The alias scope of the strip: the last one, which no kernel of so few operands uses otherwise."""
 
 
 class RegisterTiles:
@@ -345,7 +343,7 @@ class RegisterTiles:
                     value = code.call(f"vwords_{shape.lanes}_2", *terms)
                 place = self._place(point, vector, shape)
                 code.run(
-                    f"vstore_{self.total.name}_{shape.lanes}_{STRIP_SCOPE}", scratch, place, value
+                    f"vstore_{self.total.name}_{shape.lanes}_{LAST_SCOPE}", scratch, place, value
                 )
 
     def _pack_numbers(self, point: Sequence[Term], shape: TileShape, scratch: Term) -> None:
@@ -355,7 +353,7 @@ class RegisterTiles:
         with code.loop(0, shape.columns) as column:
             at[self.row] = code.add(point[self.row], column)
             value = self._number(self.shared, at)
-            code.run(f"store_{name}_{STRIP_SCOPE}", scratch, code.add(place, column), value)
+            code.run(f"store_{name}_{LAST_SCOPE}", scratch, code.add(place, column), value)
 
     def _terms(self, point: Sequence[Term]) -> list[list[Term]]:
         """Return the points of the terms that are multiplied at once."""
@@ -447,7 +445,7 @@ class RegisterTiles:
         if self.is_in_place:
             return self._load(operand, first, vector, shape)
         name = self.total.name
-        primitive = f"vload_{name}_{name}_{shape.lanes}_{STRIP_SCOPE}"
+        primitive = f"vload_{name}_{name}_{shape.lanes}_{LAST_SCOPE}"
         return self.code.call(primitive, scratch, self._place(first, vector, shape))
 
     def _sum_before(self, position: Term, lanes: int) -> Term:

@@ -23,6 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from ...dialects.linalg.structured_view import structured_view
 from ..microkernels.transpose_squares import CACHE_LINE, square_of
 from ..microkernels.vectors import vector_bits
+from ..scalar_ops.primitives import LAST_SCOPE
 from ..scalar_ops.scalars import is_scalar_operation
 from .ast_builder import AstBuilder, Term
 from .kernel_text import TileCount
@@ -65,9 +66,6 @@ MAX_STACK_BLOCK = 1 << 14
 
 BLOCK_BYTES = 128
 """Bytes of a row of a block on the stack."""
-
-BLOCK_SCOPE = 31
-"""The alias scope of such blocks: the last one, not used by kernels of so few operands."""
 
 
 def write_transpose(writer: KernelWriter) -> TileCount | None:
@@ -343,7 +341,7 @@ class _Block:
 
     def load(self, place: Term) -> Term:
         """Return an element of the block."""
-        return self._code.load(f"load_{self._name}_{BLOCK_SCOPE}", self._memory, place)
+        return self._code.load(f"load_{self._name}_{LAST_SCOPE}", self._memory, place)
 
 
 def _permuted_operands(

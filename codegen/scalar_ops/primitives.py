@@ -150,6 +150,9 @@ def _scratch(parts: Sequence[str]) -> Primitive:
 _ALIAS_SCOPES = 32
 """The number of bindings that get alias scopes; further bindings get no metadata."""
 
+LAST_SCOPE = _ALIAS_SCOPES - 1
+"""The alias scope of scratch memory: no kernel of few operands uses the last one otherwise."""
+
 _accesses: WeakKeyDictionary[ir.Module, list[tuple[Any, int]]] = WeakKeyDictionary()
 """The accesses of a module's bindings, until `add_alias_scopes` removes them."""
 
