@@ -146,6 +146,8 @@ def compile_modules(modules: Sequence[Module]) -> list[Native]:
     with _lock:
         natives = {digest: _known(digest) for digest in wanted}
         missing = [digest for digest, native in natives.items() if native is None]
+        # Long texts take longest to compile; started last, one would leave the other cores idle.
+        missing.sort(key=lambda digest: len(wanted[digest].text), reverse=True)
         names = [f"mesh_{digest[:32]}" for digest in missing]
         texts = [
             partial(wanted[digest].write, name) for digest, name in zip(missing, names, strict=True)
