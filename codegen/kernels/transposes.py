@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from math import isqrt, prod
+from math import gcd, isqrt, prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
@@ -37,14 +37,14 @@ MIN_SQUARE = 4
 BLOCKS = 4
 """The blocks in a tile of work, along each dimension."""
 
-STREAMED_BLOCKS = 2
-"""The blocks in a tile of work, down the rows of a result with streaming stores."""
-
 MIN_STREAMED_BYTES = 1 << 23
 """Bytes of a result from which on it is written by streaming stores.
 
 Otherwise its cache lines are read before they are written.
 """
+
+STREAMED_ROW_BYTES = 256
+"""Bytes of a row of a block that streaming stores write, all lines of which are filled in order."""
 
 CACHE_SET_STRIDE = 1 << 12
 """The distance in bytes of cache lines that map to the same set of an L1 cache.
@@ -140,14 +140,43 @@ class _Move:
         """Write loops over blocks whose rows are some cache lines, in source and result alike."""
         code = self.code
         known = self.run if isinstance(self.run, int) else BLOCK_BYTES
-        side = max(1, BLOCK_BYTES // (max(1, known) * self.bytes))
+        run_bytes = max(1, known) * self.bytes
+        part = gcd(run_bytes, CACHE_LINE)  # Streaming stores write at least 16 bytes.
+        shape = *self.shape[:-1], code.multiply(self.columns, self.run)
+        is_streamed = part >= 16 and _is_streamed(shape, self.bytes)
+        widths = BLOCK_BYTES, STREAMED_ROW_BYTES if is_streamed else BLOCK_BYTES
+        sides = max(1, widths[0] // run_bytes), max(1, widths[1] // run_bytes)
 
-        def copy_block(at: At, r: Term, c: Term) -> None:
-            with code.loop(0, side) as i, code.loop(0, side) as j:
-                self._copy(at(code.add(r, i), code.add(c, j)))
+        def copy_block(copy: Callable[[Indices], None], at: At, r: Term, c: Term) -> None:
+            with code.loop(0, sides[0]) as i, code.loop(0, sides[1]) as j:
+                copy(at(code.add(r, i), code.add(c, j)))
 
-        block = _Blocks((side, side), (BLOCKS, BLOCKS))
-        return _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
+        block, whole = _Blocks(sides, (BLOCKS, BLOCKS)), partial(copy_block, self._copy)
+        if not is_streamed:
+            return _write_blocks(code, self._factors, self.row, block, whole, self._copy)
+        stream = partial(copy_block, partial(self._stream, part // self.bytes))
+        return self._write_streamed(block, stream, whole)
+
+    def _stream(self, count: int, indices: Indices) -> None:
+        """Copy a run with streaming stores of `count` elements."""
+        base, start = self._writer.address(self._result), self._writer.address(self._source)
+        to, taken = self._places(indices)
+        with self.code.loop(0, self.run, count) as index:
+            places = self.code.add(to, index), self.code.add(taken, index)
+            self.code.run(f"streampart_{self.bytes}_{count}", base, places[0], start, places[1])
+
+    def _write_streamed(self, block: _Blocks, stream: WriteBlock, whole: WriteBlock) -> TileCount:
+        """Write blocks with streaming stores if the result begins at a cache line."""
+        code = self.code
+
+        def write(at: At, r: Term, c: Term) -> None:
+            place = code.modulo(self._writer.address(self._result), CACHE_LINE)
+            is_aligned = code.compare("eq", place, 0)
+            code.branch(is_aligned, lambda: stream(at, r, c), lambda: whole(at, r, c))
+
+        tiles = _write_blocks(code, self._factors, self.row, block, write, self._copy)
+        code.run("fence")
+        return tiles
 
     def write_zipped(self) -> TileCount | None:
         """Write loops that interleave a few rows, or that take them apart again.
@@ -183,9 +212,8 @@ class _Move:
             square if _is_less(self.columns, wide) else wide,
         )
         squares = partial(self._copy_squares, square, sides)
-        # Only x86 has wider vectors; the fence is one of its instructions.
-        is_whole = vector_bits() > 128 and sides[1] * bytes_ % CACHE_LINE == 0
-        is_streamed = is_whole and _is_streamed(self.shape, bytes_)
+        fills_rows = sides[1] * bytes_ % CACHE_LINE == 0
+        is_streamed = fills_rows and _is_streamed(self.shape, bytes_)
         side = 1 << (isqrt(MAX_STACK_BLOCK // bytes_).bit_length() - 1)
         is_small = _is_less(self.rows, side) or _is_less(self.columns, side)
         evicts = self._has_rows_apart(EVICTING_STRIDE) and not (is_streamed or fills_lines)
@@ -194,21 +222,11 @@ class _Move:
             edges = sides, squares
             return _write_blocks(code, self._factors, self.row, block, write, self._copy, edges)
         is_near = self._has_rows_apart(CACHE_SET_STRIDE // 2)
-        down = STREAMED_BLOCKS if is_streamed else 1 if is_near else BLOCKS
-        block = _Blocks(sides, (down, BLOCKS))
-        if not is_streamed:
-            return _write_blocks(code, self._factors, self.row, block, squares, self._copy)
-
-        def copy_block(at: At, r: Term, c: Term) -> None:
-            base = self._writer.address(self._result)
-            with code.when(code.compare("eq", code.modulo(base, CACHE_LINE), 0)):
-                self._stream_squares(square, sides, down, at, r, c)
-            with code.otherwise():
-                squares(at, r, c)
-
-        tiles = _write_blocks(code, self._factors, self.row, block, copy_block, self._copy)
-        code.run("fence")
-        return tiles
+        block = _Blocks(sides, (1 if is_near and not is_streamed else BLOCKS, BLOCKS))
+        if is_streamed:
+            stream = partial(self._stream_lines, square, sides)
+            return self._write_streamed(block, stream, squares)
+        return _write_blocks(code, self._factors, self.row, block, squares, self._copy)
 
     def _has_rows_apart(self, stride: int) -> bool:
         """Whether the rows of the result are known to be a multiple of a number of bytes apart."""
@@ -223,17 +241,15 @@ class _Move:
             name = f"transpose_{self.bytes}_{square}"
             code.run(name, base, to, self._step, start, taken, self._pitch)
 
-    def _stream_squares(
-        self, square: int, sides: tuple[int, int], down: int, at: At, r: Term, c: Term
-    ) -> None:
-        """Write the same with streaming stores, in a tile of work of `down` blocks."""
+    def _stream_lines(self, square: int, sides: tuple[int, int], at: At, r: Term, c: Term) -> None:
+        """Write the same with streaming stores."""
         code, line = self.code, CACHE_LINE // self.bytes
         base, start = self._writer.address(self._result), self._writer.address(self._source)
         for below, right in product(range(0, sides[0], square), range(0, sides[1], line)):
             to, taken = self._places(at(code.add(r, below), code.add(c, right)))
-            if not _is_less(self.rows, 2 * sides[0] * down):
+            if not _is_less(self.rows, 2 * sides[0] * BLOCKS):
                 # Prefetch what the next tile reads.
-                following = code.add(taken, sides[0] * down)
+                following = code.add(taken, sides[0] * BLOCKS)
                 for number in range(line):
                     place = code.add(following, code.multiply(self._pitch, number))
                     code.run(f"prefetch_{self._element.name}", start, place)
@@ -259,6 +275,9 @@ class _Move:
 
 def _is_streamed(shape: Indices, storage_bytes: int) -> bool:
     """Return whether a result is known to be large, of rows that are whole cache lines."""
+    # Only x86 has wider vectors; the fence is one of its instructions.
+    if vector_bits() <= 128:
+        return False
     known = [each for each in shape if isinstance(each, int)]
     size, row = prod(known) * storage_bytes, known[-1] * storage_bytes if known else 0
     return len(known) == len(shape) and size >= MIN_STREAMED_BYTES and row % CACHE_LINE == 0

@@ -60,7 +60,6 @@ def emit_stream_transpose(storage_bytes: int, side: int) -> Any:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, at, step, start, taken, pitch = values
         rows = _rows_at(builder, storage_bytes, side, start, taken, pitch, line)
-        hint = builder.module.add_metadata([ir.Constant(_I32, 1)])
         squares = [
             transposed(builder, rows[first : first + side]) for first in range(0, line, side)
         ]
@@ -69,7 +68,7 @@ def emit_stream_transpose(storage_bytes: int, side: int) -> Any:
             for part, each in enumerate(parts):
                 behind = builder.add(index, ir.Constant(_WORD, part * side))
                 place = _vector_at(builder, storage_bytes, side, base, behind)
-                builder.store(each, place, side * storage_bytes).set_metadata("nontemporal", hint)
+                _stream(builder, each, place, side * storage_bytes)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
@@ -77,16 +76,36 @@ def emit_stream_transpose(storage_bytes: int, side: int) -> Any:
 
 def emit_line(storage_bytes: int) -> Any:
     """Return an emitter of `line(to, at, start, from)`, which copies a cache line of elements."""
-    count = CACHE_LINE // storage_bytes
+    return _emit_copy(storage_bytes, CACHE_LINE // storage_bytes, is_streamed=False)
 
+
+def emit_stream_part(storage_bytes: int, count: int) -> Any:
+    """Return an emitter of the same for `count` elements with a streaming store.
+
+    They are aligned to their size in the result.
+    """
+    return _emit_copy(storage_bytes, count, is_streamed=True)
+
+
+def _emit_copy(storage_bytes: int, count: int, *, is_streamed: bool) -> Any:
     def emit(builder: Any, values: Sequence[Any]) -> Any:
         base, at, start, taken = values
         source = _vector_at(builder, storage_bytes, count, start, taken)
         place = _vector_at(builder, storage_bytes, count, base, at)
-        builder.store(builder.load(source, align=storage_bytes), place, storage_bytes)
+        value = builder.load(source, align=storage_bytes)
+        if is_streamed:
+            _stream(builder, value, place, count * storage_bytes)
+        else:
+            builder.store(value, place, storage_bytes)
         return ir.Constant(ir.IntType(1), 0)
 
     return emit
+
+
+def _stream(builder: Any, value: Any, place: Any, size: int) -> None:
+    """Write a vector of `size` bytes, aligned to its size, past the caches."""
+    hint = builder.module.add_metadata([ir.Constant(_I32, 1)])
+    builder.store(value, place, size).set_metadata("nontemporal", hint)
 
 
 def _rows_at(

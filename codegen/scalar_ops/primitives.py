@@ -23,6 +23,7 @@ from ..microkernels.products import emit_tile
 from ..microkernels.roots import emit_roots
 from ..microkernels.transpose_squares import (
     emit_line,
+    emit_stream_part,
     emit_stream_transpose,
     emit_transpose,
     emit_unzip,
@@ -374,6 +375,8 @@ _FAMILIES: dict[str, Family] = {
     "roots": _roots,
     "scratch": _scratch,
     "store": partial(_memory, "store"),
+    # streampart_bytes_count: copies elements with a streaming store.
+    "streampart": _of_numbers(4, emit_stream_part),
     # streamtranspose_bytes_side: `transpose` with streaming stores, down a cache line.
     "streamtranspose": _of_numbers(6, emit_stream_transpose),
     "tile": _mmt4d_microkernel,

@@ -81,6 +81,9 @@ STREAMED = [
         ((128, 70), (1, 0)),
         ((3, 64, 2, 51), (0, 2, 3, 1)),
         ((192, 128), (1, 0)),
+        # Runs of elements, of one streaming store and of several.
+        ((64, 3, 41, 16), (2, 1, 0, 3)),
+        ((36, 5, 48), (1, 0, 2)),
     )
     for element in ("f32", "f64", "i8")
 ]
