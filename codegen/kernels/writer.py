@@ -6,7 +6,7 @@ becomes the code that computes it. `fusion` decides which tensors are stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import product
@@ -242,12 +242,21 @@ class KernelWriter:
         for argument, term in zip(block.args, arguments, strict=False):
             self.code.remember(argument, term)
         *operations, last = block.ops
+        self.evaluate(operations, loops, reduction_forms)
+        return tuple(map(self.scalar, last.operands if yielded is None else yielded))
+
+    def evaluate(
+        self,
+        operations: Iterable[Operation],
+        loops: Indices = (),
+        reduction_forms: dict[Operation, str] | None = None,
+    ) -> None:
+        """Write the code of scalar operations whose operands are known; remember their results."""
         for operation in operations:
             form = reduction_forms.get(operation) if reduction_forms else None
             results = self._body_operation(operation, loops, form)
             for result, term in zip(operation.results, results, strict=True):
                 self.code.remember(result, term)
-        return tuple(map(self.scalar, last.operands if yielded is None else yielded))
 
     def _body_operation(
         self, operation: Operation, loops: Indices, form: str | None

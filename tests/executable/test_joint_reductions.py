@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from breadth import sampled
 from mesh_opt import api
+from ml_dtypes import bfloat16
 
 JAX = """
     %a = arith.cmpf ogt, %out, %in : f32
@@ -111,3 +112,31 @@ def test_one_result_by_comparison(predicate: str, branches: str) -> None:
     %h = arith.select %a, {branches} : f32
     %k = arith.addi %at, %place : i32"""
     check(program(body, "[[], [0, 1]]"))
+
+
+LANES = [
+    (body, columns, row, elements)
+    for body in (JAX, FIRST, LAST, WITH_MAXIMUM)
+    for columns in (511, 512, 1300)
+    for row in (columns, "?")
+    for elements in (("f32", "i32"), ("f64", "i64"), ("bf16", "i8"))
+]
+
+
+@pytest.mark.parametrize(("body", "columns", "row", "elements"), sampled(LANES, 7))
+def test_long_rows_fill_lanes(
+    body: str, columns: int, row: int | str, elements: tuple[str, str]
+) -> None:
+    """Each lane has a part of the row; the first of equal elements and NaNs stays the first."""
+    number, place = elements
+    text = program(body, "[[], []]", {"f32": "0xFF800000"}.get(number, "-1.0e+30"))
+    text = text.replace("5x16", f"5x{row}").replace("f32", number).replace("i32", place)
+    numbers = np.random.default_rng(1).integers(-9, 9, (5, columns)).astype(np.float32)
+    numbers[1, [columns // 3, columns - 2]] = np.nan
+    numbers[2] = -np.inf
+    numbers[3, columns // 2 :] = 9
+    numbers = numbers.astype({"f64": np.float64, "bf16": bfloat16}.get(number, np.float32))
+    function = api.compile(text)["f"]
+    native, interpreted = (function.run([numbers], each) for each in ("native", "interpreter"))
+    for left, right in zip(native, interpreted, strict=True):
+        np.testing.assert_array_equal(left.astype(np.float64), right.astype(np.float64))

@@ -28,6 +28,7 @@ from xdsl.ir.affine import AffineMap
 
 from ....dialects.linalg.bodies import YieldOp
 from ....dialects.linalg.dialect import GenericOp
+from ....dialects.linalg.joint_combiners import JointCombiner, joint_combiner
 from ....dialects.linalg.region_ops import ReduceOp
 from ....dialects.linalg.structured_view import IteratorType, structured_view
 from ....dialects.shard.collectives import AllGatherOp
@@ -41,7 +42,6 @@ from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
 from ....sharding.sharding import Axes, Sharding, without_new_partials
 from ..rules.combiners import JOINT
-from ..rules.variadic_reductions import JointCombiner, joint_combiner
 from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape

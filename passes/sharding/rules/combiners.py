@@ -13,6 +13,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.linalg.joint_combiners import joint_combiner
 from ....dialects.linalg.structured_view import StructuredView, element_type, structured_view
 from ....ir.attribute_access import attribute
 from ....ir.combiners import COMBINERS, COMPLEX_SUM, Combiner, combining_operation
@@ -21,7 +22,6 @@ from ....ir.regions import values_read
 from ....ir.tensor_types import integer_width
 from ....sharding.factors import FactorRule
 from ....sharding.sharding import ReductionKind
-from .variadic_reductions import joint_combiner
 
 _ON_BITS = {
     "arith.addi": ReductionKind.BITWISE_XOR,
@@ -38,7 +38,7 @@ _ON_BITS = {
 """Kinds of reductions of `i1`, whose arithmetic is modulo two."""
 
 JOINT = Combiner("", ReductionKind.GENERIC, lambda _: 0)
-"""Stands for the joint combination of several results: see `variadic_reductions.py`."""
+"""Stands for the joint combination of several results: see `joint_combiners.py`."""
 
 _COMBINERS = {name.removeprefix("arith."): combiner for name, combiner in COMBINERS.items()}
 """The operations that combine, those of `arith` without the dialect."""

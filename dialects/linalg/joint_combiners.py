@@ -18,8 +18,8 @@ from operator import eq, ge, gt, le, lt, ne
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....dialects.linalg.structured_view import StructuredView
-from ....ir.attribute_access import attribute
+from ...ir.attribute_access import attribute
+from .structured_view import StructuredView
 
 MANY = 3
 """Maximum number of results; with more there are too many triples to evaluate."""
