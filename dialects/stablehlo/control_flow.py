@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerType, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    TensorType,
+    TupleType,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, integer, number_list
@@ -19,6 +26,7 @@ from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
 from .collective_checks import verify_composite
+from .lapack_calls import lapack_name
 from .lapack_checks import verify_custom_call
 from .syntax import Custom, define, string
 from .types import TokenType
@@ -276,6 +284,17 @@ class _OneTypeSyntax(IRDLOperation):
         printer.print_attribute(self.results[0].type)
 
 
+class _CallEffects(MemoryEffect):
+    """A call of LAPACK has no effects, nor has one with `has_side_effect = false`."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance] | None:
+        target = attribute(op, "call_target_name")
+        is_lapack = isinstance(target, StringAttr) and lapack_name(target.data) is not None
+        is_pure = is_lapack or attribute(op, "has_side_effect") == IntegerAttr(0, 1)
+        return set() if is_pure else None
+
+
 ROWS: list[type[IRDLOperation]] = [
     define(
         "stablehlo.while",
@@ -294,7 +313,7 @@ ROWS: list[type[IRDLOperation]] = [
         "api_version? called_computations? operand_layouts? result_layouts? "
         "output_operand_aliases?",
         (" ", _TARGET, "($inputs) attr-dict : signature($inputs, $results_)"),
-        pure=False,
+        effects=_CallEffects(),
         verify=_verify_call,
     ),
     define(

@@ -36,17 +36,18 @@ def define(
     syntax: Syntax = "",
     *,
     pure: bool = True,
+    effects: OpTrait | None = None,
     verify: Verifier | None = None,
     base: type[IRDLOperation] | None = None,
 ) -> type[RowOperation]:
     """Return the class of an op, described as a row (`ir/syntax/rows.py`).
 
     Its values may have any type, its attributes any kind. Without `syntax`, or a `base` that has
-    one, it is printed in the generic syntax.
+    one, it is printed in the generic syntax. `effects` decides for each op that is not always pure.
     """
     dialect, _, own_name = name.partition(".")
-    traits: tuple[OpTrait, ...] = ()
-    if pure:
+    traits: tuple[OpTrait, ...] = () if effects is None else (effects,)
+    if pure and effects is None:
         traits = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
     row = Rows(dialect, {}, default="any")
     verify = with_element_kinds(name, verify)
