@@ -35,7 +35,7 @@ FOURIER = "stablehlo.fft"
 COMPLEX = ("FFT", "IFFT")
 """The kinds of transforms of complex rows to complex rows."""
 
-RADICES = (4, 2, 3, 5)
+RADICES = (4, 2, 3, 5, 7, 11, 13)
 """The factors of lengths that have a kernel."""
 
 MAX_LENGTH = 1 << 16
@@ -312,7 +312,7 @@ class Numbers:
         self._code, self._part = code, part
 
     def transform(self, numbers: Sequence[Number]) -> list[Number]:
-        """Return the transform of two, three, four or five numbers."""
+        """Return the transform of a few numbers: as many as one of RADICES."""
         match len(numbers):
             case 2:
                 return [self.add(*numbers), self.subtract(*numbers)]

@@ -1,4 +1,4 @@
-"""Fourier transforms of rows: kernels for lengths without other factors than 2, 3 and 5."""
+"""Fourier transforms of rows: kernels for lengths without prime factors above 13."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ LENGTHS = [
     512,
     1000,
     MAX_LENGTH,
+    7,
+    77,
+    143,
+    343,
+    1001,
 ]
 
 
@@ -92,7 +97,7 @@ def test_lengths(length: int, kind: str) -> None:
     check_transform(transform((3,), length, kind, "f32"))
 
 
-REAL = [*product((4, 6, 8, 10, 12, 30, 64, 100, 250, 1024), ("RFFT", "IRFFT"))]
+REAL = [*product((4, 6, 8, 10, 12, 26, 30, 64, 100, 250, 1024), ("RFFT", "IRFFT"))]
 
 
 @pytest.mark.parametrize(("length", "kind"), sampled(REAL, 3))
@@ -110,7 +115,7 @@ def test_batches_of_doubles(batch: tuple[int, ...], kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("length", "kind"),
-    [(1, "FFT"), (7, "FFT"), (22, "IFFT"), (4 * MAX_LENGTH, "FFT"), (9, "RFFT"), (2, "IRFFT")],
+    [(1, "FFT"), (17, "FFT"), (38, "IFFT"), (4 * MAX_LENGTH, "FFT"), (9, "RFFT"), (2, "IRFFT")],
 )
 def test_other_lengths(length: int, kind: str) -> None:
     """SciPy computes them."""
