@@ -36,17 +36,19 @@ def dispatch(
     op: Operation,
     sections: Mapping[SectionConstant, IndexOrInt] | None = None,
     products: IndexOrInt = 0,
+    points: IndexOrInt | None = None,
 ) -> None:
     """Run a kernel on values of the program; `bound` maps other buffers and results to memory.
 
-    `products` is the number of multiplications, which is added to the estimate of work.
+    `products` is the number of multiplications, which is added to the estimate of work. `points` is
+    the number of elements that the kernel reads or writes of each tensor at most, as for a slice.
     """
     builder = lowering.builder
     bindings = [_address(lowering, each, bound) for each in (*kernel.writes, *kernel.reads)]
     constants = [_constant(lowering, each, bound, sections) for each in kernel.constants]
     if write_small_kernel(builder, kernel, bindings):
         return
-    work = _work(lowering, kernel, bound)
+    work = _work(lowering, kernel, bound, points)
     builder.emit(
         "run",
         lowering.program.kernel(kernel, op),
@@ -155,7 +157,10 @@ def _constant(
 
 
 def _work(
-    lowering: FunctionLowering, kernel: KernelText, bound: Mapping[Bound, Memory]
+    lowering: FunctionLowering,
+    kernel: KernelText,
+    bound: Mapping[Bound, Memory],
+    points: IndexOrInt | None,
 ) -> IndexOrInt:
     """Return the number of bytes that a kernel reads and writes, as an estimate of work."""
     builder = lowering.builder
@@ -165,5 +170,8 @@ def _work(
         if found is None and isinstance(each, SSAValue):
             found = lowering.values.get(each)
         if isinstance(found, HostTensor):
-            total = builder.add(total, builder.product((*found.shape, found.dtype.itemsize)))
+            count = builder.product(found.shape)
+            if isinstance(count, int) and isinstance(points, int):
+                count = min(count, points)
+            total = builder.add(total, builder.multiply(count, found.dtype.itemsize))
     return total

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.linalg.structured_view import structured_view
 from ...interpreter.lapack_calls import static_call
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
@@ -50,7 +51,8 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
     if RESUMES in kernel.constants:
         _sections(lowering, step, kernel, bound)
     elif product is None:
-        dispatch(lowering, kernel, bound, step.operation)
+        points = _points(lowering, step)
+        dispatch(lowering, kernel, bound, step.operation, points=points)
     else:
         _product(lowering, step, kernel, product, bound)
     for value in kernel.writes:
@@ -62,6 +64,20 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
                 address = builder.compute("address", memory)
                 memory = builder.load_element(address, dtype)
             lowering.bind(value, memory)
+
+
+def _points(lowering: FunctionLowering, step: Step) -> IndexOrInt | None:
+    """Return the number of points of a step whose operations compute each element on its own.
+
+    A gather reads so many elements of its table. Returns `None` for other steps.
+    """
+    for each in step.group:
+        view = structured_view(each)
+        is_move = view is None and each.name.startswith(("arith.", "tensor."))
+        if not is_move and (view is None or view.reduction_loops):
+            return None
+    view = structured_view(step.operation)
+    return view and lowering.builder.product(loop_sizes(lowering.shape, view))
 
 
 def _sections(

@@ -265,7 +265,7 @@ def _extract_slice(lowering: FunctionLowering, op: Operation) -> None:
         return
     target = lowering.new_tensor(op, shape, result)
     text = lowering.program.text(op, lambda: write_slice(op))
-    dispatch(lowering, text, {result: target}, op)
+    dispatch(lowering, text, {result: target}, op, points=lowering.builder.product(shape))
     lowering.bind(result, target)
 
 
@@ -297,4 +297,4 @@ def write_part(
         builder.emit("copy", _start(lowering, target, offsets), source.address, size)
         return
     text = lowering.program.text(op, lambda: write_slice_update(op))
-    dispatch(lowering, text, {text.writes[0]: target}, op)
+    dispatch(lowering, text, {text.writes[0]: target}, op, points=builder.product(source.shape))
