@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.linalg.structured_view import structured_view
 from ...interpreter.lapack_calls import static_call
 from ...runtime.abi.values import integer_width
 from ...runtime.host.builder import IndexOrInt
 from ...runtime.host.program import Register
+from ..kernels.kernel_operations import is_data_movement, is_pointwise
 from ..kernels.kernel_text import RESUMES, RUNNING, TURN, Bound, KernelText, SectionConstant
 from ..kernels.lapack_kernels import write_lapack_call
 from ..kernels.panel_products import (
@@ -67,17 +67,13 @@ def _kernel(lowering: FunctionLowering, step: Step) -> None:
 
 
 def _points(lowering: FunctionLowering, step: Step) -> IndexOrInt | None:
-    """Return the number of points of a step whose operations compute each element on its own.
+    """Return the number of elements of a step whose operations compute each on its own.
 
     A gather reads so many elements of its table. Returns `None` for other steps.
     """
-    for each in step.group:
-        view = structured_view(each)
-        is_move = view is None and each.name.startswith(("arith.", "tensor."))
-        if not is_move and (view is None or view.reduction_loops):
-            return None
-    view = structured_view(step.operation)
-    return view and lowering.builder.product(loop_sizes(lowering.shape, view))
+    if not all(is_pointwise(each) or is_data_movement(each) for each in step.group):
+        return None
+    return lowering.builder.product(lowering.shape(step.operation.results[0]))
 
 
 def _sections(
