@@ -26,6 +26,7 @@ from .element_loops import write_element_loop
 from .expressions import RULES, expand_indices, slice_geometry, write_element
 from .factorizations import FACTORIZATIONS, write_factorization
 from .fourier import FOURIER, write_fourier
+from .joint_reductions import joint_reduction
 from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
@@ -72,6 +73,7 @@ def write_kernel(
     loops = (
         deep_product(writer, view)
         or register_tiles(writer, view, loop_sizes(writer.shape, view))
+        or joint_reduction(writer, view)
         or ReductionLoops(writer, view)
     )
     return writer.finish(loops.write())

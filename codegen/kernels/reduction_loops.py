@@ -16,7 +16,6 @@ from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .lane_reductions import LaneReduction, lane_reduction
 from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
@@ -100,8 +99,6 @@ class ReductionLoops:
             loop for loop in range(len(view.iterators)) if loop not in self.parallels
         )
         self.forms = reduction_forms(view)
-        is_joint = self.reductions == view.reduction_loops
-        self.in_lanes = lane_reduction(writer, view, self.sizes) if is_joint else None
         self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
 
     def write(self) -> TileCount:
@@ -225,26 +222,9 @@ class ReductionLoops:
         accumulators = [
             [self.code.copy(each) for each in self._initial(tuple(point))] for point in points
         ]
-        if self.in_lanes is not None:
-            ((point,), (names,)) = points, accumulators
-            self._reduce_jointly(self.in_lanes, point, names)
-        else:
-            self._reduce(list(self.reductions), points, accumulators)
+        self._reduce(list(self.reductions), points, accumulators)
         for point, results in zip(points, accumulators, strict=True):
             self._store(self._positions(tuple(point)), results)
-
-    def _reduce_jointly(
-        self, in_lanes: LaneReduction, point: list[Term], accumulators: list[str]
-    ) -> None:
-        """Combine the terms of the only reduction loop: most of them in lanes, then the rest."""
-        (loop,), size = self.reductions, self.sizes[self.reductions[0]]
-
-        def at(index: Term) -> tuple[Indices, list[Term]]:
-            loops = *point[:loop], index, *point[loop + 1 :]
-            return loops, self._elements(loops)
-
-        with self.code.loop(in_lanes.write(size, at, accumulators), size) as index:
-            self._reduce([], [list(at(index)[0])], [accumulators])
 
     def _write_together(self, loop: int, span: Span, point: Sequence[Term]) -> None:
         """Compute the results of ROWS_TOGETHER points of a loop together, or of the last ones."""
@@ -278,8 +258,7 @@ class ReductionLoops:
             prod(known[loop] or 0 for loop in each.used_dims()) for each in self.view.input_maps
         ]
         largest = max(volumes, default=0)
-        is_one = sum(1 for each in volumes if 4 * each > largest) == 1
-        if self.in_lanes or not is_one or largest < LARGE_OPERAND:
+        if sum(1 for each in volumes if 4 * each > largest) != 1 or largest < LARGE_OPERAND:
             return list(self.parallels), None
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))

@@ -115,26 +115,27 @@ def test_one_result_by_comparison(predicate: str, branches: str) -> None:
 
 
 LANES = [
-    (body, columns, row, elements)
+    (body, rows, columns, row, elements)
     for body in (JAX, FIRST, LAST, WITH_MAXIMUM)
-    for columns in (511, 512, 1300)
+    for rows, columns in ((5, 511), (5, 512), (5, 1300), (70, 16), (64, 37), (33, 512))
     for row in (columns, "?")
     for elements in (("f32", "i32"), ("f64", "i64"), ("bf16", "i8"))
 ]
 
 
-@pytest.mark.parametrize(("body", "columns", "row", "elements"), sampled(LANES, 7))
-def test_long_rows_fill_lanes(
-    body: str, columns: int, row: int | str, elements: tuple[str, str]
+@pytest.mark.parametrize(("body", "rows", "columns", "row", "elements"), sampled(LANES, 11))
+def test_rows_fill_lanes(
+    body: str, rows: int, columns: int, row: int | str, elements: tuple[str, str]
 ) -> None:
-    """Each lane has a part of the row; the first of equal elements and NaNs stays the first."""
+    """Each lane has a row, or a part of one; the first of equal elements and NaNs stays first."""
     number, place = elements
     text = program(body, "[[], []]", {"f32": "0xFF800000"}.get(number, "-1.0e+30"))
-    text = text.replace("5x16", f"5x{row}").replace("f32", number).replace("i32", place)
-    numbers = np.random.default_rng(1).integers(-9, 9, (5, columns)).astype(np.float32)
+    text = text.replace("5x16", f"5x{row}").replace("tensor<5x", f"tensor<{rows}x")
+    text = text.replace("f32", number).replace("i32", place)
+    numbers = np.random.default_rng(1).integers(-9, 9, (rows, columns)).astype(np.float32)
     numbers[1, [columns // 3, columns - 2]] = np.nan
     numbers[2] = -np.inf
-    numbers[3, columns // 2 :] = 9
+    numbers[-2, columns // 2 :] = 9
     numbers = numbers.astype({"f64": np.float64, "bf16": bfloat16}.get(number, np.float32))
     function = api.compile(text)["f"]
     native, interpreted = (function.run([numbers], each) for each in ("native", "interpreter"))
