@@ -64,9 +64,9 @@ class JointReduction(ReductionLoops):
 
     def write(self) -> TileCount:
         """Write loops over LANES rows each, or over single rows."""
-        code, sizes = self.code, [self.sizes[loop] for loop in self.parallels]
+        code, sizes = self.code, tuple(self.sizes[loop] for loop in self.parallels)
         if not self._has_many_rows():
-            return write_tiled_loops(code, sizes, self._reduce_parts)
+            return write_tiled_loops(code, sizes, self._parts_in_lanes)
         cuts = [*((size, 1) for size in sizes[:-1]), (sizes[-1], LANES)]
         with code.loop("first", "last") as tile:
             *others, (start, stop) = tile_spans(code, tile, cuts)
@@ -77,13 +77,13 @@ class JointReduction(ReductionLoops):
                     self._reduce_row((*outer, row))
 
             is_whole = code.compare("eq", code.subtract(stop, start), LANES)
-            code.branch(is_whole, lambda: self._reduce_rows(outer, start), reduce_some)
+            code.branch(is_whole, lambda: self._rows_in_lanes(outer, start), reduce_some)
         return TileCount(tuple(((size,), chunk) for size, chunk in cuts))
 
     def _reduce_row(self, at: Indices) -> None:
         self._write_points([self._at(self.parallels, at)])
 
-    def _reduce_rows(self, outer: Sequence[Term], start: Term) -> None:
+    def _rows_in_lanes(self, outer: Sequence[Term], start: Term) -> None:
         """Reduce a row in each lane."""
         code, held = self.code, self._arrays(LANES)
 
@@ -102,7 +102,7 @@ class JointReduction(ReductionLoops):
         with code.loop(0, LANES) as lane:
             self._store(self._positions(at(lane)), _load(held, lane))
 
-    def _reduce_parts(self, at: Indices) -> None:
+    def _parts_in_lanes(self, at: Indices) -> None:
         """Reduce a part of a row in each lane, then the elements that fill no block.
 
         The initial values take part in each lane, which does not change the result.
