@@ -98,8 +98,8 @@ ProbeOp = define("check.probe", "operand | probe_id?", pure=False)
 """The op to which `interpreter.probe` is converted, and without a name `interpreter.print`: an
 extension of this project."""
 
-ProbedOp = define("check.probed", "-> result | probe_id iter?", pure=False)
-"""What `check.probe` of this name was given at its run `iter`, from 1: an extension, too."""
+ProbedOp = define("check.probed", "-> result | probe_id iteration?", pure=False)
+"""What `check.probe` of this name was given in its run `iteration`, from 0: an extension, too."""
 
 HoldsOp = define("check.holds", "condition values* | message:str", pure=False)
 """`cf.assert` with values, an extension of this project: `{0}` in the message is the first."""
@@ -125,8 +125,9 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "check.expect_serialized_eq",
-        "expected | probe_id iter?",
-        " $expected, probe_id = $probe_id(, iter = int32($iter))? attr-dict : type($expected)",
+        "expected | probe_id iteration?",
+        " $expected, probe_id = $probe_id(, iter = uint32($iteration))? attr-dict"
+        " : type($expected)",
         pure=False,
     ),
     define("check.expect_eq_const", "lhs | value", _CONSTANT, pure=False, verify=_verify_constant),

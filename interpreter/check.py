@@ -76,13 +76,13 @@ def _probe(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("check.probed")
 def _probed(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     """Return what a probe was given at one of its runs. Raises OperationError if it did not run."""
-    name, run = attribute(op, "probe_id"), integer(op, "iter", 1)
+    name, run = attribute(op, "probe_id"), integer(op, "iteration", 0)
     seen = frame.process.memory.get(_PROBES, {}).get(name, [])
-    if not 0 < run <= len(seen):
+    if not 0 <= run < len(seen):
         raise OperationError(
             op, f"expects run {run} of the probe {name}, which has run {len(seen)} times"
         )
-    return (seen[run - 1],)
+    return (seen[run],)
 
 
 _PROBES = "check.probes"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    i64,
+)
 from xdsl.ir import Operation
 from xdsl.irdl import OpDef
 from xdsl.parser import Parser
@@ -51,10 +58,10 @@ def _int(definition: OpDef, name: str) -> Directive:
     return IntegerValue(name, i64)
 
 
-@directive("int32")
-def _int32(definition: OpDef, name: str) -> Directive:
-    """`int32($a)`: an integer of type i32."""
-    return IntegerValue(name, i32)
+@directive("uint32")
+def _uint32(definition: OpDef, name: str) -> Directive:
+    """`uint32($a)`: an integer of type ui32."""
+    return IntegerValue(name, IntegerType(32, Signedness.UNSIGNED))
 
 
 @directive("numbers")

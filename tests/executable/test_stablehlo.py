@@ -293,11 +293,11 @@ func.func @main() {
     stablehlo.return %p : tensor<i64>
   }
   check.expect_serialized_eq %one, probe_id = "runs" : tensor<i64>
-  check.expect_serialized_eq %three, probe_id = "runs", iter = 3 : tensor<i64>
+  check.expect_serialized_eq %three, probe_id = "runs", iter = 2 : tensor<i64>
   %u = stablehlo.constant dense<255> : tensor<ui8>
   %q = interpreter.probe %u, probe_id = "unsigned" : tensor<ui8>
-  check.expect_serialized_eq %q, probe_id = "unsigned", iter = 1 : tensor<ui8>
-  stablehlo.custom_call @check.expect_serialized_eq(%q) {has_side_effect = true, probe_id = "unsigned", iter = 1 : i32} : (tensor<ui8>) -> ()
+  check.expect_serialized_eq %q, probe_id = "unsigned", iter = 0 : tensor<ui8>
+  stablehlo.custom_call @check.expect_serialized_eq(%q) {has_side_effect = true, probe_id = "unsigned", iteration = 0 : ui32} : (tensor<ui8>) -> ()
   return
 }""",
     # What native code leaves to the interpreter.
@@ -350,9 +350,9 @@ def test_programs_check_themselves(name: str, backend: str) -> None:
 
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
 def test_probes_that_did_not_run_are_errors(backend: str) -> None:
-    text = PROGRAMS["probes"].replace("iter = 3", "iter = 4")
+    text = PROGRAMS["probes"].replace("iter = 2", "iter = 3")
     code, errors = run(text, f"--backend={backend}")
-    assert code == 1 and 'expects run 4 of the probe "runs", which has run 3 times' in errors
+    assert code == 1 and 'expects run 3 of the probe "runs", which has run 3 times' in errors
 
 
 def test_values_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -107,7 +107,7 @@ def _expect_probed(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
 
 
 def _probe_options(op: Operation) -> dict[str, Attribute]:
-    found = {name: attribute(op, name) for name in ("probe_id", "iter")}
+    found = {name: attribute(op, name) for name in ("probe_id", "iteration")}
     return {name: each for name, each in found.items() if each is not None}
 
 
