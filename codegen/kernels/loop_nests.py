@@ -31,7 +31,7 @@ from .kernel_operations import is_pointwise, is_pointwise_view
 from .kernel_text import KernelText, TileCount
 from .mmt4d import mmt4d_tile, write_mmt4d
 from .packing import write_pack, write_unpack
-from .permuted_operands import fold_permutations
+from .permuted_operands import fold_rearranged
 from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
@@ -69,7 +69,7 @@ def write_kernel(
     view = structured_view(operation)
     if view is None:
         raise OperationError(operation, "is an operation that the native backend does not compile")
-    view = fold_permutations(view, is_fused)
+    view = fold_rearranged(view, is_fused)
     loops = (
         deep_product(writer, view)
         or register_tiles(writer, view, loop_sizes(writer.shape, view))

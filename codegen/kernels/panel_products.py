@@ -30,7 +30,7 @@ from .kernel_operations import is_pointwise
 from .kernel_text import Bound, KernelText, Panels, SectionConstant, TileCount
 from .mmt4d import PanelOperand, gains_from_repacking, mmt4d_tile, panel_blocks
 from .panels import PanelPacking
-from .permuted_operands import fold_permutations
+from .permuted_operands import fold_rearranged
 from .reduction_loops import FEW_ROWS, loop_sizes
 from .register_tiles import register_tiles
 from .tile_stores import TileStore
@@ -111,7 +111,7 @@ def panel_product(
     def element(value: SSAValue) -> Element:
         return element_of(element_type(value.type), operation)
 
-    contraction = contraction_of(fold_permutations(view, is_fused), element)
+    contraction = contraction_of(fold_rearranged(view, is_fused), element)
     if contraction is None or (tile is None and not gains_from_panels(contraction, is_fused)):
         return None
     return _ProductWriter(contraction, is_fused).write()

@@ -1,4 +1,4 @@
-"""Find tensors that are permutations of others, and let kernels read the originals."""
+"""Find tensors that permute or broadcast others, and let kernels read the originals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...dialects.linalg.structured_view import StructuredView, structured_view
 from ...ir.attribute_access import integers
 from ...ir.linear_forms import loops_of
 from .kernel_operations import is_pointwise_view
-from .static_values import constant_attribute
+from .static_values import constant_attribute, shape_of
 from .writer import Indices
 
 IsFused = Callable[[SSAValue], bool]
@@ -23,19 +23,23 @@ Permutation = tuple[int, ...]
 
 def permuted_source(result: SSAValue, is_fused: IsFused) -> tuple[SSAValue, Permutation] | None:
     """Return the stored tensor that a result permutes and the permutation, or `None`."""
+    found = _rearranged_source(result, is_fused)
+    return found if found is not None and len(found[1]) == len(shape_of(result)) else None
+
+
+def _rearranged_source(result: SSAValue, is_fused: IsFused) -> tuple[SSAValue, Permutation] | None:
+    """Return the stored tensor that a result permutes or broadcasts, or `None`."""
     operation = result.owner
-    if not isinstance(operation, Operation):
-        return None
-    found = _permutation(operation)
+    found = _rearranged(operation) if isinstance(operation, Operation) else None
     if found is None:
         return None
-    source, permutation = found
+    source, places = found
     if not is_fused(source):
-        return None if constant_attribute(source) is not None else (source, permutation)
-    inner = permuted_source(source, is_fused)
+        return None if constant_attribute(source) is not None else (source, places)
+    inner = _rearranged_source(source, is_fused)
     if inner is None:
         return None
-    return inner[0], tuple(permutation[dimension] for dimension in inner[1])
+    return inner[0], tuple(places[dimension] for dimension in inner[1])
 
 
 def merge_dimensions(
@@ -60,8 +64,8 @@ def merge_dimensions(
     return factors, tuple(places[each] for each in order if each in places)
 
 
-def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
-    """Return the operand that an operation only permutes, and the permutation."""
+def _rearranged(operation: Operation) -> tuple[SSAValue, Permutation] | None:
+    """Return the operand that an operation only permutes or broadcasts, and the places."""
     if operation.name == "tosa.transpose":
         permutation = integers(operation, "perms")
         inverse = tuple(permutation.index(each) for each in range(len(permutation)))
@@ -76,23 +80,30 @@ def _permutation(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     number = view.body.args.index(yielded)
     loops = loops_of(view.maps[number])
     targets = loops_of(view.output_maps[0])
-    rank = len(view.output_maps[0].results)
-    if sorted(loops) != sorted(targets) or not len(view.maps[number].results) == len(loops) == rank:
+    ranks = len(view.maps[number].results), len(view.output_maps[0].results)
+    if (len(set(loops)), len(targets)) != ranks or not set(loops) <= set(targets):
         return None
     return view.inputs[number], tuple(targets.index(loop) for loop in loops)
 
 
-def fold_permutations(view: StructuredView, is_fused: IsFused) -> StructuredView:
-    """Return a view in which fused permutations of operands are replaced by their stored sources.
+def fold_rearranged(view: StructuredView, is_fused: IsFused) -> StructuredView:
+    """Return a view in which rearranged operands that are fused are replaced by their sources.
 
-    `transpose(a)[k, m]` is read as `a[m, k]`, so that contiguous accesses of `a` are recognised.
+    `transpose(a)[k, m]` is read as `a[m, k]`, so that contiguous accesses of `a` are recognised. A
+    matrix that is broadcast to all products of a batch is multiplied with the rows of all of them.
+    Another operand must determine the extents of the loops.
     """
     inputs, maps = list(view.inputs), list(view.maps)
     for number, value in enumerate(view.inputs):
-        found = permuted_source(value, is_fused) if is_fused(value) else None
-        if found is not None:
-            inputs[number], order = found
-            read = maps[number]
-            results = tuple(read.results[each] for each in order)
-            maps[number] = AffineMap(read.num_dims, read.num_symbols, results)
+        found = _rearranged_source(value, is_fused) if is_fused(value) else None
+        if found is None:
+            continue
+        read = maps[number]
+        results = tuple(read.results[each] for each in found[1])
+        folded = AffineMap(read.num_dims, read.num_symbols, results)
+        others = (each for other, each in enumerate(maps) if other != number)
+        if read.used_dims() <= set(folded.used_dims()).union(
+            *(each.used_dims() for each in others)
+        ):
+            inputs[number], maps[number] = found[0], folded
     return replace(view, inputs=tuple(inputs), maps=tuple(maps))

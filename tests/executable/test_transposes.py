@@ -13,7 +13,7 @@ from mesh_opt import api
 from mesh_opt.codegen import cache
 from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import transposes as kernels
-from mesh_opt.codegen.kernels.permuted_operands import fold_permutations
+from mesh_opt.codegen.kernels.permuted_operands import fold_rearranged
 from mesh_opt.codegen.microkernels import transpose_squares
 from mesh_opt.dialects.linalg.structured_view import structured_view
 from mesh_opt.runtime.abi.native_code import Native
@@ -190,9 +190,44 @@ def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.Monkey
     check(text)
     body = api.compile(text).module.body.block.first_op.regions[0].block
     product = next(each for each in body.ops if each.name == "linalg.matmul")
-    view = fold_permutations(structured_view(product), lambda value: value not in body.args)
+    view = fold_rearranged(structured_view(product), lambda value: value not in body.args)
     assert view.inputs[0] is body.args[0]
     assert str(view.maps[0]) == "(d0, d1, d2) -> (d2, d0)"
+
+
+BATCH = """  %e = tensor.empty() : tensor<130x90xf32>
+  %t = linalg.transpose ins(%a1 : tensor<90x130xf32>) outs(%e : tensor<130x90xf32>)
+    permutation = [1, 0]
+  %f = tensor.empty() : tensor<7x130x90xf32>
+  %b = linalg.broadcast ins(%t : tensor<130x90xf32>) outs(%f : tensor<7x130x90xf32>)
+    dimensions = [0]
+  %0 = linalg.batch_matmul ins(%a0, %b : tensor<7x5x130xf32>, tensor<7x130x90xf32>)
+    outs(%a2 : tensor<7x5x90xf32>) -> tensor<7x5x90xf32>
+  return %0 : tensor<7x5x90xf32>"""
+
+
+@pytest.mark.parametrize("least", [0, 1 << 30], ids=["in panels", "in registers"])
+def test_a_matrix_for_a_batch_is_read_once(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `torch.export` writes a linear layer: the batch becomes rows of one product."""
+    monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", least)
+    kinds = [f"tensor<{each}xf32>" for each in ("7x5x130", "90x130", "7x5x90")]
+    text = function(kinds, kinds[2], BATCH)
+    check(text)
+    body = api.compile(text).module.body.block.first_op.regions[0].block
+    product = next(each for each in body.ops if each.name == "linalg.batch_matmul")
+    view = fold_rearranged(structured_view(product), lambda value: value not in body.args)
+    assert view.inputs[1] is body.args[1]
+    assert str(view.maps[1]) == "(d0, d1, d2, d3) -> (d2, d3)"
+
+
+def test_a_broadcast_gives_the_terms_of_a_sum() -> None:
+    """No other operand determines how many there are."""
+    body = """  %e = tensor.empty() : tensor<9x40xf32>
+  %b = linalg.broadcast ins(%a0 : tensor<40xf32>) outs(%e : tensor<9x40xf32>) dimensions = [0]
+  %0 = linalg.reduce { arith.addf } ins(%b : tensor<9x40xf32>) outs(%a1 : tensor<40xf32>)
+    dimensions = [0]
+  return %0 : tensor<40xf32>"""
+    check(function(["tensor<40xf32>", "tensor<40xf32>"], "tensor<40xf32>", body))
 
 
 @pytest.mark.parametrize(
