@@ -276,6 +276,7 @@ def _clamp(operation: Operation, at: _Slice, known: _Known) -> Progression | Non
 _RULES: dict[str, Callable[[Operation, _Slice, _Known], Progression | None]] = {
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,
+    "stablehlo.dynamic_iota": _iota,
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.reshape": _reshape,
     "stablehlo.transpose": _transpose,

@@ -41,6 +41,7 @@ from ....ir.index import IndexOrInt, known
 from ....ir.index_lists import slice_properties
 from ....ir.locations import made_by
 from ...sizes.matching_dimensions import matching_dimensions
+from .element_origins import element_origin
 from .scalar_emitter import BOOL, INDEX, ScalarEmitter
 
 Body = Callable[["Emitter", Sequence[SSAValue]], Sequence[SSAValue]]
@@ -77,13 +78,14 @@ class Emitter(ScalarEmitter):
         return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
     def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
-        """Emit the read of an element, unless a constant or a fill tells which scalar it is."""
+        """Emit the read of an element where it comes from.
+
+        A constant or a fill may tell which scalar it is.
+        """
+        value, indices = element_origin(value, indices)
         filled = made_by(value, "linalg.fill")
         if filled is not None:
             return filled.operands[0]
-        found = _part_of_shape(value, indices)
-        if found is not None:
-            return self.element(*found)
         known_element = self.constant_element(value, indices)
         if known_element is not None:
             return known_element
@@ -416,20 +418,6 @@ def dense_constant(value: SSAValue) -> DenseIntOrFPElementsAttr[Any] | None:
     owner = value.owner
     found = owner.value if isinstance(owner, ConstantOp) else None
     return found if isinstance(found, DenseIntOrFPElementsAttr) else None
-
-
-def _part_of_shape(
-    value: SSAValue, indices: Sequence[IndexOrInt]
-) -> tuple[SSAValue, Sequence[IndexOrInt]] | None:
-    """Return the tensor and indices that hold an element of a concatenated or expanded shape."""
-    owner = value.owner
-    if len(indices) != 1 or not isinstance(indices[0], int):
-        return None
-    if isinstance(owner, ConcatOp) and all(shape(part) == (1,) for part in owner.inputs):
-        return owner.inputs[indices[0]], [0]
-    if isinstance(owner, ExpandShapeOp) and shape(owner.src) == ():
-        return owner.src, []
-    return None
 
 
 def number_of(value: DenseIntOrFPElementsAttr[Any], index: int = 0) -> float | complex:
