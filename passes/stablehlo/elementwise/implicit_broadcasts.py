@@ -14,6 +14,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import broadcast, result_sizes
 from ..lowering.element_types import result_kind
 from ..lowering.emitter import Emitter, shape
+from ..lowering.folding import squared
 from ..lowering.lowering import Lowering, Tensors, scalar_rule, tensor_rule
 
 
@@ -52,6 +53,9 @@ def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SS
 def _broadcasting(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     name = op.name.removeprefix("chlo.broadcast_")
+    square = squared(e, op, operands[0]) if name == "power" else None
+    if square is not None:
+        return [square]
     rule = scalar_rule.get(f"stablehlo.{name}") or scalar_rule[f"chlo.{name}"]
     same = _broadcast_together(e, op, operands)
     element = result_kind(op).type

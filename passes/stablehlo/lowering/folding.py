@@ -1,4 +1,4 @@
-"""Fold elementwise ops on constants: comparisons of rank-0 integers, and selects by their results.
+"""Fold elementwise ops on constants: comparisons of rank-0 integers, selects by them, and squares.
 
 `jnp.remainder` and `jnp.floor_divide` check whether their divisor is 0. With these folds a known
 divisor stays a constant, and kernels multiply instead of dividing.
@@ -44,18 +44,38 @@ def drop_factors_of_one(module: Operation) -> None:
 
 
 def _is_one(value: SSAValue) -> bool:
-    """Return whether a value is a constant, possibly broadcast, whose elements are all 1."""
+    return _repeated_number(value) == 1
+
+
+def _repeated_number(value: SSAValue) -> float | complex | None:
+    """Return the number of a constant, possibly broadcast or converted, that has no other."""
     while isinstance(owner := value.owner, Operation):
-        if owner.name == "stablehlo.constant":
+        if owner.name in ("stablehlo.constant", "arith.constant"):
             held = attribute(owner, "value")
             if not isinstance(held, DenseIntOrFPElementsAttr):
-                return False
+                return None
             numbers = cast("DenseIntOrFPElementsAttr[Any]", held)
-            return numbers.is_splat() and number_of(numbers) == 1
-        if owner.name != "stablehlo.broadcast_in_dim":
-            return False
+            return number_of(numbers) if numbers.is_splat() else None
+        if owner.name not in _REPEATING or computes_on_quantised(owner):
+            return None
         value = owner.operands[0]
-    return False
+    return None
+
+
+_REPEATING = frozenset({f"stablehlo.{n}" for n in ("broadcast_in_dim", "convert", "reshape")})
+"""Operations that keep 1 and 2 as they are."""
+
+
+def squared(e: Emitter, op: Operation, base: SSAValue) -> SSAValue | None:
+    """Return a power whose exponent is 2 as a product, `None` for other powers.
+
+    `x * x` is rounded once, so that it is as exact.
+    """
+    kind = operand_kind(op)
+    is_square = kind.name == "float" and _repeated_number(op.operands[1]) == 2
+    if not is_square or base.type != converted(op.result_types[0]):
+        return None
+    return e.pointwise([base, base], kind.type, lambda inner, args: [inner.op("arith.mulf", *args)])
 
 
 def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
@@ -71,6 +91,8 @@ def folded(e: Emitter, op: Operation, operands: Sequence[SSAValue]) -> SSAValue 
         found = None if chosen is None else operands[1 if chosen else 2]
     elif op.name == "stablehlo.compare":
         return _compared(e, op, operands)
+    elif op.name == "stablehlo.power":
+        return squared(e, op, operands[0])
     return found if found is not None and found.type == converted(op.result_types[0]) else None
 
 
