@@ -274,7 +274,7 @@ def _lowered(
     elif hasattr(f, "jaxpr") and hasattr(f, "lower"):
         _refuse_examples("jax.stages.Traced", examples, keywords)
         stage = f.lower(lowering_platforms=_PLATFORMS)
-    elif hasattr(f, "lower"):
+    elif hasattr(f, "trace"):
         if any(value not in ((), None) for value in options.values()):
             raise ValueError(
                 f"the function is jitted already; give {', '.join(options)} to jax.jit"

@@ -165,6 +165,10 @@ close(k(x), (y, x * x.sum()))
 close(k.reference(x), (y, x * x.sum()))
 assert k.out_shardings[0] == P("y")
 
+# The number of devices that `jax.pmap` maps over is the extent of its mapped axes.
+k = compile(jax.pmap(lambda a: a + jax.lax.psum(a, "i"), axis_name="i"), x[:1])
+close(k(x[:1]), 2 * x[:1])
+
 # Axes of a mesh in a context, with no device of JAX, where types of arrays have shardings.
 axes = (jax.sharding.AxisType.Explicit,) * 2
 with jax.sharding.use_abstract_mesh(AbstractMesh((2, 4), ("x", "y"), axis_types=axes)):
