@@ -128,6 +128,64 @@ def test_sums_of_complex_numbers(backend: str) -> None:
     assert function(a).tolist() == a.sum(0, keepdims=True).tolist()
 
 
+UNSIGNED = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4x4xui8>) -> (tensor<1x4xui8>, tensor<1x4xui8>) {
+  %r:2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>]
+      out_shardings=[<@mesh, [{}, {}]>, <@mesh, [{}, {"x"}]>] manual_axes={"x"}
+      (%b: tensor<1x4xui8>) {
+    %s = "stablehlo.all_reduce"(%b) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
+    ^bb0(%p: tensor<ui8>, %q: tensor<ui8>):
+      %t = stablehlo.maximum %p, %q : tensor<ui8>
+      stablehlo.return %t : tensor<ui8>
+    }) : (tensor<1x4xui8>) -> tensor<1x4xui8>
+    %u = "stablehlo.reduce_scatter"(%b) <{
+        channel_handle = #stablehlo.channel_handle<handle = 2, type = 1>,
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>,
+        scatter_dimension = 1 : i64, use_global_device_ids}> ({
+    ^bb0(%p: tensor<ui8>, %q: tensor<ui8>):
+      %t = stablehlo.minimum %p, %q : tensor<ui8>
+      stablehlo.return %t : tensor<ui8>
+    }) : (tensor<1x4xui8>) -> tensor<1x1xui8>
+    sdy.return %s, %u : tensor<1x4xui8>, tensor<1x1xui8>
+  } : (tensor<4x4xui8>) -> (tensor<1x4xui8>, tensor<1x4xui8>)
+  return %r#0, %r#1 : tensor<1x4xui8>, tensor<1x4xui8>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_extremes_of_unsigned_numbers(backend: str) -> None:
+    """Numbers above 127 are not negative."""
+    a = (np.arange(16, dtype=np.uint8) * 37).reshape(4, 4)
+    largest, smallest = compile(UNSIGNED, "spmd", backend=backend)["main"](a)
+    assert largest.tolist() == [a.max(0).tolist()]
+    assert smallest.tolist() == [a.min(0).tolist()]
+
+
+ONE_DEVICE = """
+module attributes {mhlo.num_partitions = 1 : i32} {
+  func.func @main(%a: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>) {
+    %r = "stablehlo.collective_permute"(%a) <{
+        source_target_pairs = dense<0> : tensor<1x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    %z = "stablehlo.collective_permute"(%a) <{
+        source_target_pairs = dense<> : tensor<0x2xi64>}> : (tensor<2xi32>) -> tensor<2xi32>
+    return %r, %z : tensor<2xi32>, tensor<2xi32>
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_permutations_of_one_device(backend: str) -> None:
+    """JAX writes no mesh in a program for one device."""
+    a = np.array([3, 4], np.int32)
+    same, none = compile(ONE_DEVICE, "spmd", backend=backend)["main"](a)
+    assert (same.tolist(), none.tolist()) == ([3, 4], [0, 0])
+
+
 NESTED = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {

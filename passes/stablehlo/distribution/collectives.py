@@ -86,11 +86,12 @@ def _device_count(lowering: Lowering, op: Operation) -> int | None:
             " supported: write the replicas as an axis of the mesh",
         )
     partitions = attributes.get("mhlo.num_partitions")
-    if isinstance(partitions, IntegerAttr) and partitions.value.data > 1:
-        return partitions.value.data
+    stated = partitions.value.data if isinstance(partitions, IntegerAttr) else None
+    if stated is not None and stated > 1:
+        return stated
     for mesh in _meshes(lowering):
         return prod(mesh.sizes.values())
-    return None
+    return stated
 
 
 def _meshes(lowering: Lowering) -> list[Mesh]:
@@ -256,10 +257,6 @@ def _reduction(op: Operation) -> ReductionKind:
         raise OperationError(
             op, "reduces quantised numbers between devices, which is not supported"
         )
-    if element.name == "unsigned" and found in (ReductionKind.MAX, ReductionKind.MIN):
-        raise OperationError(
-            op, f"takes the {found} of unsigned integers between devices, which is not supported"
-        )
     if element.name == "complex" and found is not ReductionKind.SUM:
         raise OperationError(
             op, f"takes the {found} of complex numbers between devices: only sums are supported"
@@ -275,14 +272,48 @@ def _for_each_operand(
     return [make(operand, each) for operand, each in zip(operands, types, strict=True)]
 
 
+def _for_each_reduced(
+    lowering: Lowering,
+    op: Operation,
+    operands: Tensors,
+    make: Callable[[SSAValue, Attribute, ReductionKind], SSAValue],
+) -> list[SSAValue]:
+    """Return the results of `make`, called with each operand, the type of its result and the kind.
+
+    `shard` compares integers as signed ones. Unsigned ones have their highest bit flipped for it.
+    """
+    combined = _reduction(op)
+    elements = [kind(element_type(each)) for each in op.result_types]
+    ordered = combined in (ReductionKind.MAX, ReductionKind.MIN)
+    flipped = [element.name == "unsigned" and ordered for element in elements]
+    operands = [
+        _flip_highest_bit(lowering, each, element.width) if flips else each
+        for each, element, flips in zip(operands, elements, flipped, strict=True)
+    ]
+    made = _for_each_operand(op, operands, lambda value, result: make(value, result, combined))
+    return [
+        _flip_highest_bit(lowering, each, element.width) if flips else each
+        for each, element, flips in zip(made, elements, flipped, strict=True)
+    ]
+
+
+def _flip_highest_bit(lowering: Lowering, value: SSAValue, width: int) -> SSAValue:
+    element = element_type(value.type)
+    return lowering.emit.pointwise(
+        [value],
+        element,
+        lambda e, args: [e.op("arith.xori", args[0], e.constant(-1 << width - 1, element))],
+    )
+
+
 @tensor_rule("stablehlo.all_reduce", "stablehlo.cross-replica-sum")
 def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
+    grid, axes = _grid_axes(lowering, op)
 
-    def make(value: SSAValue, result: Attribute) -> SSAValue:
+    def make(value: SSAValue, result: Attribute, combined: ReductionKind) -> SSAValue:
         return lowering.emit.insert(AllReduceOp(value, grid, axes, result, reduction=combined))
 
-    return _for_each_operand(op, operands, make)
+    return _for_each_reduced(lowering, op, operands, make)
 
 
 @tensor_rule("stablehlo.all_gather")
@@ -297,16 +328,16 @@ def _all_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors
 
 @tensor_rule("stablehlo.reduce_scatter")
 def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), combined = _grid_axes(lowering, op), _reduction(op)
+    grid, axes = _grid_axes(lowering, op)
     dimension = integer(op, "scatter_dimension")
 
-    def make(value: SSAValue, result: Attribute) -> SSAValue:
+    def make(value: SSAValue, result: Attribute, combined: ReductionKind) -> SSAValue:
         made = ReduceScatterOp(
             value, grid, axes, result, reduction=combined, scatter_axis=dimension
         )
         return lowering.emit.insert(made)
 
-    return _for_each_operand(op, operands, make)
+    return _for_each_reduced(lowering, op, operands, make)
 
 
 @tensor_rule("stablehlo.all_to_all")
