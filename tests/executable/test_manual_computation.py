@@ -186,6 +186,41 @@ def test_permutations_of_one_device(backend: str) -> None:
     assert (same.tolist(), none.tolist()) == ([3, 4], [0, 0])
 
 
+EXTENT_ONE = """
+sdy.mesh @mesh = <["x"=1, "y"=4]>
+func.func @main(%a: tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>) {
+  %g = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64,
+      replica_groups = dense<[[0], [1], [2], [3]]> : tensor<4x1xi64>}>
+      : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  %s = "stablehlo.all_reduce"(%a) <{
+      replica_groups = dense<[[0], [1], [2], [3]]> : tensor<4x1xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %t = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %t : tensor<i32>
+  }) : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  %b = "stablehlo.collective_broadcast"(%a) <{
+      replica_groups = dense<[[0], [1], [2], [3]]> : tensor<4x1xi64>}>
+      : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  %r = "stablehlo.collective_permute"(%a) <{
+      source_target_pairs = dense<[[0, 0], [1, 1], [2, 2], [3, 3]]> : tensor<4x2xi64>}>
+      : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  %z = "stablehlo.collective_permute"(%a) <{
+      source_target_pairs = dense<> : tensor<0x2xi64>}> : (tensor<4x4xi32>) -> tensor<4x4xi32>
+  return %g, %s, %b, %r, %z : tensor<4x4xi32>, tensor<4x4xi32>, tensor<4x4xi32>,
+      tensor<4x4xi32>, tensor<4x4xi32>
+}
+"""
+
+
+def test_axes_of_extent_one() -> None:
+    """JAX writes collectives along them outside of manual computations."""
+    a = np.arange(16, dtype=np.int32).reshape(4, 4)
+    *same, none = compile(EXTENT_ONE, "spmd", backend="interpreter")["main"](a)
+    assert all(each.tolist() == a.tolist() for each in same)
+    assert not none.any()
+
+
 NESTED = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {

@@ -7,6 +7,7 @@ axes of a grid; a grid with these extents is added to the module if it has none.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, cast
 
@@ -264,21 +265,32 @@ def _reduction(op: Operation) -> ReductionKind:
     return found
 
 
+Make = Callable[[SSAValue, str, tuple[int, ...], Attribute], Operation]
+"""Makes a collective of an operand on a grid, along axes, with the type of its result."""
+
+
 def _for_each_operand(
-    op: Operation, operands: Tensors, make: Callable[[SSAValue, Attribute], SSAValue]
+    lowering: Lowering, op: Operation, operands: Tensors, make: Make
 ) -> list[SSAValue]:
-    """Return the results of `make`, called with each operand and the type of its result."""
+    """Emit what `make` makes of each operand; return the results.
+
+    Groups of one device exchange nothing: JAX writes them for axes of extent 1, also outside of
+    manual computations.
+    """
+    if all(len(group) == 1 for group in _groups(lowering, op)):
+        return list(operands)
+    grid, axes = _grid_axes(lowering, op)
     types = [converted(each) for each in op.result_types]
-    return [make(operand, each) for operand, each in zip(operands, types, strict=True)]
+    return [
+        lowering.emit.insert(make(operand, grid, axes, each))
+        for operand, each in zip(operands, types, strict=True)
+    ]
 
 
 def _for_each_reduced(
-    lowering: Lowering,
-    op: Operation,
-    operands: Tensors,
-    make: Callable[[SSAValue, Attribute, ReductionKind], SSAValue],
+    lowering: Lowering, op: Operation, operands: Tensors, make: Callable[[ReductionKind], Make]
 ) -> list[SSAValue]:
-    """Return the results of `make`, called with each operand, the type of its result and the kind.
+    """Emit what the `make` of the reduction's kind makes of each operand; return the results.
 
     `shard` compares integers as signed ones. Unsigned ones have their highest bit flipped for it.
     """
@@ -290,7 +302,7 @@ def _for_each_reduced(
         _flip_highest_bit(lowering, each, element.width) if flips else each
         for each, element, flips in zip(operands, elements, flipped, strict=True)
     ]
-    made = _for_each_operand(op, operands, lambda value, result: make(value, result, combined))
+    made = _for_each_operand(lowering, op, operands, make(combined))
     return [
         _flip_highest_bit(lowering, each, element.width) if flips else each
         for each, element, flips in zip(made, elements, flipped, strict=True)
@@ -308,62 +320,49 @@ def _flip_highest_bit(lowering: Lowering, value: SSAValue, width: int) -> SSAVal
 
 @tensor_rule("stablehlo.all_reduce", "stablehlo.cross-replica-sum")
 def _all_reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    grid, axes = _grid_axes(lowering, op)
-
-    def make(value: SSAValue, result: Attribute, combined: ReductionKind) -> SSAValue:
-        return lowering.emit.insert(AllReduceOp(value, grid, axes, result, reduction=combined))
-
-    return _for_each_reduced(lowering, op, operands, make)
+    return _for_each_reduced(
+        lowering, op, operands, lambda combined: partial(AllReduceOp, reduction=combined)
+    )
 
 
 @tensor_rule("stablehlo.all_gather")
 def _all_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    (grid, axes), dimension = _grid_axes(lowering, op), integer(op, "all_gather_dim")
-
-    def make(value: SSAValue, result: Attribute) -> SSAValue:
-        return lowering.emit.insert(AllGatherOp(value, grid, axes, result, gather_axis=dimension))
-
-    return _for_each_operand(op, operands, make)
+    make = partial(AllGatherOp, gather_axis=integer(op, "all_gather_dim"))
+    return _for_each_operand(lowering, op, operands, make)
 
 
 @tensor_rule("stablehlo.reduce_scatter")
 def _reduce_scatter(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    grid, axes = _grid_axes(lowering, op)
-    dimension = integer(op, "scatter_dimension")
-
-    def make(value: SSAValue, result: Attribute, combined: ReductionKind) -> SSAValue:
-        made = ReduceScatterOp(
-            value, grid, axes, result, reduction=combined, scatter_axis=dimension
-        )
-        return lowering.emit.insert(made)
-
-    return _for_each_reduced(lowering, op, operands, make)
+    make = partial(ReduceScatterOp, scatter_axis=integer(op, "scatter_dimension"))
+    return _for_each_reduced(
+        lowering, op, operands, lambda combined: partial(make, reduction=combined)
+    )
 
 
 @tensor_rule("stablehlo.all_to_all")
 def _all_to_all(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    grid, axes = _grid_axes(lowering, op)
     split, joined = integer(op, "split_dimension"), integer(op, "concat_dimension")
-
-    def make(value: SSAValue, result: Attribute) -> SSAValue:
-        return lowering.emit.insert(
-            AllToAllOp(value, grid, axes, result, split_axis=split, concat_axis=joined)
-        )
-
-    return _for_each_operand(op, operands, make)
+    make = partial(AllToAllOp, split_axis=split, concat_axis=joined)
+    return _for_each_operand(lowering, op, operands, make)
 
 
 @tensor_rule("stablehlo.collective_broadcast")
 def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     """Convert a broadcast; the first device of each group is the root."""
-    grid, axes = _grid_axes(lowering, op)
-    made = BroadcastOp(operands[0], grid, axes, root=[0] * len(axes))
-    return [lowering.emit.insert(made)]
+
+    def make(value: SSAValue, grid: str, axes: tuple[int, ...], _: Attribute) -> Operation:
+        return BroadcastOp(value, grid, axes, root=[0] * len(axes))
+
+    return _for_each_operand(lowering, op, operands, make)
 
 
 @tensor_rule("stablehlo.collective_permute")
 def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
-    """Convert to a shift if pairs rotate along an axis, else to one send and receive."""
+    """Convert to a shift if pairs rotate along an axis, else to one send and receive.
+
+    Where each device keeps its operand or none has a source, nothing is sent: these are the
+    permutations along axes of extent 1.
+    """
     pairs = [(source, target) for source, target in number_rows(op, "source_target_pairs")]
     grid, axes = _all_axes(lowering, op)
     extents = next(
@@ -384,6 +383,11 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
                 )
                 return [lowering.emit.insert(made)]
     sources = {target: source for source, target in pairs}
+    if not sources:
+        e, element = lowering.emit, element_type(operands[0].type)
+        return [e.fill(e.constant(0, element), e.sizes(operands[0]))]
+    if sources == dict(enumerate(range(count))):
+        return list(operands)
     return [_permute_by_messages(lowering, operands[0], (grid, axes), extents, sources)]
 
 
