@@ -48,6 +48,12 @@ from ..sharding.annotations.access import MANUAL_ATTRIBUTE, PURE_QUERIES, read_a
 
 CONSTRAINTS = ("sdy.sharding_constraint", "sdy.reshard")
 
+KEPT = (
+    *("stablehlo.cholesky", "stablehlo.custom_call"),
+    *("stablehlo.fft", "stablehlo.triangular_solve"),
+)
+"""StableHLO that has no conversion (`stablehlo/calls/kept_ops.py`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ImportedMesh:
@@ -98,7 +104,7 @@ def inline_manual_computation(
     that is manual twice, and for a free axis before a manual one in a dimension.
     """
     for inner in walk(operation):
-        if inner is not operation and inner.name.partition(".")[0] in ("stablehlo", "chlo"):
+        if inner.name.partition(".")[0] in ("stablehlo", "chlo") and inner.name not in KEPT:
             raise OperationError(
                 inner, "is in a manual computation: run convert-stablehlo-to-linalg first"
             )

@@ -221,6 +221,72 @@ def test_axes_of_extent_one() -> None:
     assert not none.any()
 
 
+SCALARS = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) {
+  %r:3 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>]
+      out_shardings=[<@mesh, [{"x"}]>, <@mesh, [{"x"}]>, <@mesh, [{"x"}]>] manual_axes={"x"}
+      (%b: tensor<1xi32>) {
+    %c = stablehlo.reshape %b : (tensor<1xi32>) -> tensor<i32>
+    %d = "stablehlo.collective_permute"(%c) <{
+        source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}>
+        : (tensor<i32>) -> tensor<i32>
+    %e = "stablehlo.collective_permute"(%c) <{
+        source_target_pairs = dense<[[0, 3], [3, 1]]> : tensor<2x2xi64>}>
+        : (tensor<i32>) -> tensor<i32>
+    %f = "stablehlo.collective_broadcast"(%c) <{
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}>
+        : (tensor<i32>) -> tensor<i32>
+    %g = stablehlo.reshape %d : (tensor<i32>) -> tensor<1xi32>
+    %h = stablehlo.reshape %e : (tensor<i32>) -> tensor<1xi32>
+    %i = stablehlo.reshape %f : (tensor<i32>) -> tensor<1xi32>
+    sdy.return %g, %h, %i : tensor<1xi32>, tensor<1xi32>, tensor<1xi32>
+  } : (tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xi32>)
+  return %r#0, %r#1, %r#2 : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_scalars(backend: str) -> None:
+    turned, some, root = compile(SCALARS, "spmd", backend=backend)["main"](np.int32([1, 2, 3, 4]))
+    assert turned.tolist() == [4, 1, 2, 3]
+    assert some.tolist() == [0, 4, 0, 1]
+    assert root.tolist() == [1, 1, 1, 1]
+
+
+KEPT = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x8xcomplex<f32>>, %m: tensor<2x3x3xf32>)
+    -> (tensor<4x8xcomplex<f32>>, tensor<2x3x3xf32>) {{
+  %r:2 = sdy.manual_computation(%a, %m)
+      in_shardings=[<@mesh, [{{"x"{open}}}, {{{free}}}]>, <@mesh, [{{"x"}}, {{}}, {{}}]>]
+      out_shardings=[<@mesh, [{{"x"{open}}}, {{{free}}}]>, <@mesh, [{{"x"}}, {{}}, {{}}]>]
+      manual_axes={{{manual}}} (%b: tensor<2x8xcomplex<f32>>, %n: tensor<1x3x3xf32>) {{
+    %f = stablehlo.fft %b, type = FFT, length = [8]
+        : (tensor<2x8xcomplex<f32>>) -> tensor<2x8xcomplex<f32>>
+    %c = stablehlo.cholesky %n, lower = true : tensor<1x3x3xf32>
+    sdy.return %f, %c : tensor<2x8xcomplex<f32>>, tensor<1x3x3xf32>
+  }} : (tensor<4x8xcomplex<f32>>, tensor<2x3x3xf32>)
+      -> (tensor<4x8xcomplex<f32>>, tensor<2x3x3xf32>)
+  return %r#0, %r#1 : tensor<4x8xcomplex<f32>>, tensor<2x3x3xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize("manual", ['"x", "y"', '"x"'])
+def test_operations_without_conversion(manual: str, backend: str) -> None:
+    free = "" if "y" in manual else "?"
+    text = KEPT.format(manual=manual, free=free, open=free and ", ?")
+    a = np.random.default_rng(0).standard_normal((4, 8)).astype(np.complex64)
+    m = np.float32([[4, 1, 0], [1, 5, 2], [0, 2, 6]])
+    transformed, factor = compile(text, "spmd", backend=backend)["main"](a, np.stack([m, 2 * m]))
+    np.testing.assert_allclose(transformed, np.fft.fft(a), rtol=1e-4, atol=1e-4)
+    expected = np.linalg.cholesky(np.stack([m, 2 * m]))
+    np.testing.assert_allclose(factor, expected, rtol=1e-5, atol=1e-5)
+
+
 NESTED = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x4xi32>) -> tensor<4x4xi32> {

@@ -353,7 +353,9 @@ def _broadcast(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     def make(value: SSAValue, grid: str, axes: tuple[int, ...], _: Attribute) -> Operation:
         return BroadcastOp(value, grid, axes, root=[0] * len(axes))
 
-    return _for_each_operand(lowering, op, operands, make)
+    e, value = lowering.emit, operands[0]
+    (sent,) = _for_each_operand(lowering, op, [_with_rank(lowering, value)], make)
+    return [e.reshape(sent, e.sizes(value))]
 
 
 @tensor_rule("stablehlo.collective_permute")
@@ -375,20 +377,24 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
         raise OperationError(op, f"names a device outside of the {count} devices of the program")
     if len({target for _, target in pairs}) != len(pairs):
         raise OperationError(op, "sends to one device more than once")
+    e, sizes = lowering.emit, lowering.emit.sizes(operands[0])
+    sources = {target: source for source, target in pairs}
+    if not sources:
+        return [e.fill(e.constant(0, element_type(operands[0].type)), sizes)]
+    if sources == dict(enumerate(range(count))):
+        return list(operands)
+    value = _with_rank(lowering, operands[0])
     for axis in axes:
         for offset in range(1, extents[axis]):
             if sorted(pairs) == _rotation(extents, axis, offset):
-                made = ShiftOp(
-                    operands[0], grid, [axis], shift_axis=axis, offset=offset, rotate=True
-                )
-                return [lowering.emit.insert(made)]
-    sources = {target: source for source, target in pairs}
-    if not sources:
-        e, element = lowering.emit, element_type(operands[0].type)
-        return [e.fill(e.constant(0, element), e.sizes(operands[0]))]
-    if sources == dict(enumerate(range(count))):
-        return list(operands)
-    return [_permute_by_messages(lowering, operands[0], (grid, axes), extents, sources)]
+                made = ShiftOp(value, grid, [axis], shift_axis=axis, offset=offset, rotate=True)
+                return [e.reshape(e.insert(made), sizes)]
+    return [e.reshape(_permute_by_messages(lowering, value, (grid, axes), extents, sources), sizes)]
+
+
+def _with_rank(lowering: Lowering, value: SSAValue) -> SSAValue:
+    """Return a tensor of one element for a scalar: `shard` sends no tensors of rank 0."""
+    return lowering.emit.reshape(value, lowering.emit.sizes(value) or [1])
 
 
 def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int]]:
