@@ -255,6 +255,59 @@ def test_scalars(backend: str) -> None:
     assert root.tolist() == [1, 1, 1, 1]
 
 
+UNEVEN_GROUPS = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<4x2xi32>)
+    -> (tensor<4xi32>, tensor<16x2xi32>, tensor<4x1xi32>, tensor<8x1xi32>) {
+  %r:4 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>]
+      out_shardings=[<@mesh, [{"x"}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>,
+          <@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<1x2xi32>) {
+    %c = stablehlo.slice %b [0:1, 1:2] : (tensor<1x2xi32>) -> tensor<1x1xi32>
+    %d = stablehlo.reshape %c : (tensor<1x1xi32>) -> tensor<i32>
+    %e = "stablehlo.all_reduce"(%d) <{
+        replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>}> ({
+    ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+      %t = stablehlo.add %p, %q : tensor<i32>
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>
+    %f = stablehlo.reshape %e : (tensor<i32>) -> tensor<1xi32>
+    %g = "stablehlo.all_gather"(%b) <{all_gather_dim = 0 : i64,
+        replica_groups = dense<[[3, 1, 0, 2]]> : tensor<1x4xi64>}>
+        : (tensor<1x2xi32>) -> tensor<4x2xi32>
+    %h = "stablehlo.reduce_scatter"(%b) <{scatter_dimension = 1 : i64,
+        replica_groups = dense<[[2, 1], [0, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+      %t = stablehlo.add %p, %q : tensor<i32>
+      stablehlo.return %t : tensor<i32>
+    }) : (tensor<1x2xi32>) -> tensor<1x1xi32>
+    %i = "stablehlo.all_to_all"(%b) <{split_dimension = 1 : i64, concat_dimension = 0 : i64,
+        split_count = 2 : i64, replica_groups = dense<[[0, 3], [2, 1]]> : tensor<2x2xi64>}>
+        : (tensor<1x2xi32>) -> tensor<2x1xi32>
+    sdy.return %f, %g, %h, %i : tensor<1xi32>, tensor<4x2xi32>, tensor<1x1xi32>, tensor<2x1xi32>
+  } : (tensor<4x2xi32>)
+      -> (tensor<4xi32>, tensor<16x2xi32>, tensor<4x1xi32>, tensor<8x1xi32>)
+  return %r#0, %r#1, %r#2, %r#3
+      : tensor<4xi32>, tensor<16x2xi32>, tensor<4x1xi32>, tensor<8x1xi32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_groups_that_are_not_along_axes(backend: str) -> None:
+    a = np.arange(8, dtype=np.int32).reshape(4, 2) ** 2
+    function = compile(UNEVEN_GROUPS, "spmd", backend=backend)["main"]
+    total, gathered, scattered, exchanged = function(a)
+    partners = [3, 2, 1, 0]
+    assert total.tolist() == (a + a[partners])[:, 1].tolist()
+    assert gathered.tolist() == np.tile(a[[3, 1, 0, 2]], (4, 1)).tolist()
+    columns = [0, 1, 0, 1]  # The position of each device in its group.
+    sums = a + a[partners]
+    assert scattered.ravel().tolist() == [sums[device, columns[device]] for device in range(4)]
+    groups = [(0, 3), (2, 1), (2, 1), (0, 3)]
+    expected = [[a[i, columns[d]] for i in group] for d, group in enumerate(groups)]
+    assert exchanged.reshape(4, 2).tolist() == expected
+
+
 KEPT = """
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<4x8xcomplex<f32>>, %m: tensor<2x3x3xf32>)

@@ -1,7 +1,8 @@
 """Convert StableHLO collectives to those of `shard`.
 
-Devices are numbered row-major over the mesh. Replica groups must therefore be groups along some
-axes of a grid; a grid with these extents is added to the module if it has none.
+Devices are numbered row-major over the mesh. Replica groups are groups along some axes of a grid;
+a grid with these extents is added to the module if it has none. For other groups of one size,
+devices first take the places of such groups.
 """
 
 from __future__ import annotations
@@ -205,20 +206,6 @@ def mesh_groups(
     return [[start + member for member in members] for start in starts]
 
 
-def _grid_axes(lowering: Lowering, op: Operation) -> GridAxes:
-    """Return the grid and axes of a collective. Raises OperationError if its groups fit no axes."""
-    groups = _groups(lowering, op)
-    found = axes_of_groups(groups, _known_shapes(lowering))
-    if found is None:
-        text = str(groups[:4])[:-1] + (", ...]" if len(groups) > 4 else "]")
-        raise OperationError(
-            op,
-            f"has the groups {text}, which are not the groups along axes of a grid: every group"
-            " must hold the devices that differ in some digits of their numbers",
-        )
-    return _grid(lowering, found[0]), found[1]
-
-
 def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
     """Return a grid of all devices, and all its axes."""
     count = _device_count(lowering, op)
@@ -275,16 +262,29 @@ def _for_each_operand(
     """Emit what `make` makes of each operand; return the results.
 
     Groups of one device exchange nothing: JAX writes them for axes of extent 1, also outside of
-    manual computations.
+    manual computations. Where groups are not along axes of a grid, devices exchange places before
+    and after: [[0, 3], [1, 2]] is done by the devices [[0, 1], [2, 3]].
     """
-    if all(len(group) == 1 for group in _groups(lowering, op)):
+    groups = _groups(lowering, op)
+    if all(len(group) == 1 for group in groups):
         return list(operands)
-    grid, axes = _grid_axes(lowering, op)
+    found = axes_of_groups(groups, _known_shapes(lowering))
+    extents, axes = found or ((len(groups), len(groups[0])), (1,))
+    grid, members = _grid(lowering, extents), [number for group in groups for number in group]
+    if sorted(members) != list(range(len(members))):
+        raise OperationError(op, f"has the groups {groups}, which do not hold each device once")
+
+    def moved(values: Sequence[SSAValue], sources: dict[int, int]) -> Sequence[SSAValue]:
+        if found is not None:
+            return values
+        return [_permuted(lowering, each, grid, extents, sources) for each in values]
+
     types = [converted(each) for each in op.result_types]
-    return [
+    results = [
         lowering.emit.insert(make(operand, grid, axes, each))
-        for operand, each in zip(operands, types, strict=True)
+        for operand, each in zip(moved(operands, dict(enumerate(members))), types, strict=True)
     ]
+    return list(moved(results, {number: place for place, number in enumerate(members)}))
 
 
 def _for_each_reduced(
@@ -389,7 +389,7 @@ def _permute(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
             if sorted(pairs) == _rotation(extents, axis, offset):
                 made = ShiftOp(value, grid, [axis], shift_axis=axis, offset=offset, rotate=True)
                 return [e.reshape(e.insert(made), sizes)]
-    return [e.reshape(_permute_by_messages(lowering, value, (grid, axes), extents, sources), sizes)]
+    return [_permuted(lowering, operands[0], grid, extents, sources)]
 
 
 def _with_rank(lowering: Lowering, value: SSAValue) -> SSAValue:
@@ -405,19 +405,15 @@ def _rotation(extents: GridShape, axis: int, offset: int) -> list[tuple[int, int
     )
 
 
-def _permute_by_messages(
-    lowering: Lowering,
-    value: SSAValue,
-    along: GridAxes,
-    extents: GridShape,
-    sources: dict[int, int],
+def _permuted(
+    lowering: Lowering, value: SSAValue, grid: str, extents: GridShape, sources: dict[int, int]
 ) -> SSAValue:
     """Emit a send and a receive; return the tensor of each device's source, zeros without one.
 
     `sources` maps devices to their sources. It is completed to a permutation, so that every device
     sends once; what a device without a source receives is replaced by zeros.
     """
-    e, (grid, axes), count = lowering.emit, along, prod(extents)
+    e, axes, count = lowering.emit, range(len(extents)), prod(extents)
     idle = [number for number in range(count) if number not in sources.values()]
     from_idle = {number: number for number in idle if number not in sources}
     rest = iter([number for number in idle if number not in from_idle])
@@ -437,8 +433,10 @@ def _permute_by_messages(
             for axis, stride in zip(axes, strides, strict=True)
         ]
 
-    sent = e.insert(SendOp(value, grid, axes, destination=coordinates(receivers)))
+    sent = _with_rank(lowering, value)
+    sent = e.insert(SendOp(sent, grid, axes, destination=coordinates(receivers)))
     received = e.insert(RecvOp(sent, grid, axes, source=coordinates(senders)))
+    received = e.reshape(received, e.sizes(value))
     if len(sources) == count:
         return received
     wanted = element([number in sources for number in range(count)])
