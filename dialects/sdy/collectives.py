@@ -227,6 +227,26 @@ class ReduceScatterOp(SdyCollective):
     SYNTAX: ClassVar[Syntax] = " bare($reduce_scatter_axes)" + _SYNTAX
 
 
+@irdl_op_definition
+class ReplicatedToUnreducedOp(SdyCollective):
+    """Leave the reduction over axes pending, along which the operand is replicated."""
+
+    name = "sdy.replicated_to_unreduced"
+    axes = prop_def(AxisListAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($axes)" + _SYNTAX
+
+
+@irdl_op_definition
+class ShardedToUnreducedOp(SdyCollective):
+    """Leave the reduction over axes pending, along which the operand is split."""
+
+    name = "sdy.sharded_to_unreduced"
+    axes = prop_def(AxisListsAttr)
+
+    SYNTAX: ClassVar[Syntax] = " bare($axes)" + _SYNTAX
+
+
 def _verify_edge(edge: Operation) -> None:
     verify_same_type(edge)
     sharding = edge.properties.get("sharding")

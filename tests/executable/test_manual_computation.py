@@ -373,3 +373,22 @@ def test_nested(backend: str) -> None:
     expected = a[:, [2, 3, 0, 1]] + np.array([[0], [0], [1], [1]])
     assert function(a).tolist() == expected.tolist()
     assert all(difference.agrees for difference in function.check(a))
+
+
+@pytest.mark.parametrize(
+    "operation", ['sharded_to_unreduced [{}, {"y"}]', 'replicated_to_unreduced {"y"}']
+)
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_reductions_that_are_left_pending(operation: str, backend: str) -> None:
+    text = f"""
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+  %b = sdy.sharding_constraint %a <@mesh, [{{"x"}}, {{{'"y"' if "sharded" in operation else ""}}}]>
+      : tensor<4x4xf32>
+  %c = sdy.{operation} %b out_sharding=<@mesh, [{{"x"}}, {{}}], unreduced={{"y"}}> : tensor<4x4xf32>
+  %d = sdy.all_reduce {{"y"}} %c out_sharding=<@mesh, [{{"x"}}, {{}}]> : tensor<4x4xf32>
+  return %d : tensor<4x4xf32>
+}}
+"""
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    assert compile(text, "spmd", backend=backend)["main"](a).tolist() == a.tolist()

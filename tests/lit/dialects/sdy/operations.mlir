@@ -59,6 +59,8 @@ func.func @f(%0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b":(2)2, ?
 // CHECK: sdy.collective_permute %{{.*}} out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
 // CHECK: sdy.all_reduce {"b"} %{{.*}} out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
 // CHECK: sdy.reduce_scatter [{}, {"b"}] %{{.*}} out_sharding=<@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
+// CHECK: sdy.sharded_to_unreduced [{}, {"b"}] %{{.*}} out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> : tensor<8x8xf32>
+// CHECK: sdy.replicated_to_unreduced {"b"} %{{.*}} out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> : tensor<8x8xf32>
 // CHECK: sdy.data_flow_edge %{{.*}} sharding=<@m, [{"a"}, {?}]> : tensor<8x8xf32>
 // CHECK: sdy.data_flow_edge %{{.*}} : tensor<8x8xf32>
 func.func @collectives(%a: tensor<8x8xf32>) {
@@ -68,6 +70,8 @@ func.func @collectives(%a: tensor<8x8xf32>) {
   %3 = sdy.collective_permute %2 out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
   %4 = sdy.all_reduce {"b"} %3 out_sharding=<@m, [{"a"}, {}]> : tensor<8x8xf32>
   %5 = sdy.reduce_scatter [{}, {"b"}] %4 out_sharding=<@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
+  %s = sdy.sharded_to_unreduced [{}, {"b"}] %5 out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> : tensor<8x8xf32>
+  %r = sdy.replicated_to_unreduced {"b"} %3 out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> : tensor<8x8xf32>
   %6 = sdy.data_flow_edge %5 sharding=<@m, [{"a"}, {?}]> : tensor<8x8xf32>
   %7 = sdy.data_flow_edge %6 : tensor<8x8xf32>
   return
