@@ -21,7 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, UnitAttr, i64
+from xdsl.dialects.arith import CmpiOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, ModuleOp, TensorType, UnitAttr, i64
+from xdsl.dialects.cf import AssertOp
+from xdsl.dialects.tensor import DimOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -35,10 +38,12 @@ from ...dialects.sdy.attributes import (
 from ...dialects.sdy.dialect import ManualComputationOp
 from ...dialects.shard.annotations import ShardOp
 from ...dialects.shard.collectives import AllGatherOp, AllSliceOp
+from ...dialects.shard.process_arithmetic import ArithmeticBefore
 from ...dialects.tensor.reshapes import ExpandShapeOp, collapse_shape
 from ...ir.diagnostics import OperationError
+from ...ir.index import IndexOrInt
 from ...ir.regions import inner_blocks, walk
-from ...ir.tensor_types import ranked
+from ...ir.tensor_types import ranked, tensor_shape
 from ...sharding.collective_rows import COLLECTIVES
 from ...sharding.grid import Grid
 from ...sharding.refinement import Refinement
@@ -127,6 +132,7 @@ class _Inlining:
         self._meshes = meshes
         self._annotate = annotate
         self._border = InsertPoint.before(operation)
+        self._arithmetic = ArithmeticBefore(operation)
         shardings = (*operation.in_shardings.data, *operation.out_shardings.data)
         self._mesh = shardings[0].mesh if shardings else None
         names = () if self._mesh is None else [name for name, _ in meshes[self._mesh].mesh.axes]
@@ -216,13 +222,6 @@ class _Inlining:
             value = self._cross(AllSliceOp, grid, value, dimension, axes)
         return value if self._has_free_axes else self._as_replicated(value, self._border).result
 
-    def _divided(self, size: int, parts: int) -> int:
-        if size < 0:
-            raise OperationError(
-                self._operation, "takes a tensor of dynamic size, which is not supported"
-            )
-        return size // parts
-
     def _gather_result(self, value: SSAValue, sharding: TensorSharding, result: object) -> SSAValue:
         """Emit the gather of a result's shards."""
         whole = ranked(value)
@@ -254,18 +253,38 @@ class _Inlining:
         if kind is AllSliceOp:
             before, after, along = (count, 1, "slice_axis")
         sizes = list(held.get_shape())
-        sizes[dimension] = self._divided(sizes[dimension], before)
+        is_static = sizes[dimension] != DYNAMIC_INDEX
+        sizes[dimension] //= before if is_static else 1
         part = TensorType(held.element_type, tuple(sizes), held.encoding)
-        sizes[dimension] *= after
+        sizes[dimension] *= after if is_static else 1
         made = TensorType(held.element_type, sizes, held.encoding)
+        expanded = self._in_parts(value, dimension, before)
         if not self._has_free_axes:
             return self._insert(kind(value, grid.name, axes, made, **{along: dimension}))
         groups = _groups(len(sizes), dimension)
         parts = _in_parts_type(part, dimension, before)
-        value = self._insert(ExpandShapeOp(value, parts.get_shape(), groups, parts))
+        value = self._insert(ExpandShapeOp(value, expanded, groups, parts))
         parts = _in_parts_type(part, dimension, after)
         value = self._insert(kind(value, grid.name, axes, parts, **{along: dimension}))
         return self._insert(collapse_shape(value, groups, made))
+
+    def _in_parts(self, value: SSAValue, dimension: int, count: int) -> list[IndexOrInt]:
+        """Return the sizes of a tensor with a dimension divided into `count` equal parts.
+
+        A dynamic size is checked at run time.
+        """
+        arithmetic = self._arithmetic
+        sizes: list[IndexOrInt] = [
+            arithmetic.insert(DimOp(value, arithmetic.index(index))) if size is None else size
+            for index, size in enumerate(tensor_shape(value) or ())
+        ]
+        rest = arithmetic.remainder(sizes[dimension], count)
+        if isinstance(rest, SSAValue):
+            is_whole = arithmetic.insert(CmpiOp(rest, arithmetic.index(0), "eq"))
+            message = f"dimension {dimension} is split into {count} parts of unequal size"
+            arithmetic.put(AssertOp(is_whole, message))
+        sizes[dimension : dimension + 1] = [count, arithmetic.divide(sizes[dimension], count)]
+        return sizes
 
     def _insert(self, made: Operation) -> SSAValue:
         made.location = self._operation.location

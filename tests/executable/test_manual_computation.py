@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh_opt.api import Program, compile
+from mesh_opt.api import ExecutionError, Program, compile
 
 MESH = '<@mesh, [{"x"}, {"y"}]>'
 BODY = """
@@ -392,3 +392,47 @@ func.func @main(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {{
 """
     a = np.arange(16, dtype=np.float32).reshape(4, 4)
     assert compile(text, "spmd", backend=backend)["main"](a).tolist() == a.tolist()
+
+
+OPEN = """
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<?x4xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{?}}, {free}]>}})
+    -> tensor<?x4xi32> {{
+  %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{"x"{open}}}, {{{open}}}]>]
+      out_shardings=[<@mesh, [{{"x"{open}}}, {{{open}}}]>] manual_axes={{{manual}}}
+      (%b: tensor<?x4xi32>) {{
+    %id = stablehlo.partition_id : tensor<ui32>
+    %two = stablehlo.constant dense<2> : tensor<ui32>
+    %row = stablehlo.divide %id, %two : tensor<ui32>
+    %number = stablehlo.convert %row : (tensor<ui32>) -> tensor<i32>
+    %size = stablehlo.get_dimension_size %b, dim = 0 : (tensor<?x4xi32>) -> tensor<i32>
+    %one = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
+    %four = stablehlo.constant dense<4> : tensor<1xi32>
+    %shape = stablehlo.concatenate %one, %four, dim = 0
+        : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+    %numbers = stablehlo.dynamic_broadcast_in_dim %number, %shape, dims = []
+        : (tensor<i32>, tensor<2xi32>) -> tensor<?x4xi32>
+    %c = stablehlo.add %b, %numbers : tensor<?x4xi32>
+    sdy.return %c : tensor<?x4xi32>
+  }} : (tensor<?x4xi32>) -> tensor<?x4xi32>
+  return %r : tensor<?x4xi32>
+}}
+"""
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"manual": '"x", "y"', "open": "", "free": "{?}"},
+        {"manual": '"x"', "open": "?", "free": '{"y"}'},
+    ],
+    ids=["all", "free"],
+)
+def test_open_sizes(names: dict[str, str], backend: str) -> None:
+    text = OPEN.format(**names).replace('"x"?', '"x", ?')
+    function = compile(text, "spmd", backend=backend)["main"]
+    a = np.arange(24, dtype=np.int32).reshape(6, 4)
+    assert function(a).tolist() == (a + np.int32([0, 0, 0, 1, 1, 1])[:, None]).tolist()
+    with pytest.raises(ExecutionError, match=r"exactly divisible|parts of unequal size"):
+        function(a[:5])
