@@ -213,6 +213,29 @@ func.func @main(%a: tensor<4x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
 """
 
 
+ANNOTATED_BODY = """
+module attributes {mhlo.num_partitions = 2 : i32} {
+  func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {
+    %s = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+    ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+      %t = stablehlo.add %p, %q : tensor<i32>
+      %u = stablehlo.custom_call @Sharding(%t) {mhlo.sharding = "{replicated}"}
+          : (tensor<i32>) -> tensor<i32>
+      stablehlo.return %u : tensor<i32>
+    }) : (tensor<4xi32>) -> tensor<4xi32>
+    return %s : tensor<4xi32>
+  }
+}
+"""
+
+
+def test_annotated_body() -> None:
+    """GSPMD's annotations of sums are read as Shardy's are."""
+    a = np.arange(4, dtype=np.int32)
+    function = compile(ANNOTATED_BODY, "spmd", backend="interpreter")["main"]
+    assert function(a).tolist() == (2 * a).tolist()
+
+
 def test_axes_of_extent_one() -> None:
     """JAX writes collectives along them outside of manual computations."""
     a = np.arange(16, dtype=np.int32).reshape(4, 4)

@@ -38,6 +38,7 @@ from ....dialects.shard.collectives import (
 )
 from ....dialects.shard.grids import GridOp, ProcessLinearIndexOp
 from ....dialects.stablehlo.attributes import MeshAttr, ReplicaGroupMeshAxesAttr
+from ....dialects.stablehlo.syntax import string
 from ....ir.attribute_access import attribute, element_type, integer
 from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder
@@ -222,6 +223,14 @@ def _all_axes(lowering: Lowering, op: Operation) -> GridAxes:
 # Collectives -------------------------------------------------------------------------------------
 
 
+def _is_annotation(op: Operation) -> bool:
+    """Return whether an op is a sharding of Shardy or GSPMD."""
+    is_call = op.name == "stablehlo.custom_call"
+    return op.name == "sdy.sharding_constraint" or (
+        is_call and string(attribute(op, "call_target_name")) == "Sharding"
+    )
+
+
 def _reduction(op: Operation) -> ReductionKind:
     """Return the reduction kind of a body; without one, a sum.
 
@@ -229,7 +238,7 @@ def _reduction(op: Operation) -> ReductionKind:
     """
     if not op.regions:
         return ReductionKind.SUM
-    body = [each for each in op.regions[0].block.ops if each.name != "sdy.sharding_constraint"]
+    body = [each for each in op.regions[0].block.ops if not _is_annotation(each)]
     arguments = set(op.regions[0].block.args)
     first = body[0]
     element = kind(op.regions[0].block.args[0].type)
