@@ -115,7 +115,8 @@ _PASSES = {
 }
 """Maps each pass to its module below this folder.
 
-The class is named like the module, or as given after `:`.
+The pass is named like the module, or as given after `:`. It is a function with `module_pass`, such
+as `fuse_globals`, or a class, such as `CanonicalizePass`.
 """
 
 ALIASES = {
@@ -138,10 +139,15 @@ ALIASES = {
 
 
 def _loader(location: str) -> Callable[[], type[ModulePass]]:
-    module, _, own_name = location.partition(":")
-    words = (own_name or module.rpartition(".")[2]).split("_")
-    name = "".join(word.capitalize() for word in words) + "Pass"
-    return lambda: getattr(import_module(f".{module}", __package__), name)
+    place, _, own_name = location.partition(":")
+    name = own_name or place.rpartition(".")[2]
+    class_name = "".join(word.capitalize() for word in name.split("_")) + "Pass"
+
+    def load() -> type[ModulePass]:
+        module = import_module(f".{place}", __package__)
+        return getattr(module, class_name, None) or getattr(module, name)
+
+    return load
 
 
 OWN_PASSES: dict[str, Callable[[], type[ModulePass]]] = {

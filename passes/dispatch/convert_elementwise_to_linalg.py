@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.tensor import EmptyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor
@@ -23,22 +21,20 @@ from ...dialects.linalg.dialect import GenericOp
 from ...ir.attribute_access import element_type
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, rebuilt
+from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
 
 DIALECTS = frozenset({"arith", "complex", "math"})
 NOT_ELEMENTWISE = frozenset({"arith.constant", "complex.constant"})
 
 
-class ConvertElementwiseToLinalgPass(ModulePass):
+@module_pass("convert-elementwise-to-linalg")
+def convert_elementwise_to_linalg(module: ModuleOp) -> None:
     """Turn elementwise operations on tensors into `linalg.generic`."""
-
-    name = "convert-elementwise-to-linalg"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sizes = DimensionSizes()
-        for operation in tuple(host_operations(op)):
-            if is_elementwise_on_tensors(operation):
-                Rewriter.replace_op(operation, [], [_convert(operation, sizes)])
+    sizes = DimensionSizes()
+    for operation in tuple(host_operations(module)):
+        if is_elementwise_on_tensors(operation):
+            Rewriter.replace_op(operation, [], [_convert(operation, sizes)])
 
 
 def is_elementwise_on_tensors(operation: Operation) -> bool:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.flow.dialect import TensorEncodeOp
 from ...dialects.iree_encoding.dialect import UnsetEncodingOp
@@ -17,20 +15,18 @@ from ...ir.diagnostics import OperationError
 from ...ir.host_programs import DISPATCH_REGION, KERNEL_IN_PLACE, host_operations
 from ...ir.locations import replace_by
 from ...ir.regions import enclosing
+from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
 from .propagation import SET, UNSET
 
 
-class ConvertEncodingToFlowPass(ModulePass):
+@module_pass("iree-dispatch-creation-convert-encoding-to-flow")
+def convert_encoding_to_flow(module: ModuleOp) -> None:
     """Convert `set_encoding` and `unset_encoding` outside of dispatches to `flow.tensor.encode`."""
-
-    name = "iree-dispatch-creation-convert-encoding-to-flow"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sizes = DimensionSizes()
-        for operation in tuple(host_operations(op)):
-            if operation.name in (SET, UNSET) and not _is_dispatched(operation):
-                _convert(operation, sizes)
+    sizes = DimensionSizes()
+    for operation in tuple(host_operations(module)):
+        if operation.name in (SET, UNSET) and not _is_dispatched(operation):
+            _convert(operation, sizes)
 
 
 def _is_dispatched(operation: Operation) -> bool:

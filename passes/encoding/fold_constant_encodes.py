@@ -13,7 +13,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     AnyDenseElement,
     BytesAttr,
@@ -22,7 +21,6 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import EncodingError, Tensor, tensor_encoding
@@ -32,6 +30,7 @@ from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
 from ...ir.tensor_types import shape_of
 from ...tiling.packed_layouts import PackedLayout
+from ..manager.module_pass import module_pass
 from ..stream.analysis.encoded_globals import COPIES
 from ..stream.conversion.stored_tensors import PlacedBuilder
 
@@ -48,25 +47,22 @@ DROPPED = COPIES | {"stream.resource.size", "stream.tensor.constant"}
 Dense = DenseIntOrFPElementsAttr[AnyDenseElement]
 
 
-class FoldConstantEncodesPass(ModulePass):
+@module_pass("fold-constant-encodes")
+def fold_constant_encodes(module: ModuleOp) -> None:
     """Replace encodes of constants by packed constants."""
-
-    name = "fold-constant-encodes"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        packed: dict[tuple[Attribute, Attribute], Dense | None] = {}
-        for operation in tuple(host_operations(op)):
-            if operation.name != "stream.tensor.encode":
-                continue
-            encode = cast(TensorEncodeOp, operation)
-            source = _constant(encode.source)
-            if source is None or source.result_encoding != encode.source_encoding:
-                continue
-            key = source.value, encode.result_encoding
-            if key not in packed:
-                packed[key] = pack_elements(source.value, encode.result_encoding)
-            if (value := packed[key]) is not None:
-                _replace(encode, value)
+    packed: dict[tuple[Attribute, Attribute], Dense | None] = {}
+    for operation in tuple(host_operations(module)):
+        if operation.name != "stream.tensor.encode":
+            continue
+        encode = cast(TensorEncodeOp, operation)
+        source = _constant(encode.source)
+        if source is None or source.result_encoding != encode.source_encoding:
+            continue
+        key = source.value, encode.result_encoding
+        if key not in packed:
+            packed[key] = pack_elements(source.value, encode.result_encoding)
+        if (value := packed[key]) is not None:
+            _replace(encode, value)
 
 
 def _constant(value: SSAValue) -> TensorConstantOp | None:

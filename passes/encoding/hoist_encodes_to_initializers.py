@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.flow.tensors import TensorConstantOp
@@ -25,21 +23,19 @@ from ...ir.host_programs import CONSTANTS, GLOBAL_LOAD, GLOBAL_STORE, LOOPS, hos
 from ...ir.locations import builder_before, erase_if_unused, located_builder, made_by, replace_by
 from ...ir.symbols import fresh_name, root_symbol
 from ...ir.tensor_types import ranked
+from ..manager.module_pass import module_pass
 from ..stream.analysis.device_placement import MOVES
 
 ENCODE = "flow.tensor.encode"
 
 
-class HoistEncodesToInitializersPass(ModulePass):
+@module_pass("hoist-encodes-to-initializers")
+def hoist_encodes_to_initializers(module: ModuleOp) -> None:
     """Move encodes of unchanging tensors to where they run once."""
-
-    name = "hoist-encodes-to-initializers"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        hoister = EncodeHoister(op)
-        for operation in tuple(host_operations(op)):
-            if operation.name == ENCODE:
-                hoister.hoist(operation)
+    hoister = EncodeHoister(module)
+    for operation in tuple(host_operations(module)):
+        if operation.name == ENCODE:
+            hoister.hoist(operation)
 
 
 class EncodeHoister:

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.dialect import SetEncodingOp
@@ -25,6 +23,7 @@ from ...dialects.iree_encoding.layouts import PaddingAttr
 from ...ir.host_programs import CONSTANTS, DISPATCH_REGION, host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
 from ...ir.tensor_types import ranked
+from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
 from .propagation import SET, propagate_encodings
 
@@ -35,18 +34,15 @@ HOISTED_PRODUCERS = CONSTANTS | {"tensor.extract_slice"}
 """Producers that move out of a region together with the encoding of their result."""
 
 
-class HoistEncodingOpsPass(ModulePass):
+@module_pass("iree-dispatch-creation-hoist-encoding-ops")
+def hoist_encoding_ops(module: ModuleOp) -> None:
     """Move encodings out of `flow.dispatch.region`."""
-
-    name = "iree-dispatch-creation-hoist-encoding-ops"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        sizes = DimensionSizes()
-        for region in tuple(o for o in host_operations(op) if o.name == DISPATCH_REGION):
-            propagate_encodings(region.regions[0].walk, sizes)
-            for operation in tuple(region.regions[0].walk()):
-                if operation.name == SET:
-                    _hoist_out_of_region(cast(SetEncodingOp, operation), region)
+    sizes = DimensionSizes()
+    for region in tuple(o for o in host_operations(module) if o.name == DISPATCH_REGION):
+        propagate_encodings(region.regions[0].walk, sizes)
+        for operation in tuple(region.regions[0].walk()):
+            if operation.name == SET:
+                _hoist_out_of_region(cast(SetEncodingOp, operation), region)
 
 
 def _hoist_out_of_region(operation: SetEncodingOp, region: Operation) -> None:

@@ -11,24 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ...ir.host_programs import host_operations
+from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
 from .analysis.dispatch_regions import dispatch_region_of
 from .propagation import propagate_encodings
 
 
-class PropagateEncodingsThroughGenericOpsPass(ModulePass):
+@module_pass("iree-dispatch-creation-propagate-encodings-through-generic-ops")
+def propagate_encodings_through_generic_ops(module: ModuleOp) -> None:
     """Move encodings through elementwise operations outside of `flow.dispatch.region`."""
 
-    name = "iree-dispatch-creation-propagate-encodings-through-generic-ops"
+    def operations() -> Iterable[Operation]:
+        return (each for each in host_operations(module) if dispatch_region_of(each) is None)
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        def operations() -> Iterable[Operation]:
-            return (each for each in host_operations(op) if dispatch_region_of(each) is None)
-
-        propagate_encodings(operations, DimensionSizes())
+    propagate_encodings(operations, DimensionSizes())

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -29,7 +28,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
@@ -37,24 +35,22 @@ from ...ir.attribute_access import attribute
 from ...ir.host_programs import GLOBAL_LOAD, INITIALIZER, in_initializer
 from ...ir.locations import locate, made_by
 from ...ir.symbols import root_symbol, symbols_in
+from ..manager.module_pass import module_pass
 from .canonicalize import merge_constants
 from .global_accesses import GlobalAccesses, global_accesses
 
 
-class FoldGlobalsPass(ModulePass):
+@module_pass("iree-util-fold-globals")
+def fold_globals(module: ModuleOp) -> None:
     """Fold globals that always hold one constant, and drop those that nothing reads."""
-
-    name = "iree-util-fold-globals"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        changes = True
-        while changes:
-            changes = False
-            for variable in global_accesses(op).values():
-                changes |= _fold(variable, op)
-            region_dce(op.body)
-            merge_constants(op.body)
-            _drop_empty_initializers(op)
+    changes = True
+    while changes:
+        changes = False
+        for variable in global_accesses(module).values():
+            changes |= _fold(variable, module)
+        region_dce(module.body)
+        merge_constants(module.body)
+        _drop_empty_initializers(module)
 
 
 def _fold(variable: GlobalAccesses, module: ModuleOp) -> bool:

@@ -16,28 +16,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...ir.host_programs import GLOBAL_STORE
+from ..manager.module_pass import module_pass
 from .global_accesses import GlobalAccesses, accessed_in, global_accesses
 
 
-class FuseGlobalsPass(ModulePass):
+@module_pass("iree-util-fuse-globals")
+def fuse_globals(module: ModuleOp) -> None:
     """Fuse globals that hold equal values all the time."""
-
-    name = "iree-util-fuse-globals"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        variables = {
-            name: accesses for name, accesses in global_accesses(op).items() if accesses.is_private
-        }
-        for first, *equal in _equal_globals(variables):
-            for name in equal:
-                _fuse(first, variables[first], variables[name])
+    variables = {
+        name: accesses for name, accesses in global_accesses(module).items() if accesses.is_private
+    }
+    for first, *equal in _equal_globals(variables):
+        for name in equal:
+            _fuse(first, variables[first], variables[name])
 
 
 @dataclass(eq=False)

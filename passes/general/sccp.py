@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import HasFolder
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from ...ir.value_flow import forwards
+from ..manager.module_pass import module_pass
 
 _CONSTANT = "arith.constant"
 _CONDITIONAL = "cf.cond_br"
 _IF, _YIELD = "scf.if", "scf.yield"
 
 
-class SccpPass(ModulePass):
+@module_pass("sccp")
+def sccp(module: ModuleOp) -> None:
     """Replace values that are the same constant on all executable paths.
 
     Branches of `cf` and `scf.if` are analysed. Regions of other operations and calls may produce
     any value. An operation is constant if its folder returns a constant.
     """
-
-    name = "sccp"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        solver = _Solver()
-        solver.enter(op.body)
-        solver.solve()
-        solver.replace()
+    solver = _Solver()
+    solver.enter(module.body)
+    solver.solve()
+    solver.replace()
 
 
 @dataclass

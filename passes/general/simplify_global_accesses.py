@@ -18,37 +18,33 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.host_programs import FUNCTIONS_AND_INITIALIZERS, GLOBAL_LOAD, GLOBAL_STORE, INITIALIZER
 from ...ir.symbols import root_symbol, symbols_in
+from ..manager.module_pass import module_pass
 from .global_accesses import accessed_in
 
 
-class SimplifyGlobalAccessesPass(ModulePass):
+@module_pass("iree-util-simplify-global-accesses")
+def simplify_global_accesses(module: ModuleOp) -> None:
     """Load and store each global of a function as rarely as its code allows."""
-
-    name = "iree-util-simplify-global-accesses"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        constant = {
-            name
-            for name, variable in symbols_in(op, ("util.global",)).items()
-            if "is_mutable" not in variable.properties
-        }
-        for function in op.body.block.ops:
-            if function.name not in FUNCTIONS_AND_INITIALIZERS:
-                continue
-            unchanging = constant if function.name != INITIALIZER else frozenset[str]()
-            (body,) = function.regions
-            _hoist_loads(body, unchanging)
-            for block in body.blocks:
-                for run in _runs(block, unchanging):
-                    run.simplify(block)
+    constant = {
+        name
+        for name, variable in symbols_in(module, ("util.global",)).items()
+        if "is_mutable" not in variable.properties
+    }
+    for function in module.body.block.ops:
+        if function.name not in FUNCTIONS_AND_INITIALIZERS:
+            continue
+        unchanging = constant if function.name != INITIALIZER else frozenset[str]()
+        (body,) = function.regions
+        _hoist_loads(body, unchanging)
+        for block in body.blocks:
+            for run in _runs(block, unchanging):
+                run.simplify(block)
 
 
 def _hoist_loads(body: Region, unchanging: Container[str]) -> None:

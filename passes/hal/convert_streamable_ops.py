@@ -17,10 +17,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.flow import collectives as flow
 from ...dialects.util.functions import CallOp
@@ -30,32 +28,30 @@ from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, replace_by
 from ...ir.symbols import root_symbol, symbols_in
 from ...ir.syntax.resource_directives import UNTIED, dynamic_dimensions, tied_operands, ties_of
+from ..manager.module_pass import module_pass
 from ..sizes.dimension_sizes import DimensionSizes
 
 STREAMABLE = "iree.abi.streamable"
 RESULT_DIMS = "iree.abi.result_dims"
 
 
-class ConvertStreamableOpsPass(ModulePass):
+@module_pass("iree-abi-convert-streamable-ops")
+def convert_streamable_ops(module: ModuleOp) -> None:
     """Turn functions marked `iree.abi.streamable` and their calls into those of `flow`."""
-
-    name = "iree-abi-convert-streamable-ops"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = symbols_in(op, {"util.func"})
-        streamable = {
-            name: function
-            for name, function in functions.items()
-            if STREAMABLE in function.attributes and not function.regions[0].blocks
-        }
-        sizes = DimensionSizes()
-        for operation in host_operations_of(op, CallOp):
-            function = streamable.get(root_symbol(operation, "callee"))
-            if function is not None:
-                _convert_call(operation, function, functions, sizes)
-        for function in streamable.values():
-            _check(function)
-            _convert_function(function)
+    functions = symbols_in(module, {"util.func"})
+    streamable = {
+        name: function
+        for name, function in functions.items()
+        if STREAMABLE in function.attributes and not function.regions[0].blocks
+    }
+    sizes = DimensionSizes()
+    for operation in host_operations_of(module, CallOp):
+        function = streamable.get(root_symbol(operation, "callee"))
+        if function is not None:
+            _convert_call(operation, function, functions, sizes)
+    for function in streamable.values():
+        _check(function)
+        _convert_function(function)
 
 
 def _check(function: Operation) -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnregisteredAttr, UnregisteredOp
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.mesh import OPERATION_NAMES, PROPERTY_NAMES
@@ -19,27 +17,25 @@ from ...dialects.shard.annotations import ShardOp, ShardShapeOp
 from ...dialects.shard.attributes import AxesArrayAttr, ReductionKindAttr, ShardingType
 from ...ir.attribute_replacer import AttributeReplacer
 from ...ir.diagnostics import OperationError
+from ..manager.module_pass import module_pass
 
 
-class ConvertShardToMeshPass(ModulePass):
+@module_pass("convert-shard-to-mesh")
+def convert_shard_to_mesh(module: ModuleOp) -> None:
     """Rename every operation, attribute and type of `shard` to its name in `mesh`.
 
     Fails on `shard.shard_shape` and on priorities of annotations, which `mesh` does not have.
     """
-
-    name = "convert-shard-to-mesh"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in list(op.walk()):
-            if isinstance(operation, ShardShapeOp):
-                raise OperationError(operation, "has no counterpart in mesh")
-            if isinstance(operation, ShardOp) and operation.priority is not None:
-                raise OperationError(operation, "has a priority, which mesh cannot express")
-            if operation.name in OPERATION_NAMES:
-                _rename(operation)
-        attributes = _MeshAttributes()
-        for operation in op.walk():
-            attributes.replace_in(operation)
+    for operation in list(module.walk()):
+        if isinstance(operation, ShardShapeOp):
+            raise OperationError(operation, "has no counterpart in mesh")
+        if isinstance(operation, ShardOp) and operation.priority is not None:
+            raise OperationError(operation, "has a priority, which mesh cannot express")
+        if operation.name in OPERATION_NAMES:
+            _rename(operation)
+    attributes = _MeshAttributes()
+    for operation in module.walk():
+        attributes.replace_in(operation)
 
 
 def _rename(operation: Operation) -> None:

@@ -8,12 +8,10 @@
 from __future__ import annotations
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.attribute_access import element_type
@@ -21,18 +19,16 @@ from ...ir.index import constant_index
 from ...ir.locations import located_builder
 from ...ir.regions import detach_regions, walk
 from ...ir.tensor_types import static_shape
+from ..manager.module_pass import module_pass
 
 
-class TosaToScfPass(ModulePass):
+@module_pass("tosa-to-scf")
+def tosa_to_scf(module: ModuleOp) -> None:
     """Convert `tosa.cond_if` and `tosa.while_loop` to `scf`."""
-
-    name = "tosa-to-scf"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in tuple(walk(op)):
-            convert = _CONVERSIONS.get(each.name)
-            if convert is not None:
-                Rewriter.replace_op(each, [], _builder(each).insert(convert(each)).results)
+    for each in tuple(walk(module)):
+        convert = _CONVERSIONS.get(each.name)
+        if convert is not None:
+            Rewriter.replace_op(each, [], _builder(each).insert(convert(each)).results)
 
 
 def _builder(operation: Operation) -> Builder:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects import arith, cf, tensor
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
@@ -16,6 +12,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.index import IndexOrInt
 from ...ir.tensor_types import shape_of
 from ...sharding.collective_rows import ALL_SLICE
+from ..manager.module_pass import module_pass
 from .annotations.access import axes_of, dimension_of, grid_of
 from .partition.local_types import tensor_type_of, with_shape
 
@@ -26,19 +23,15 @@ NOT_DIVISIBLE = (
 """The message of the run-time assertion, as in MLIR."""
 
 
-@dataclass(frozen=True)
-class ShardLowerAllSlicePass(ModulePass):
+@module_pass("shard-lower-all-slice")
+def shard_lower_all_slice(module: ModuleOp) -> None:
     """Replace `shard.all_slice` by the local slice that each process extracts.
 
     If a size is known only at run time, an assertion checks that it is divisible.
     """
-
-    name = "shard-lower-all-slice"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in list(op.walk()):
-            if operation.name == ALL_SLICE.operation:
-                lower_all_slice(operation)
+    for operation in list(module.walk()):
+        if operation.name == ALL_SLICE.operation:
+            lower_all_slice(operation)
 
 
 def lower_all_slice(operation: Operation) -> None:

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.shard.grids import ProcessLinearIndexOp
 from ...dialects.shard.process_arithmetic import ArithmeticBefore
+from ..manager.module_pass import module_pass
 from .annotations.access import axes_of, grid_of
 
 
-@dataclass(frozen=True)
-class ShardLowerProcessMultiIndexPass(ModulePass):
+@module_pass("shard-lower-process-multi-index")
+def shard_lower_process_multi_index(module: ModuleOp) -> None:
     """Replace `shard.process_multi_index` by divisions of `shard.process_linear_index`."""
-
-    name = "shard-lower-process-multi-index"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in list(op.walk()):
-            if operation.name == "shard.process_multi_index":
-                lower_process_multi_index(operation)
+    for operation in list(module.walk()):
+        if operation.name == "shard.process_multi_index":
+            lower_process_multi_index(operation)
 
 
 def lower_process_multi_index(operation: Operation) -> None:

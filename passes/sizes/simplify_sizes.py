@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from math import prod
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -28,7 +27,6 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.tensor import CastOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
@@ -40,6 +38,7 @@ from ...ir.host_programs import FUNCTIONS
 from ...ir.locations import block_with, builder_before, made_by
 from ...ir.regions import inner_blocks, inner_operations, walk
 from ...ir.tensor_types import ranked
+from ..manager.module_pass import module_pass
 from .dimension_sizes import DimensionSizes, Size
 from .matching_dimensions import matching_dimensions
 from .scalar_elements import CASTS, ScalarElements, cast_size
@@ -48,20 +47,17 @@ EQUAL, LESS = 0, 2
 """The predicates of `arith.cmpi eq` and `slt`."""
 
 
-class SimplifySizesPass(ModulePass):
+@module_pass("simplify-sizes")
+def simplify_sizes(module: ModuleOp) -> None:
     """Compute sizes from those of arguments, and simplify reshapes and broadcasts of known sizes.
 
     Functions without dynamic sizes are not changed.
     """
-
-    name = "simplify-sizes"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if function.name in FUNCTIONS and _has_open_sizes(function):
-                _trace_sizes(function)
-                _Simplifier().run(function)
-                region_dce(function.regions[0])
+    for function in module.body.block.ops:
+        if function.name in FUNCTIONS and _has_open_sizes(function):
+            _trace_sizes(function)
+            _Simplifier().run(function)
+            region_dce(function.regions[0])
 
 
 def _has_open_sizes(function: Operation) -> bool:

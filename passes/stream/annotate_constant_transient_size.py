@@ -7,37 +7,33 @@ also gets `iree.abi.transients.size.constant = 256 : index` if `@f$size` returns
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ...ir.attribute_access import constant_integer, symbol_name
 from ...ir.host_programs import FUNCTIONS, RETURNS
+from ..manager.module_pass import module_pass
 
 REFLECTION = "iree.reflection"
 SIZE = "iree.abi.transients.size"
 
 
-class AnnotateConstantTransientSizePass(ModulePass):
+@module_pass("iree-stream-annotate-constant-transient-size")
+def annotate_constant_transient_size(module: ModuleOp) -> None:
     """Annotate functions with the size of their transient storage where it is constant."""
-
-    name = "iree-stream-annotate-constant-transient-size"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {symbol_name(each): each for each in op.body.block.ops}
-        for function in tuple(functions.values()):
-            reflection = function.attributes.get(REFLECTION)
-            if function.name not in FUNCTIONS or not isinstance(reflection, DictionaryAttr):
-                continue
-            query = reflection.data.get(SIZE)
-            if isinstance(query, SymbolRefAttr):
-                size = _constant_result(functions.get(query.root_reference.data))
-                if size is not None:
-                    number = IntegerAttr.from_index_int_value(size)
-                    function.attributes[REFLECTION] = DictionaryAttr(
-                        {**reflection.data, f"{SIZE}.constant": number}
-                    )
+    functions = {symbol_name(each): each for each in module.body.block.ops}
+    for function in tuple(functions.values()):
+        reflection = function.attributes.get(REFLECTION)
+        if function.name not in FUNCTIONS or not isinstance(reflection, DictionaryAttr):
+            continue
+        query = reflection.data.get(SIZE)
+        if isinstance(query, SymbolRefAttr):
+            size = _constant_result(functions.get(query.root_reference.data))
+            if size is not None:
+                number = IntegerAttr.from_index_int_value(size)
+                function.attributes[REFLECTION] = DictionaryAttr(
+                    {**reflection.data, f"{SIZE}.constant": number}
+                )
 
 
 def _constant_result(function: Operation | None) -> int | None:

@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from itertools import chain
 from math import gcd
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -29,11 +28,11 @@ from xdsl.dialects.builtin import (
     ModuleOp,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
+from ..manager.module_pass import module_pass
 from .analysis.integer_facts import integer_facts, possible_constants
 from .analysis.resource_limits import resource_limits
 from .kernels.sites import dispatch_sites
@@ -41,16 +40,13 @@ from .kernels.sites import dispatch_sites
 VALUES, ALIGNMENT = "stream.values", "stream.alignment"
 
 
-class AnnotateDispatchArgumentsPass(ModulePass):
+@module_pass("iree-stream-annotate-dispatch-arguments")
+def annotate_dispatch_arguments(module: ModuleOp) -> None:
     """Annotate kernel arguments with the possible values and alignments."""
-
-    name = "iree-stream-annotate-dispatch-arguments"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function, dispatches in dispatch_sites(op).items():
-            block = function.regions[0].blocks.first
-            if block is not None:
-                _annotate(function, block, dispatches)
+    for function, dispatches in dispatch_sites(module).items():
+        block = function.regions[0].blocks.first
+        if block is not None:
+            _annotate(function, block, dispatches)
 
 
 def _annotate(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:

@@ -16,31 +16,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, IntegerType, ModuleOp, NoneAttr
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.util.dialect import AssumeIntOp
 from ...dialects.util.types import IntAssumptionAttr
 from ...ir.locations import located_builder
+from ..manager.module_pass import module_pass
 from .analysis.integer_facts import MAX_INTEGER, UNKNOWN, IntegerFacts, integer_facts
 from .kernels.sites import dispatch_sites
 from .kernels.uniform_operands import uniform_arguments
 
 
-class AnnotateDispatchAssumptionsPass(ModulePass):
+@module_pass("iree-stream-annotate-dispatch-assumptions")
+def annotate_dispatch_assumptions(module: ModuleOp) -> None:
     """Insert known ranges and divisors of their operands at the start of kernels."""
-
-    name = "iree-stream-annotate-dispatch-assumptions"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function, dispatches in dispatch_sites(op).items():
-            block = function.regions[0].blocks.first
-            if block is not None and block.first_op is not None:
-                _assume(function, block, dispatches)
+    for function, dispatches in dispatch_sites(module).items():
+        block = function.regions[0].blocks.first
+        if block is not None and block.first_op is not None:
+            _assume(function, block, dispatches)
 
 
 def _assume(function: Operation, block: Block, dispatches: Sequence[CmdDispatchOp]) -> None:

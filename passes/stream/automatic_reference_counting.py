@@ -18,10 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.stream.regions import joined
@@ -30,6 +28,7 @@ from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations_of
 from ...ir.locations import located_builder, made_by
 from ...ir.value_flow import loop_inputs
+from ..manager.module_pass import module_pass
 from .analysis.storage import VIEW_LIKE, views_of
 from .conversion.stored_tensors import PlacedBuilder
 
@@ -49,16 +48,13 @@ AFTER_OPERANDS = frozenset(
 """Operations whose timepoint is reached after those of their operands."""
 
 
-class AutomaticReferenceCountingPass(ModulePass):
+@module_pass("iree-stream-automatic-reference-counting")
+def automatic_reference_counting(module: ModuleOp) -> None:
     """Deallocate resources after their last use."""
-
-    name = "iree-stream-automatic-reference-counting"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations_of(op, ResourceAllocaOp):
-            users = _users(operation)
-            if users is not None:
-                _deallocate(operation, users)
+    for operation in host_operations_of(module, ResourceAllocaOp):
+        users = _users(operation)
+        if users is not None:
+            _deallocate(operation, users)
 
 
 def _users(alloca: ResourceAllocaOp) -> dict[Operation, list[SSAValue]] | None:

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, Use
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import own_affinity
 from ...ir.host_programs import CONSTANTS, host_operations
 from ...ir.locations import builder_before
 from ...ir.rules import Rules
+from ..manager.module_pass import module_pass
 
 WITHOUT_INPUTS = CONSTANTS | frozenset(
     {
@@ -50,16 +49,13 @@ WITH_ONE_INPUT = frozenset(
 STORED = ("tensor", "stream.resource")
 
 
-class CloneToConsumersPass(ModulePass):
+@module_pass("iree-stream-clone-to-consumers")
+def clone_to_consumers(module: ModuleOp) -> None:
     """Clone tensors that have no inputs for each device that reads them."""
-
-    name = "iree-stream-clone-to-consumers"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        # Go from readers to producers, so that a producer is cloned for each clone of its reader.
-        for operation in reversed(tuple(host_operations(op))):
-            if _is_clonable(operation):
-                _clone(operation)
+    # Go from readers to producers, so that a producer is cloned for each clone of its reader.
+    for operation in reversed(tuple(host_operations(module))):
+        if _is_clonable(operation):
+            _clone(operation)
 
 
 def _is_clonable(operation: Operation) -> bool:

@@ -17,10 +17,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
@@ -32,6 +30,7 @@ from ...ir.locations import block_with, builder_before
 from ...ir.symbols import visibility
 from ...ir.syntax.assembly_format import operand_index
 from ...ir.value_flow import BRANCHES, Passed, forwards, function_with_argument, passed_operands
+from ..manager.module_pass import module_pass
 from .analysis.storage import FRESH, STREAMABLE, is_read, is_resource, storage_operand
 
 CLONE, SLICE = "stream.async.clone", "stream.async.slice"
@@ -41,18 +40,15 @@ NOT_FOLLOWED = frozenset({"arith.select", "util.optimization_barrier"})
 """Operations whose results are not taken for resources that the program owns."""
 
 
-class ElideAsyncCopiesPass(ModulePass):
+@module_pass("iree-stream-elide-async-copies")
+def elide_async_copies(module: ModuleOp) -> None:
     """Drop copies that cannot be distinguished from their sources."""
-
-    name = "iree-stream-elide-async-copies"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        changed = True
-        while changed:
-            changed = False
-            ownership = _Ownership(op)
-            for operation in tuple(host_operations(op)):
-                changed |= _elide(operation, ownership)
+    changed = True
+    while changed:
+        changed = False
+        ownership = _Ownership(module)
+        for operation in tuple(host_operations(module)):
+            changed |= _elide(operation, ownership)
 
 
 def _elide(operation: Operation, ownership: _Ownership) -> bool:

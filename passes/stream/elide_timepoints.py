@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.regions import TimepointAwaitOp, TimepointImmediateOp, TimepointJoinOp
@@ -32,6 +30,7 @@ from ...ir.regions import inner_blocks
 from ...ir.symbols import root_symbol, symbols_in, visibility
 from ...ir.syntax.assembly_format import values
 from ...ir.value_flow import function_with_argument, value_flow
+from ..manager.module_pass import module_pass
 
 TIMEPOINT = TimepointType()
 Timepoints = frozenset[SSAValue]
@@ -162,17 +161,14 @@ def _is_given_by_others(value: SSAValue) -> bool:
     return function is not None and visibility(function) != "private"
 
 
-class ElideTimepointsPass(ModulePass):
+@module_pass("iree-stream-elide-timepoints")
+def elide_timepoints(module: ModuleOp) -> None:
     """Drop timepoints that are known to be reached when others are."""
-
-    name = "iree-stream-elide-timepoints"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        cover = TimepointCover(op)
-        for function in op.body.block.ops:
-            if function.name in FUNCTIONS_AND_INITIALIZERS:
-                for block in function.regions[0].blocks:
-                    _elide(block, cover, cover.immediate)
+    cover = TimepointCover(module)
+    for function in module.body.block.ops:
+        if function.name in FUNCTIONS_AND_INITIALIZERS:
+            for block in function.regions[0].blocks:
+                _elide(block, cover, cover.immediate)
 
 
 def _elide(block: Block, cover: TimepointCover, reached: Timepoints) -> None:

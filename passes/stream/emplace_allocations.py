@@ -13,10 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import is_side_effect_free
 
@@ -27,6 +25,7 @@ from ...ir.locations import replace_by
 from ...ir.regions import values_read
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import UNTIED, tied_operands, ties_of
+from ..manager.module_pass import module_pass
 
 UPDATE = "stream.async.update"
 MOVABLE = frozenset(
@@ -37,14 +36,11 @@ REBUILT = frozenset({"operandSegmentSizes", "tied_operands"})
 """Properties of a dispatch that change with its operands."""
 
 
-class EmplaceAllocationsPass(ModulePass):
+@module_pass("iree-stream-emplace-allocations")
+def emplace_allocations(module: ModuleOp) -> None:
     """Make kernels write their results directly to where these are copied."""
-
-    name = "iree-stream-emplace-allocations"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations_of(op, AsyncDispatchOp):
-            _emplace(operation)
+    for operation in host_operations_of(module, AsyncDispatchOp):
+        _emplace(operation)
 
 
 def _emplace(dispatch: AsyncDispatchOp) -> None:

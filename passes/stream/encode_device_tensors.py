@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.arith.dialect import ExtendedArith
@@ -23,23 +21,21 @@ from ...ir.locations import builder_before, located_builder
 from ...ir.rules import Rules
 from ...ir.tensor_types import element_of
 from ...tiling.element_types import ElementKind
+from ..manager.module_pass import module_pass
 
 CONVERSIONS = {operation.name: operation for operation in ExtendedArith.operations}
 """Conversions by name, in classes that take tensors as well as scalars."""
 
 
-class EncodeDeviceTensorsPass(ModulePass):
+@module_pass("iree-stream-encode-device-tensors")
+def encode_device_tensors(module: ModuleOp) -> None:
     """Give bindings of kernels the element types of memory.
 
     Only kernels have bindings, so the pass also runs on what an executable contains.
     """
-
-    name = "iree-stream-encode-device-tensors"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(op.walk()):
-            if (rule := encoding_rule.get(operation.name)) is not None:
-                rule(operation)
+    for operation in tuple(module.walk()):
+        if (rule := encoding_rule.get(operation.name)) is not None:
+            rule(operation)
 
 
 encoding_rule = Rules[Callable[[Operation], None]]()

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...ir.locations import located_builder
+from ..manager.module_pass import module_pass
 from .kernels.sites import KernelGroup, kernel_groups
 from .kernels.uniform_operands import replace_arguments, replace_uniform_operands, uniform_arguments
 
@@ -27,14 +26,11 @@ Replacement = int | ConstantOp | None
 """What replaces a kernel's operand: another operand's index, a constant, or `None` if it stays."""
 
 
-class FoldUniformOperandsPass(ModulePass):
+@module_pass("iree-stream-fold-uniform-operands")
+def fold_uniform_operands(module: ModuleOp) -> None:
     """Drop operands of kernels that are constants or passed twice."""
-
-    name = "iree-stream-fold-uniform-operands"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for group in kernel_groups(op):
-            _fold(group)
+    for group in kernel_groups(module):
+        _fold(group)
 
 
 def _fold(group: KernelGroup) -> None:

@@ -21,10 +21,8 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import chain
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.commands import CmdDispatchOp
 from ...dialects.stream.dispatch_syntax import ACCESS
@@ -32,6 +30,7 @@ from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.index import BuilderIndices, constant_index
 from ...ir.locations import builder_before
+from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import SUBSPAN
 from .kernels.sites import KernelGroup, kernel_groups
@@ -47,16 +46,13 @@ Bindings = list[list[int]]
 """For each fused binding, the positions of the original ones."""
 
 
-class FuseDispatchBindingsPass(ModulePass):
+@module_pass("iree-stream-fuse-dispatch-bindings")
+def fuse_dispatch_bindings(module: ModuleOp) -> None:
     """Bind ranges of one resource once."""
-
-    name = "iree-stream-fuse-dispatch-bindings"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for group in kernel_groups(op):
-            entries = group.entries()
-            if entries is not None and all(map(_can_shift, entries)):
-                _fuse(group, entries)
+    for group in kernel_groups(module):
+        entries = group.entries()
+        if entries is not None and all(map(_can_shift, entries)):
+            _fuse(group, entries)
 
 
 def _bindings(block: Block) -> tuple[BlockArgument, ...]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.resources import ResourcePackOp
@@ -21,17 +19,15 @@ from ...ir.host_programs import host_operations_of
 from ...ir.index import BuilderIndices, IndexOrInt, known
 from ...ir.locations import builder_before
 from ...ir.slice_packing import Lifetime, pack_slices
+from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 
 
-class LayoutSlicesPass(ModulePass):
+@module_pass("iree-stream-layout-slices")
+def layout_slices(module: ModuleOp) -> None:
     """Replace packed slices by their offsets."""
-
-    name = "iree-stream-layout-slices"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations_of(op, ResourcePackOp):
-            _lay_out(operation)
+    for operation in host_operations_of(module, ResourcePackOp):
+        _lay_out(operation)
 
 
 @dataclass(slots=True)

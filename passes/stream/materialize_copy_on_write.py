@@ -14,33 +14,29 @@ order.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import own_affinity
 from ...dialects.stream.async_ops import AsyncCloneOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before
+from ..manager.module_pass import module_pass
 from .analysis.storage import FRESH, STREAMABLE, is_read, resources_in, storage_operand
 from .conversion.stored_tensors import PlacedBuilder
 
 
-class MaterializeCopyOnWritePass(ModulePass):
+@module_pass("iree-stream-materialize-copy-on-write")
+def materialize_copy_on_write(module: ModuleOp) -> None:
     """Copy resources that are written to in place where somebody else reads them."""
-
-    name = "iree-stream-materialize-copy-on-write"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        order = {operation: number for number, operation in enumerate(host_operations(op))}
-        for operation in tuple(order):
-            if not operation.name.startswith("stream.async."):
-                continue
-            for index in range(len(operation.results)):
-                written = storage_operand(operation, index)
-                if written is not None and not _may_write(operation, written, order):
-                    order[_copy(operation, written)] = order[operation]
+    order = {operation: number for number, operation in enumerate(host_operations(module))}
+    for operation in tuple(order):
+        if not operation.name.startswith("stream.async."):
+            continue
+        for index in range(len(operation.results)):
+            written = storage_operand(operation, index)
+            if written is not None and not _may_write(operation, written, order):
+                order[_copy(operation, written)] = order[operation]
 
 
 def _may_write(operation: Operation, written: int, order: dict[Operation, int]) -> bool:

@@ -10,10 +10,8 @@ from __future__ import annotations
 from io import StringIO
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
@@ -21,41 +19,39 @@ from ...dialects.iree_encoding.interfaces import Tensor, storage_key, tensor_enc
 from ...dialects.stream.affinity import AFFINITY
 from ...ir.host_programs import CALLS, GLOBAL_LOAD, GLOBAL_STORE, host_operations
 from ...ir.symbols import root_symbol, symbols_in
+from ..manager.module_pass import module_pass
 
 READS = (GLOBAL_LOAD, "util.global.address")
 
 
-class MergeGlobalsPass(ModulePass):
+@module_pass("merge-globals")
+def merge_globals(module: ModuleOp) -> None:
     """Merge globals that are initialised alike."""
-
-    name = "merge-globals"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        variables = {
-            name: operation
-            for name, operation in symbols_in(op, ("util.global",)).items()
-            if "is_mutable" not in operation.properties
-        }
-        first: dict[tuple[object, ...], tuple[str, ...]] = {}
-        renamed: dict[str, str] = {}
-        for operation in tuple(op.body.block.ops):
-            if operation.name != "util.initializer" or _calls(operation):
-                continue
-            names = _stored(operation)
-            read = (root_symbol(o, "global") for o in operation.walk() if o.name in READS)
-            if not names or not all(name in variables for name in (*names, *read)):
-                continue
-            key = (_text(operation, names), *(_kind(variables[name]) for name in names))
-            kept = first.setdefault(key, names)
-            if kept is not names:
-                renamed |= dict(zip(names, kept, strict=True))
-                Rewriter.erase_op(operation)
-        for operation in host_operations(op):
-            name = root_symbol(operation, "global")
-            if name in renamed:
-                operation.properties["global"] = SymbolRefAttr(renamed[name])
-        for name in renamed:
-            Rewriter.erase_op(variables[name])
+    variables = {
+        name: operation
+        for name, operation in symbols_in(module, ("util.global",)).items()
+        if "is_mutable" not in operation.properties
+    }
+    first: dict[tuple[object, ...], tuple[str, ...]] = {}
+    renamed: dict[str, str] = {}
+    for operation in tuple(module.body.block.ops):
+        if operation.name != "util.initializer" or _calls(operation):
+            continue
+        names = _stored(operation)
+        read = (root_symbol(o, "global") for o in operation.walk() if o.name in READS)
+        if not names or not all(name in variables for name in (*names, *read)):
+            continue
+        key = (_text(operation, names), *(_kind(variables[name]) for name in names))
+        kept = first.setdefault(key, names)
+        if kept is not names:
+            renamed |= dict(zip(names, kept, strict=True))
+            Rewriter.erase_op(operation)
+    for operation in host_operations(module):
+        name = root_symbol(operation, "global")
+        if name in renamed:
+            operation.properties["global"] = SymbolRefAttr(renamed[name])
+    for name in renamed:
+        Rewriter.erase_op(variables[name])
 
 
 def _stored(initializer: Operation) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from itertools import accumulate
 from math import prod
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -33,7 +32,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.scf import IfOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.stream.parameters import PARAMETER_OPS
@@ -54,21 +52,19 @@ from ...ir.index import constant_index, known
 from ...ir.locations import builder_before, located_builder
 from ...ir.slice_packing import aligned
 from ...ir.tensor_types import element_named
+from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 from .conversion.stored_tensors import PlacedBuilder
 
 INDEX, TIMEPOINT = IndexType(), TimepointType()
 
 
-class PackConstantsPass(ModulePass):
+@module_pass("iree-stream-pack-constants")
+def pack_constants(module: ModuleOp) -> None:
     """Pack constants into buffers of the host, and upload them to their devices."""
-
-    name = "iree-stream-pack-constants"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if operation.name == "stream.resource.constants":
-                ConstantPacker(operation).replace()
+    for operation in tuple(host_operations(module)):
+        if operation.name == "stream.resource.constants":
+            ConstantPacker(operation).replace()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.arith import BitcastOp, ConstantOp, ExtUIOp, OrIOp, ShLIOp, ShRUIOp, TruncIOp
 from xdsl.dialects.builtin import (
     ComplexType,
@@ -26,7 +25,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.complex import CreateOp, ImOp, ReOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.arith.dialect import IndexCastUIOp
@@ -36,6 +34,7 @@ from ...ir.attribute_access import boundary_attributes
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations_of
 from ...ir.locations import builder_before, located_builder
+from ..manager.module_pass import module_pass
 from .analysis.resource_limits import resource_limits
 from .kernels.exports import Kernels
 from .kernels.uniform_operands import group_around, replace_uniform_operands, retype_kernel
@@ -44,24 +43,21 @@ Words = dict[tuple[Operation, SSAValue], Sequence[SSAValue]]
 """The words of each number, cached for each group of commands."""
 
 
-class PackDispatchOperandsPass(ModulePass):
+@module_pass("iree-stream-pack-dispatch-operands")
+def pack_dispatch_operands(module: ModuleOp) -> None:
     """Turn uniform operands of kernels into words of 32 bits."""
-
-    name = "iree-stream-pack-dispatch-operands"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kernels = Kernels(op)
-        dispatches = host_operations_of(op, CmdDispatchOp)
-        functions = dict.fromkeys(
-            kernel.function for each in dispatches for _, kernel in kernels.of_dispatch(each)
-        )
-        both = (*dispatches, *functions)
-        index_bits = max((resource_limits(each).index_bits for each in both), default=64)
-        words: Words = {}
-        for dispatch in dispatches:
-            _split_operands(dispatch, words, index_bits)
-        for function in functions:
-            _join_arguments(function, index_bits)
+    kernels = Kernels(module)
+    dispatches = host_operations_of(module, CmdDispatchOp)
+    functions = dict.fromkeys(
+        kernel.function for each in dispatches for _, kernel in kernels.of_dispatch(each)
+    )
+    both = (*dispatches, *functions)
+    index_bits = max((resource_limits(each).index_bits for each in both), default=64)
+    words: Words = {}
+    for dispatch in dispatches:
+        _split_operands(dispatch, words, index_bits)
+    for function in functions:
+        _join_arguments(function, index_bits)
 
 
 def _split_operands(dispatch: CmdDispatchOp, words_of: Words, index_bits: int) -> None:

@@ -20,10 +20,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import (
@@ -36,24 +34,22 @@ from ...dialects.stream.async_ops import AsyncTransferOp
 from ...dialects.stream.tensor_ops import TensorEncodeOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, erase_if_unused, made_by
+from ..manager.module_pass import module_pass
 
 ENCODE, TRANSFER = "stream.tensor.encode", "stream.async.transfer"
 
 
-class PlaceRelayoutsPass(ModulePass):
+@module_pass("place-relayouts")
+def place_relayouts(module: ModuleOp) -> None:
     """Move encodes to the side of a transfer where fewer bytes move, or fewer encodes run."""
-
-    name = "place-relayouts"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for relayouts in _equal_relayouts(op).values():
-            _encode_on_sender(relayouts)
-        for operation in tuple(host_operations(op)):
-            if operation.name == TRANSFER:
-                _encode_on_receiver(cast(AsyncTransferOp, operation))
-        for operation in tuple(host_operations(op)):
-            if operation.name == ENCODE:
-                _cancel(cast(TensorEncodeOp, operation))
+    for relayouts in _equal_relayouts(module).values():
+        _encode_on_sender(relayouts)
+    for operation in tuple(host_operations(module)):
+        if operation.name == TRANSFER:
+            _encode_on_receiver(cast(AsyncTransferOp, operation))
+    for operation in tuple(host_operations(module)):
+        if operation.name == ENCODE:
+            _cancel(cast(TensorEncodeOp, operation))
 
 
 @dataclass(frozen=True, slots=True)

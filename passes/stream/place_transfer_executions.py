@@ -9,34 +9,30 @@ operations that keep the storage, loops, branches and calls.
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import AsyncTransferOp
 from ...ir.host_programs import host_operations
 from ...ir.value_flow import forwarded_to
+from ..manager.module_pass import module_pass
 from .analysis.storage import views_of
 
 EXPORT = "stream.tensor.export"
 
 
-class PlaceTransferExecutionsPass(ModulePass):
+@module_pass("iree-stream-place-transfer-executions")
+def place_transfer_executions(module: ModuleOp) -> None:
     """Execute transfers on the target device if their results are exported."""
-
-    name = "iree-stream-place-transfer-executions"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations(op):
-            if (
-                not isinstance(operation, AsyncTransferOp)
-                or "execution_affinity" in operation.properties
-            ):
-                continue
-            source, target = operation.source_affinity, operation.target_affinity
-            if target is not None and source != target and _is_exported(operation.result):
-                operation.properties["execution_affinity"] = target
+    for operation in host_operations(module):
+        if (
+            not isinstance(operation, AsyncTransferOp)
+            or "execution_affinity" in operation.properties
+        ):
+            continue
+        source, target = operation.source_affinity, operation.target_affinity
+        if target is not None and source != target and _is_exported(operation.result):
+            operation.properties["execution_affinity"] = target
 
 
 def _is_exported(transferred: SSAValue) -> bool:

@@ -19,10 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import IsTerminator
 
@@ -33,6 +31,7 @@ from ...ir.attribute_access import block_of
 from ...ir.host_programs import host_operations
 from ...ir.locations import builder_before, replace_by
 from ...ir.syntax.assembly_format import values
+from ..manager.module_pass import module_pass
 from .analysis.storage import storage_flow, views_of
 from .scheduling.carried_timepoints import CarriedTimepoints, awaited, joined
 from .scheduling.lifetimes import Lifetimes
@@ -41,28 +40,25 @@ Users = dict[tuple[Block | None, SSAValue], list[SSAValue]]
 """Timepoints of the regions of a block that use a resource."""
 
 
-class PropagateTimepointsPass(ModulePass):
+@module_pass("iree-stream-propagate-timepoints")
+def propagate_timepoints(module: ModuleOp) -> None:
     """Pass timepoints to the regions that depend on them."""
-
-    name = "iree-stream-propagate-timepoints"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        carried = CarriedTimepoints(op) if _in_place_writes_have_local_readers(op) else None
-        if carried is not None:
-            carried.expand()
-        users: Users = {}
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncExecuteOp):
-                _wait(operation, users)
-            elif operation.name == "stream.timepoint.barrier":
-                _replace_barrier(operation)
-        if carried is not None:
-            carried.forward_timepoints()
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, TimepointAwaitOp) and operation.sync is None:
-                _sink_await(operation)
-        if carried is not None:
-            carried.erase_unused_sizes()
+    carried = CarriedTimepoints(module) if _in_place_writes_have_local_readers(module) else None
+    if carried is not None:
+        carried.expand()
+    users: Users = {}
+    for operation in tuple(host_operations(module)):
+        if isinstance(operation, AsyncExecuteOp):
+            _wait(operation, users)
+        elif operation.name == "stream.timepoint.barrier":
+            _replace_barrier(operation)
+    if carried is not None:
+        carried.forward_timepoints()
+    for operation in tuple(host_operations(module)):
+        if isinstance(operation, TimepointAwaitOp) and operation.sync is None:
+            _sink_await(operation)
+    if carried is not None:
+        carried.erase_unused_sizes()
 
 
 def _wait(execute: AsyncExecuteOp, users: Users) -> None:

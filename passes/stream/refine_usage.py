@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.disjoint_set import DisjointSet
 
@@ -35,6 +33,7 @@ from ...ir.regions import inner_blocks
 from ...ir.rules import Rules
 from ...ir.symbols import root_symbol, visibility
 from ...ir.value_flow import returned_values, value_flow
+from ..manager.module_pass import module_pass
 from .analysis.storage import is_resource, storage_flow, stored_in
 
 CAST, CONSTANT = "stream.async.cast", "stream.async.constant"
@@ -42,24 +41,21 @@ OPEN = "*"
 STRONGEST_FIRST = ("external", "staging", "variable", "constant", "transient")
 
 
-class RefineUsagePass(ModulePass):
+@module_pass("iree-stream-refine-usage")
+def refine_usage(module: ModuleOp) -> None:
     """Give every resource a lifetime."""
-
-    name = "iree-stream-refine-usage"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lifetimes = LifetimeInference(op)
-        for operation in tuple(host_operations(op)):
-            lifetimes.refine(operation)
-        for operation in tuple(host_operations(op)):
-            if operation.name == CAST:
-                _replace_cast(operation)
-            elif operation.name == CONSTANT:
-                _copy_constant(operation)
-        for operation in op.body.block.ops:
-            if operation.name in FUNCTIONS:
-                lifetimes.declare(operation)
-        lifetimes.check_globals(op)
+    lifetimes = LifetimeInference(module)
+    for operation in tuple(host_operations(module)):
+        lifetimes.refine(operation)
+    for operation in tuple(host_operations(module)):
+        if operation.name == CAST:
+            _replace_cast(operation)
+        elif operation.name == CONSTANT:
+            _copy_constant(operation)
+    for operation in module.body.block.ops:
+        if operation.name in FUNCTIONS:
+            lifetimes.declare(operation)
+    lifetimes.check_globals(module)
 
 
 class LifetimeInference:

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.affinity import affinity_of
@@ -23,18 +21,16 @@ from ...dialects.stream.resources import ResourceAllocaOp, ResourceDeallocaOp
 from ...ir.host_programs import host_operations_of
 from ...ir.index import known
 from ...ir.syntax.assembly_format import values
+from ..manager.module_pass import module_pass
 
 
-class ReuseAllocationsPass(ModulePass):
+@module_pass("iree-stream-reuse-allocations")
+def reuse_allocations(module: ModuleOp) -> None:
     """Reuse storage that is deallocated just before it is allocated again."""
-
-    name = "iree-stream-reuse-allocations"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations_of(op, ResourceAllocaOp):
-            freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
-            if freed is not None:
-                _reuse(freed, operation)
+    for operation in host_operations_of(module, ResourceAllocaOp):
+        freed = next((f for f in _freed_before(operation) if _fits(f, operation)), None)
+        if freed is not None:
+            _reuse(freed, operation)
 
 
 def _freed_before(alloca: ResourceAllocaOp) -> Iterator[Operation]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
@@ -28,7 +27,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import VarOperandDef
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
@@ -53,6 +51,7 @@ from ...ir.rules import Rules
 from ...ir.symbols import symbol_properties
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE, UNTIED, ties_of
+from ..manager.module_pass import module_pass
 from .analysis.storage import stored_in
 from .conversion.stored_tensors import TRANSIENT, PlacedBuilder
 from .scheduling.commands import CommandLowering, Storage, to_command
@@ -63,22 +62,17 @@ INDEX, TIMEPOINT = IndexType(), TimepointType()
 LONG_LIVED = ("constant", "variable")
 
 
-class ScheduleAllocationPass(ModulePass):
+@module_pass("iree-stream-schedule-allocation")
+def schedule_allocation(module: ModuleOp) -> None:
     """Allocate resources, and turn asynchronous operations into commands."""
-
-    name = "iree-stream-schedule-allocation"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations_of(op, AsyncExecuteOp):
-            Allocation(operation).replace()
-        for operation in tuple(host_operations(op)):
-            if operation.name == "stream.async.func":
-                _declare(operation)
-            elif operation.name.startswith("stream.async."):
-                here = PlacedBuilder(
-                    builder_before(operation), operation.properties.get("affinity")
-                )
-                on_host.get(operation.name, _refuse)(here, operation)
+    for operation in host_operations_of(module, AsyncExecuteOp):
+        Allocation(operation).replace()
+    for operation in tuple(host_operations(module)):
+        if operation.name == "stream.async.func":
+            _declare(operation)
+        elif operation.name.startswith("stream.async."):
+            here = PlacedBuilder(builder_before(operation), operation.properties.get("affinity"))
+            on_host.get(operation.name, _refuse)(here, operation)
 
 
 class Allocation:

@@ -23,28 +23,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import AsyncAllocaOp, AsyncConcurrentOp, AsyncExecuteOp
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
+from ..manager.module_pass import module_pass
 from .analysis.resource_limits import favor
 from .scheduling.captures import enclose
 from .scheduling.partitions import DataNeeds
 
 
-class ScheduleConcurrencyPass(ModulePass):
+@module_pass("iree-stream-schedule-concurrency")
+def schedule_concurrency(module: ModuleOp) -> None:
     """Put operations that a device may run at the same time into concurrent regions."""
-
-    name = "iree-stream-schedule-concurrency"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in tuple(host_operations(op)):
-            if isinstance(operation, AsyncExecuteOp) and favor(operation) != "debug":
-                _schedule(operation.body.block)
+    for operation in tuple(host_operations(module)):
+        if isinstance(operation, AsyncExecuteOp) and favor(operation) != "debug":
+            _schedule(operation.body.block)
 
 
 def _schedule(block: Block) -> None:

@@ -19,10 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import AsyncExecuteOp
 from ...dialects.stream.regions import TimepointAwaitOp
@@ -30,26 +28,24 @@ from ...dialects.stream.types import TimepointType
 from ...ir.host_programs import host_operations
 from ...ir.locations import locate
 from ...ir.regions import inner_blocks
+from ..manager.module_pass import module_pass
 from .scheduling.captures import enclose
 from .scheduling.partitions import Partition, Partitioning
 
 TIMEPOINT = TimepointType()
 
 
-class ScheduleExecutionPass(ModulePass):
+@module_pass("iree-stream-schedule-execution")
+def schedule_execution(module: ModuleOp) -> None:
     """Partition asynchronous operations into regions that devices execute."""
-
-    name = "iree-stream-schedule-execution"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        blocks = [
-            block
-            for operation in host_operations(op)
-            if not operation.name.startswith("stream.")
-            for block in inner_blocks(operation)
-        ]
-        for block in blocks:
-            schedule(block)
+    blocks = [
+        block
+        for operation in host_operations(module)
+        if not operation.name.startswith("stream.")
+        for block in inner_blocks(operation)
+    ]
+    for block in blocks:
+        schedule(block)
 
 
 def schedule(block: Block) -> None:

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp, IndexCastOp
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -34,11 +33,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...ir.index import constant_index
 from ...ir.locations import builder_before, located_builder
+from ..manager.module_pass import module_pass
 from .kernels.sites import KernelGroup, kernel_groups
 from .kernels.uniform_operands import (
     group_around,
@@ -52,14 +51,11 @@ Column = Sequence[Constant]
 """The constants that the dispatches pass for one operand."""
 
 
-class SpecializeDispatchesPass(ModulePass):
+@module_pass("iree-stream-specialize-dispatches")
+def specialize_dispatches(module: ModuleOp) -> None:
     """Turn the constants that kernels are passed into tables of the kernels."""
-
-    name = "iree-stream-specialize-dispatches"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for group in kernel_groups(op):
-            _specialize(group)
+    for group in kernel_groups(module):
+        _specialize(group)
 
 
 def _specialize(group: KernelGroup) -> None:

@@ -7,22 +7,18 @@ becomes `stream.timepoint.await sync %t`, so that globals are ready once the mod
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.regions import TimepointAwaitOp
 from ...ir.regions import walk
+from ..manager.module_pass import module_pass
 
 
-class SyncInitializersPass(ModulePass):
+@module_pass("iree-stream-sync-initializers")
+def sync_initializers(module: ModuleOp) -> None:
     """Make initializers wait on the host for all device work that they start."""
-
-    name = "iree-stream-sync-initializers"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for initializer in op.body.block.ops:
-            if initializer.name == "util.initializer":
-                for operation in walk(initializer):
-                    if isinstance(operation, TimepointAwaitOp):
-                        operation.sync = UnitAttr()
+    for initializer in module.body.block.ops:
+        if initializer.name == "util.initializer":
+            for operation in walk(initializer):
+                if isinstance(operation, TimepointAwaitOp):
+                    operation.sync = UnitAttr()

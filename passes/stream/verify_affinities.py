@@ -6,14 +6,13 @@ The affinity may be the operation's own or a default of a scope around it
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.affinity import AffinityOpInterface, affinity_of
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import host_operations
+from ..manager.module_pass import module_pass
 
 ANYWHERE = frozenset(
     {
@@ -43,19 +42,16 @@ OF_TENSORS = frozenset({"arith.constant", "util.global"})
 """Operations that need an affinity if they are of tensor type."""
 
 
-class VerifyAffinitiesPass(ModulePass):
+@module_pass("iree-stream-verify-affinities")
+def verify_affinities(module: ModuleOp) -> None:
     """Verify that operations which must run on a device have an affinity."""
-
-    name = "iree-stream-verify-affinities"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations(op):
-            if _needs_affinity(operation) and _affinity(operation) is None:
-                raise OperationError(
-                    operation,
-                    "does not have an affinity assigned; ensure that the op or some ancestor of "
-                    "it has a valid execution affinity assigned",
-                )
+    for operation in host_operations(module):
+        if _needs_affinity(operation) and _affinity(operation) is None:
+            raise OperationError(
+                operation,
+                "does not have an affinity assigned; ensure that the op or some ancestor of "
+                "it has a valid execution affinity assigned",
+            )
 
 
 def _needs_affinity(operation: Operation) -> bool:

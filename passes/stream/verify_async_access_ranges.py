@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.async_ops import (
     AsyncCopyOp,
@@ -30,6 +28,7 @@ from ...ir.locations import maker_of
 from ...ir.regions import enclosing
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import ties_of
+from ..manager.module_pass import module_pass
 
 READ, WRITE, BOTH = "Read", "Write", "Read|Write"
 
@@ -69,21 +68,18 @@ class Access:
         )
 
 
-class VerifyAsyncAccessRangesPass(ModulePass):
+@module_pass("iree-stream-verify-async-access-ranges")
+def verify_async_access_ranges(module: ModuleOp) -> None:
     """Verify that asynchronous operations access only ranges inside of their resources."""
-
-    name = "iree-stream-verify-async-access-ranges"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for operation in host_operations(op):
-            found = [(each, each.problem()) for each in accesses(operation)]
-            raise_all(
-                [
-                    OperationError(operation, f"has invalid {access}; {problem}")
-                    for access, problem in found
-                    if problem is not None
-                ]
-            )
+    for operation in host_operations(module):
+        found = [(each, each.problem()) for each in accesses(operation)]
+        raise_all(
+            [
+                OperationError(operation, f"has invalid {access}; {problem}")
+                for access, problem in found
+                if problem is not None
+            ]
+        )
 
 
 def accesses(operation: Operation) -> Iterator[Access]:

@@ -11,10 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Operation, OpResult, Region
-from xdsl.passes import ModulePass
 
 from ...dialects.iree_encoding.interfaces import tensor_encoding
 from ...dialects.shard.boundary import PER_PROCESS_GRID
@@ -23,20 +21,18 @@ from ...ir.host_programs import CALLS, EXECUTABLES, FUNCTIONS, GLOBAL_LOAD
 from ...ir.regions import walk
 from ...ir.symbols import root_symbol, symbols_in
 from ..dispatch.fusion.operation_kinds import is_collective
+from ..manager.module_pass import module_pass
 from .kernels.exports import entry_points
 
 
-class VerifyCollectivesPass(ModulePass):
+@module_pass("verify-collectives")
+def verify_collectives(module: ModuleOp) -> None:
     """Compare the collectives of the copies of a host program."""
-
-    name = "verify-collectives"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        uses = CollectiveUses(op)
-        for operation in op.body.block.ops:
-            for inner in walk(operation):
-                if inner.name == "scf.index_switch" and uses.is_choice_of_kind(inner):
-                    _compare(inner, uses)
+    uses = CollectiveUses(module)
+    for operation in module.body.block.ops:
+        for inner in walk(operation):
+            if inner.name == "scf.index_switch" and uses.is_choice_of_kind(inner):
+                _compare(inner, uses)
 
 
 @dataclass(frozen=True, slots=True)
