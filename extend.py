@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from .passes.data_tile import DataTilePass
     from .passes.registry import OWN_PASSES
     from .passes.sharding.partition.by_rule import partition_by_rule, run_replicated
-    from .passes.sharding.partition.chosen_sharding import OpSharding
-    from .passes.sharding.partition.partitioner import Partitioner
+    from .passes.sharding.partition.partitioner import OpSharding, Partitioner
     from .passes.sharding.partition.registry import partition
     from .passes.sharding.rules.builder import RuleBuilder, elementwise_rule
     from .passes.sharding.rules.registry import dialect_rule, sharding_rule
@@ -67,8 +66,7 @@ _HOMES = {
     "passes.data_tile": ("DataTilePass",),
     "passes.registry": ("OWN_PASSES",),
     "passes.sharding.partition.by_rule": ("run_replicated", "partition_by_rule"),
-    "passes.sharding.partition.chosen_sharding": ("OpSharding",),
-    "passes.sharding.partition.partitioner": ("Partitioner",),
+    "passes.sharding.partition.partitioner": ("OpSharding", "Partitioner"),
     "passes.sharding.partition.registry": ("partition",),
     "passes.sharding.rules.builder": ("RuleBuilder", "elementwise_rule"),
     "passes.sharding.rules.registry": ("dialect_rule", "sharding_rule"),

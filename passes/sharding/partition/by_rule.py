@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -25,37 +26,37 @@ from ....sharding.op_sharding import (
     tensor_sharding,
 )
 from ....sharding.sharding import Sharding
-from ..annotations.access import drop_annotations
+from ..annotations.access import MANUAL_ATTRIBUTE, drop_annotations
 from ..commuting_operations import inheritable_partials
 from ..rules.combiners import combiner_of
 from ..rules.registry import factor_rule
 from ..rules.rule_cache import OWN_BODIES
-from .chosen_sharding import OpSharding
 from .local_types import local_type_of
-from .partitioner import Partitioner, shape
+from .partitioner import OpSharding, Partitioner, shape
 from .reductions import finish_result
 from .registry import ANY, partition
+from .signatures import Shardings
 
 Emit = Callable[[Partitioner, OpSharding, list[SSAValue]], Operation]
 """Emit the local operation, given local operands."""
+
+LocalEmit = Callable[[OpSharding, list[SSAValue]], Operation]
+"""The same, for handlers of this package: `OpSharding.partitioner` is the first argument."""
 
 
 @partition(ANY)
 def by_rule(partitioner: Partitioner, operation: Operation) -> None:
     """Partition an operation by its rule; without one it runs replicated."""
-    op_sharding = choose(partitioner, operation)
+    chosen = choose(partitioner, operation)
     if (
-        op_sharding is None
+        chosen is None
         and factor_rule(operation) is None
-        and any(
-            ranked(operand) is not None and partitioner.sharding_of(operand) is not None
-            for operand in operation.operands
-        )
+        and any(partitioner.sharding_of(operand) is not None for operand in operation.operands)
     ):
         remark(
             "sharding", operation, "has no factor rule: its operands are gathered on every device"
         )
-    _emit_local(partitioner, operation, op_sharding, None)
+    _emit_chosen(partitioner, operation, chosen)
 
 
 def partition_by_rule(
@@ -68,39 +69,47 @@ def partition_by_rule(
     Raises OperationError if operands cannot be resharded as the rule needs them, or partial results
     cannot be combined.
     """
-    _emit_local(partitioner, operation, choose(partitioner, operation), emit)
+    emit_by_rule(partitioner, operation, None if emit is None else partial(emit, partitioner))
 
 
-def _emit_local(
+def emit_by_rule(
+    partitioner: Partitioner, operation: Operation, emit: LocalEmit | None = None
+) -> None:
+    """Do what `partition_by_rule` does."""
+    _emit_chosen(partitioner, operation, choose(partitioner, operation), emit)
+
+
+def _emit_chosen(
     partitioner: Partitioner,
     operation: Operation,
-    op_sharding: OpSharding | None,
-    emit: Emit | None,
+    chosen: OpSharding | None,
+    emit: LocalEmit | None = None,
 ) -> None:
-    if (
-        op_sharding is None
-        or not op_sharding.is_split
-        or (emit is None and not _is_local(op_sharding))
-    ):
+    if chosen is None or not chosen.is_split or (emit is None and not _is_local(chosen)):
         run_replicated(partitioner, operation)
         return
-    operands = partitioner.values(operation.operands, op_sharding.operand_shardings)
-    made = (emit or copy_local)(partitioner, op_sharding, operands)
-    _check_made(op_sharding, made)
-    partitioner.emitter.append(made)
-    record_sizes(partitioner, op_sharding)
-    for index, result in enumerate(operation.results):
+    operands = partitioner.values(operation.operands, chosen.operand_shardings)
+    made = (emit or copy_local)(chosen, operands)
+    _check_made(chosen, made)
+    finish_local(chosen, made)
+
+
+def finish_local(chosen: OpSharding, made: Operation) -> None:
+    """Append the local operation, and record its results."""
+    chosen.emitter.append(made)
+    record_sizes(chosen)
+    for index, result in enumerate(chosen.operation.results):
         if ranked(result) is None:
-            partitioner.set_scalar(result, made.results[index])
+            chosen.partitioner.set_scalar(result, made.results[index])
         else:
-            finish_result(partitioner, op_sharding, index, made.results[index])
+            finish_result(chosen, index, made.results[index])
 
 
-def _check_made(op_sharding: OpSharding, made: object) -> None:
+def _check_made(chosen: OpSharding, made: object) -> None:
     """Check what `emit` returns. Raises TypeError if it is no operation with the local types."""
     if not isinstance(made, Operation):
         raise TypeError(f"emit returns a {type(made).__name__}, not an operation")
-    found, expected = made.result_types, op_sharding.result_types
+    found, expected = made.result_types, chosen.result_types
     if tuple(found) != tuple(expected):
         raise TypeError(
             f"emit returns an operation with results of {_listed(found)}, not of"
@@ -112,24 +121,38 @@ def _listed(types: Sequence[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-def emits_local_op(*names: str) -> Callable[[Emit], Emit]:
-    """Register the decorated function as the `emit` of `partition_by_rule` for these operations."""
+def emits_local_op(*names: str) -> Callable[[LocalEmit], LocalEmit]:
+    """Register the decorated function as the `emit` of `emit_by_rule` for these operations."""
 
-    def register(emit: Emit) -> Emit:
-        @partition(*names)
-        def handler(partitioner: Partitioner, operation: Operation) -> None:
-            partition_by_rule(partitioner, operation, emit)
-
+    def register(emit: LocalEmit) -> LocalEmit:
+        partition(*names)(partial(emit_by_rule, emit=emit))
         return emit
 
     return register
 
 
-def _is_local(op_sharding: OpSharding) -> bool:
+def if_split(*names: str) -> Callable[[Callable[[OpSharding], None]], Callable[[OpSharding], None]]:
+    """Register the decorated function for these operations; if not split, they run replicated."""
+
+    def register(handle: Callable[[OpSharding], None]) -> Callable[[OpSharding], None]:
+        @partition(*names)
+        def handler(partitioner: Partitioner, operation: Operation) -> None:
+            chosen = choose(partitioner, operation)
+            if chosen is None or not chosen.is_split:
+                run_replicated(partitioner, operation)
+            else:
+                handle(chosen)
+
+        return handle
+
+    return register
+
+
+def _is_local(chosen: OpSharding) -> bool:
     """Return whether the shards of all split factors need no elements of other shards."""
     return not any(
         axes and factor.kind in (FactorKind.PERMUTATION, FactorKind.SELECTION)
-        for factor, axes in zip(op_sharding.rule.factors, op_sharding.factor_axes, strict=True)
+        for factor, axes in zip(chosen.rule.factors, chosen.factor_axes, strict=True)
     )
 
 
@@ -142,34 +165,28 @@ def choose(
     by cost as in propagation. `grid` is the grid to use if neither operands nor wanted results have
     a sharding. Decisions are cached for equal operations with equal shardings.
     """
-    wanted = [
-        None if ranked(result) is None else partitioner.annotations.wanted(result)
-        for result in operation.results
-    ]
-    held = [
-        None if ranked(operand) is None else partitioner.sharding_of(operand)
-        for operand in operation.operands
-    ]
+    wanted = [partitioner.annotations.wanted(result) for result in operation.results]
+    held = [partitioner.sharding_of(operand) for operand in operation.operands]
     grid = next((sharding.grid for sharding in (*wanted, *held) if sharding is not None), grid)
     if grid is None:
         return None
     rematerializable = [
-        ranked(operand) is not None and partitioner.rematerializable_of(operand) is not None
-        for operand in operation.operands
+        partitioner.rematerializable_of(operand) is not None for operand in operation.operands
     ]
     key = (partitioner.key(operation), grid, *wanted, None, *held, None, *rematerializable)
     decisions = partitioner.decisions
     if key not in decisions:
-        decisions[key] = _decide(operation, grid, wanted, held, rematerializable)
+        decisions[key] = _decide(partitioner, operation, grid, wanted, held, rematerializable)
     found = decisions[key]
     return None if found is None else replace(found, operation=operation)
 
 
 def _decide(
+    partitioner: Partitioner,
     operation: Operation,
     grid: Grid,
-    wanted: Sequence[Sharding | None],
-    held: Sequence[Sharding | None],
+    wanted: Shardings,
+    held: Shardings,
     rematerializable: Sequence[bool],
 ) -> OpSharding | None:
     rule = factor_rule(operation)
@@ -196,6 +213,7 @@ def _decide(
     assignment = chosen.assignment
     result_shardings = tuple(tensor_sharding(grid, factors, assignment) for factors in rule.results)
     return OpSharding(
+        partitioner,
         operation,
         grid,
         rule,
@@ -231,16 +249,23 @@ def _tensor_state(value: SSAValue, sharding: Sharding | None, grid: Grid) -> Ten
 
 
 def copy_local(
-    partitioner: Partitioner,
-    op_sharding: OpSharding,
+    chosen: OpSharding,
     operands: list[SSAValue],
     properties: Mapping[str, Attribute] | None = None,
     known: Mapping[SSAValue, SSAValue] | None = None,
 ) -> Operation:
     """Return a copy of an operation on local operands, with local result types."""
-    return copy_with(
-        partitioner, op_sharding.operation, operands, op_sharding.result_types, properties, known
-    )
+    types = chosen.result_types
+    return copy_with(chosen.partitioner, chosen.operation, operands, types, properties, known)
+
+
+def append_copy(
+    chosen: OpSharding,
+    operands: list[SSAValue],
+    properties: Mapping[str, Attribute] | None = None,
+) -> SSAValue:
+    """Append a local copy of an operation, and return its only result."""
+    return chosen.emitter.append(copy_local(chosen, operands, properties)).results[0]
 
 
 def copy_with(
@@ -263,7 +288,7 @@ def copy_with(
     for region in operation.regions:
         if not synthesised:
             for value in captured(region):
-                given = None if known is None else known.get(value)
+                given = (known or {}).get(value)
                 mapper[value] = partitioner.value(value) if given is None else given
         regions.append(copy_region(region, mapper, blocks))
     made = type(operation).create(
@@ -275,6 +300,7 @@ def copy_with(
         successors=[partitioner.blocks[block] for block in operation.successors],
         regions=regions,
     )
+    made.attributes.pop(MANUAL_ATTRIBUTE, None)
     for old, new in zip(operation.results, made.results, strict=True):
         new.name_hint = old.name_hint
     if not synthesised:
@@ -292,14 +318,24 @@ def run_replicated(partitioner: Partitioner, operation: Operation) -> None:
     operands = [partitioner.value(operand) for operand in operation.operands]
     types = [result.type for result in operation.results]
     made = copy_with(partitioner, operation, operands, types)
+    append(partitioner, operation, made, [None] * len(types))
+
+
+def append(
+    partitioner: Partitioner,
+    operation: Operation,
+    made: Operation,
+    shardings: Shardings,
+) -> None:
+    """Append the local form of an operation, and record its results in these shardings."""
     partitioner.emitter.append(made)
-    for old, new in zip(operation.results, made.results, strict=True):
-        partitioner.set_value(old, new, None)
+    for old, new, sharding in zip(operation.results, made.results, shardings, strict=True):
+        partitioner.set_value(old, new, sharding)
 
 
-def record_sizes(partitioner: Partitioner, op_sharding: OpSharding) -> None:
+def record_sizes(chosen: OpSharding) -> None:
     """Record which dynamic dimensions of results have the size of a dimension of an operand."""
-    operation, rule = op_sharding.operation, op_sharding.rule
+    operation, rule = chosen.operation, chosen.rule
     known: dict[int, tuple[SSAValue, int]] = {}
     for operand, tensor in zip(operation.operands, rule.operands, strict=True):
         for dimension, (size, factors) in enumerate(zip(shape(operand), tensor, strict=True)):
@@ -310,4 +346,4 @@ def record_sizes(partitioner: Partitioner, op_sharding: OpSharding) -> None:
     for result, tensor in zip(operation.results, rule.results, strict=True):
         for dimension, (size, factors) in enumerate(zip(shape(result), tensor, strict=True)):
             if size is None and len(factors) == 1 and factors[0] in known:
-                partitioner.same_size((result, dimension), known[factors[0]])
+                chosen.partitioner.same_size((result, dimension), known[factors[0]])

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import block_of
 from ....ir.index import IndexOrInt
-from ....sharding.local_shape import shard_offsets
 from ....sharding.op_sharding import tensor_sharding
 from ..rules.captured_reads import AlongLoop, loop_index, reads_along_loops
-from .chosen_sharding import OpSharding
-from .partitioner import Partitioner, shape
+from .partitioner import OpSharding, Partitioner, shape
 from .sections import Interval, Section, fetch_sections
 from .table_lookup import TableLookup, ungathered_source
 
@@ -57,20 +54,20 @@ class LocalRead:
 
 
 def captured_slices(
-    partitioner: Partitioner, op_sharding: OpSharding, except_for: SSAValue | None
+    chosen: OpSharding, except_for: SSAValue | None
 ) -> dict[SSAValue, CapturedSlice]:
     """Fetch the local slices of tensors of which this process's loops read only a part."""
     slices: dict[SSAValue, CapturedSlice] = {}
-    for table, loops in reads_along_loops(op_sharding.operation, op_sharding.rule).items():
+    for table, loops in reads_along_loops(chosen.operation, chosen.rule).items():
         if table is except_for:
             continue
-        held = ungathered_source(partitioner, table)
-        is_made_here = partitioner.rematerializable_of(held) is not None
-        if is_made_here or partitioner.sharding_of(held) is None:
+        held = ungathered_source(chosen.partitioner, table)
+        is_made_here = chosen.partitioner.rematerializable_of(held) is not None
+        if is_made_here or chosen.partitioner.sharding_of(held) is None:
             continue
-        followed = [along if _follows_loop(along, op_sharding) else None for along in loops]
+        followed = [along if _follows_loop(along, chosen) else None for along in loops]
         factors = tuple(() if along is None else (along.loop,) for along in followed)
-        sharding = tensor_sharding(op_sharding.grid, factors, op_sharding.assignment)
+        sharding = tensor_sharding(chosen.grid, factors, chosen.assignment)
         if sharding.is_replicated:
             continue
         sections: list[Section] = []
@@ -79,34 +76,28 @@ def captured_slices(
             if along is None or along.is_exact:
                 begins.append(None if along is None else HERE)
                 continue
-            intervals = _intervals(op_sharding, along, shape(held)[dimension] or 0)
-            axes = op_sharding.axes(along.loop)
-            position = partitioner.emitter.position(op_sharding.grid, axes)
+            intervals = _intervals(chosen, along, shape(held)[dimension] or 0)
+            axes = chosen.axes(along.loop)
             sections.append(Section(dimension, axes, intervals))
-            begins.append(
-                partitioner.emitter.element(
-                    [start if start < end else 0 for start, end in intervals], position
-                )
-            )
-        value = fetch_sections(partitioner, held, sharding, sections)
+            starts = [start if start < end else 0 for start, end in intervals]
+            begins.append(chosen.emitter.own(starts, chosen.grid, axes))
+        value = fetch_sections(chosen.partitioner, held, sharding, sections)
         slices[table] = CapturedSlice(value, tuple(begins))
     return slices
 
 
-def _follows_loop(along: AlongLoop | None, op_sharding: OpSharding) -> bool:
+def _follows_loop(along: AlongLoop | None, chosen: OpSharding) -> bool:
     """Return whether a process needs only the part of a dimension that its part of a loop reads."""
-    if along is None or not op_sharding.axes(along.loop):
+    if along is None or not chosen.axes(along.loop):
         return False
-    return along.is_exact or op_sharding.grid.is_static
+    return along.is_exact or chosen.grid.is_static
 
 
-def _intervals(op_sharding: OpSharding, along: AlongLoop, extent: int) -> list[Interval]:
+def _intervals(chosen: OpSharding, along: AlongLoop, extent: int) -> list[Interval]:
     """Return the intervals of a dimension that the parts of a loop read."""
-    size = op_sharding.rule.factors[along.loop].size
-    assert size is not None
     return [
         (max(start + along.low, 0), min(end + along.high, extent)) if start < end else (0, 0)
-        for start, end in pairwise(shard_offsets(size, op_sharding.loop_sharding(along.loop), 0))
+        for start, end in chosen.loop_parts(along.loop)
     ]
 
 

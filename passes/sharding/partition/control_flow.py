@@ -17,11 +17,11 @@ from ....sharding.collective_rows import COLLECTIVES, PURE_COLLECTIVES
 from ....sharding.sharding import Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, MANUAL_ATTRIBUTE, SHARD, SHARDING
 from ..rules.shared_outputs import SharedOutput, operand_sharding, shared_outputs
-from .by_rule import choose, copy_local, copy_with, partition_by_rule, run_replicated
-from .chosen_sharding import OpSharding
+from .by_rule import append, copy_local, copy_with, emit_by_rule, run_replicated
 from .local_types import local_type_of
-from .partitioner import Partitioner, normal
+from .partitioner import Partitioner, finished, normal
 from .registry import partition
+from .signatures import Shardings
 from .slice_numbers import slice_with
 
 
@@ -58,27 +58,13 @@ def manual_collective(partitioner: Partitioner, operation: Operation) -> None:
     Operations of the SPMD program have no meaning before partitioning unless they are marked. Free
     axes may split the dimensions that a collective leaves alone.
     """
-    if MANUAL_ATTRIBUTE in operation.attributes:
-        chosen = choose(partitioner, operation)
-        if chosen is not None and chosen.is_split:
-            partition_by_rule(partitioner, operation, _copy_unmarked)
-            return
-        run_replicated(partitioner, operation)
-        made = partitioner.value(operation.results[0]).owner
-        made.attributes.pop(MANUAL_ATTRIBUTE, None)  # pyright: ignore
-        return
-    raise OperationError(
-        operation,
-        "belongs to the program of one device, but the enclosing function still has annotations",
-    )
-
-
-def _copy_unmarked(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> Operation:
-    made = copy_local(partitioner, op_sharding, operands)
-    made.attributes.pop(MANUAL_ATTRIBUTE)
-    return made
+    if MANUAL_ATTRIBUTE not in operation.attributes:
+        raise OperationError(
+            operation,
+            "belongs to the program of one device, but the enclosing function still has"
+            " annotations",
+        )
+    emit_by_rule(partitioner, operation, copy_local)
 
 
 @partition("func.call")
@@ -92,19 +78,8 @@ def call(partitioner: Partitioner, operation: Operation) -> None:
     results = partitioner.signatures.results_of(callee)
     operands = partitioner.values(operation.operands, arguments)
     types = local_types(operation.results, results)
-    _emit(partitioner, operation, copy_with(partitioner, operation, operands, types), results)
-
-
-def _emit(
-    partitioner: Partitioner,
-    operation: Operation,
-    made: Operation,
-    results: Sequence[Sharding | None],
-) -> None:
-    """Append the local operation, and record its results."""
-    partitioner.emitter.append(made)
-    for old, new, sharding in zip(operation.results, made.results, results, strict=True):
-        partitioner.set_value(old, new, sharding)
+    made = copy_with(partitioner, operation, operands, types)
+    append(partitioner, operation, made, results)
 
 
 @partition("func.return")
@@ -122,18 +97,14 @@ def loop_carried_shardings(
     partitioner: Partitioner, initial: Sequence[SSAValue], inner: Sequence[SSAValue]
 ) -> list[Sharding | None]:
     """Return the shardings of loop-carried values: as annotated inside, else as initialised."""
-    shardings: list[Sharding | None] = []
-    for value, argument in zip(initial, inner, strict=True):
-        sharding = None
-        if ranked(argument) is not None:
-            sharding = partitioner.annotations.wanted(argument) or partitioner.sharding_of(value)
-        shardings.append(normal(None if sharding is None else sharding.without_partials()))
-    return shardings
+    pairs = zip(initial, inner, strict=True)
+    return [
+        finished(partitioner.annotations.wanted(argument) or partitioner.sharding_of(value))
+        for value, argument in pairs
+    ]
 
 
-def local_types(
-    values: Sequence[SSAValue], shardings: Sequence[Sharding | None]
-) -> list[Attribute]:
+def local_types(values: Sequence[SSAValue], shardings: Shardings) -> list[Attribute]:
     """Return the local types of several values."""
     pairs = zip(values, shardings, strict=True)
     return [local_type_of(value.type, sharding) for value, sharding in pairs]
@@ -142,8 +113,8 @@ def local_types(
 def body(
     partitioner: Partitioner,
     source: Block,
-    arguments: Sequence[Sharding | None],
-    yielded: Sequence[Sharding | None] | None,
+    arguments: Shardings,
+    yielded: Shardings | None,
 ) -> tuple[Block, list[Sharding | None]]:
     """Return the local block of a block that ends in a yield, and the shardings of yielded values.
 
@@ -169,7 +140,7 @@ def _enter(
     partitioner: Partitioner,
     source: Block,
     block: Block,
-    arguments: Sequence[Sharding | None],
+    arguments: Shardings,
 ) -> Operation:
     """Partition all operations of a block except for the terminator, which is returned."""
     types = local_types(source.args, arguments)
@@ -187,12 +158,12 @@ def finish(
     operation: Operation,
     operands: Sequence[SSAValue],
     regions: Sequence[Region],
-    results: Sequence[Sharding | None],
+    results: Shardings,
 ) -> None:
     """Emit an operation with new regions, and record its results."""
     types = local_types(operation.results, results)
     made = rebuilt(operation, operands, types, regions=regions)
-    _emit(partitioner, operation, made, results)
+    append(partitioner, operation, made, results)
 
 
 @partition("scf.for")
@@ -202,7 +173,7 @@ def for_(partitioner: Partitioner, operation: Operation) -> None:
     source = operation.regions[0].blocks[0]
     shardings = loop_carried_shardings(partitioner, initial, source.args[1:])
     operands = [
-        *(partitioner.scalar(bound) for bound in bounds),
+        *map(partitioner.scalar, bounds),
         *partitioner.values(initial, shardings),
     ]
     block, _ = body(partitioner, source, [None, *shardings], shardings)
@@ -250,10 +221,11 @@ def jump(partitioner: Partitioner, operation: Operation) -> None:
     """Partition a branch between blocks; forwarded values get the shardings of block arguments."""
     targets = [argument for block in operation.successors for argument in block.args]
     scalars = len(operation.operands) - len(targets)
-    operands = [partitioner.scalar(operand) for operand in operation.operands[:scalars]]
-    for value, argument in zip(operation.operands[scalars:], targets, strict=True):
-        sharding = None if ranked(argument) is None else partitioner.sharding_of(argument)
-        operands.append(partitioner.value(value, sharding))
+    shardings = [partitioner.sharding_of(argument) for argument in targets]
+    operands = [
+        *map(partitioner.scalar, operation.operands[:scalars]),
+        *partitioner.values(operation.operands[scalars:], shardings),
+    ]
     partitioner.emitter.close(copy_with(partitioner, operation, operands, ()))
 
 
@@ -271,7 +243,7 @@ def forall(partitioner: Partitioner, operation: Operation) -> None:
         for output, initial in zip(outputs, operation.operands[first:], strict=True)
     ]
     operands = [
-        *(partitioner.scalar(bound) for bound in operation.operands[:first]),
+        *map(partitioner.scalar, operation.operands[:first]),
         *partitioner.values(operation.operands[first:], shardings),
     ]
     block = _body(partitioner, operation, outputs, shardings)

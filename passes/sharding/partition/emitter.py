@@ -171,6 +171,10 @@ class Emitter(ProcessArithmetic):
             lambda: self.insert(tensor.ExtractOp(values, [at], INDEX)),
         )
 
+    def own(self, numbers: Sequence[int], grid: Grid, axes: Axes) -> IndexOrInt:
+        """Return this process's number, given those of all processes along some axes."""
+        return self.element(numbers, self.position(grid, axes))
+
     def _choose(self, numbers: Sequence[int], runs: Sequence[int], at: SSAValue) -> SSAValue:
         """Emit `numbers[at]` by comparisons with the starts of runs of equal numbers."""
         found = self.index(numbers[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 from xdsl.dialects import arith, tensor
@@ -17,76 +16,60 @@ from ....sharding.factors import FactorKind
 from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
 from ..rules.tensor import fetched_part, joined_dimension, slice_positions, sliced_source
-from .by_rule import choose, copy_with, partition_by_rule, record_sizes, run_replicated
-from .chosen_sharding import OpSharding
+from .by_rule import copy_local, finish_local, if_split
 from .emit_reshard import emit_exchange, shard_interval, slice_dimension
 from .emitter import Emitter
-from .local_types import local_type, tensor_type_of, with_shape
-from .partitioner import Partitioner, shape
+from .local_types import with_shape
+from .partitioner import OpSharding, shape
 from .reductions import finish_result
-from .registry import partition
 from .sections import Interval, Section, fetch_sections
 from .shifted import Shift, operands_with_sections, rule_windows, shifts
 from .slice_numbers import slice_lists, slice_with
 
 
-@partition("tensor.concat", "tosa.concat")
-def concat(partitioner: Partitioner, operation: Operation) -> None:
+@if_split("tensor.concat", "tosa.concat")
+def concat(chosen: OpSharding) -> None:
     """Concatenate the parts of all operands that lie in this process's part of the result."""
-    joined, op_sharding = joined_dimension(operation), choose(partitioner, operation)
-    if op_sharding is None or not op_sharding.is_split or joined is None:
-        run_replicated(partitioner, operation)
-        return
-    found = next((shift for shift in shifts(op_sharding) if shift.dimension == joined), None)
+    joined = joined_dimension(chosen.operation)
+    assert joined is not None  # The rule depends on it.
+    found = next((shift for shift in shifts(chosen) if shift.dimension == joined), None)
     if found is None:
-        partition_by_rule(partitioner, operation, partial(_join_whole, dimension=joined))
+        operands = chosen.partitioner.values(chosen.operation.operands, chosen.operand_shardings)
+        finish_local(chosen, ConcatOp(operands, joined, chosen.local_type))
         return
-    local = _joined_parts(partitioner, op_sharding, found)
-    finish_result(partitioner, op_sharding, 0, local)
+    value = _rotated(chosen, found) or _joined_parts(chosen, found)
+    finish_result(chosen, 0, chosen.emitter.cast(value, chosen.local_type))
 
 
-def _join_whole(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue], dimension: int
-) -> Operation:
-    """Return a concatenation of local operands along a dimension that is not split."""
-    whole = tensor_type_of(op_sharding.operation.results[0])
-    return ConcatOp(operands, dimension, local_type(whole, op_sharding.result_shardings[0]))
-
-
-def _joined_parts(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) -> SSAValue:
-    whole = _rotated(partitioner, op_sharding, split)
-    if whole is not None:
-        return whole
-    emitter, operation, dimension = partitioner.emitter, op_sharding.operation, split.dimension
+def _joined_parts(chosen: OpSharding, split: Shift) -> SSAValue:
+    dimension = split.dimension
     parts: list[SSAValue] = []
     for index, (value, sharding) in enumerate(
-        zip(operation.operands, op_sharding.operand_shardings, strict=True)
+        zip(chosen.operation.operands, chosen.operand_shardings, strict=True)
     ):
-        window = rule_windows(op_sharding, index)[dimension]
+        window = rule_windows(chosen, index)[dimension]
         intervals = [window.read(start, end) for start, end in split.parts]
         if any(first < end for first, end in intervals):
             section = Section(dimension, split.axes, intervals)
-            parts.append(fetch_sections(partitioner, value, sharding, [section]))
-    whole = tensor_type_of(operation.results[0])
-    target = local_type(whole, op_sharding.result_shardings[0])
+            parts.append(fetch_sections(chosen.partitioner, value, sharding, [section]))
     if len(parts) == 1:
-        return emitter.cast(parts[0], target)
+        return parts[0]
     sizes = [shape(part)[dimension] for part in parts]
-    extents = list(shape_of(target))
+    extents = list(shape_of(chosen.local_type))
     extents[dimension] = None if None in sizes else sum(size or 0 for size in sizes)
-    made = emitter.insert(ConcatOp(parts, dimension, with_shape(target, extents)))
-    return emitter.cast(made, target)
+    made = ConcatOp(parts, dimension, with_shape(chosen.local_type, extents))
+    return chosen.emitter.insert(made)
 
 
-def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) -> SSAValue | None:
+def _rotated(chosen: OpSharding, split: Shift) -> SSAValue | None:
     """Fetch parts of one tensor together if that sends less than one part after the other.
 
     In a rotation of rows by one, each process sends one row in a ring.
     """
-    operation, dimension = op_sharding.operation, split.dimension
-    found = [sliced_source(operand, dimension) for operand in operation.operands]
-    source, sharding = found[0][0], op_sharding.operand_shardings[0]
-    size, held = shape(source)[dimension], partitioner.sharding_of(source)
+    dimension = split.dimension
+    found = [sliced_source(operand, dimension) for operand in chosen.operation.operands]
+    source, sharding = found[0][0], chosen.operand_shardings[0]
+    size, held = shape(source)[dimension], chosen.partitioner.sharding_of(source)
     if size is None or any(each is not source for each, _ in found) or sharding.partials:
         return None
     if held is not None and held.offsets:
@@ -95,7 +78,7 @@ def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) ->
     kept = tuple(None if each == dimension else limits for each, limits in along)
     sharding = replace(sharding, offsets=kept)
     parts = [
-        [rule_windows(op_sharding, index)[dimension].read(*part) for part in split.parts]
+        [rule_windows(chosen, index)[dimension].read(*part) for part in split.parts]
         for index in range(len(found))
     ]
     wanted = [
@@ -116,37 +99,20 @@ def _rotated(partitioner: Partitioner, op_sharding: OpSharding, split: Shift) ->
     )
     if exchange is None or exchange.sent >= apart:
         return None
-    value = partitioner.demand(source, sharding)
-    made = emit_exchange(
-        partitioner.emitter, value, dimension, op_sharding.grid, split.axes, exchange
-    )
-    target = local_type(tensor_type_of(operation.results[0]), op_sharding.result_shardings[0])
-    return partitioner.emitter.cast(made, target)
+    value = chosen.partitioner.demand(source, sharding)
+    return emit_exchange(chosen.emitter, value, dimension, chosen.grid, split.axes, exchange)
 
 
-@partition("tensor.insert_slice")
-def insert_slice(partitioner: Partitioner, operation: Operation) -> None:
+@if_split("tensor.insert_slice")
+def insert_slice(chosen: OpSharding) -> None:
     """Partition an insertion: each process writes the part that lies in its own shard."""
-    op_sharding = choose(partitioner, operation)
-    if op_sharding is None or not op_sharding.is_split:
-        run_replicated(partitioner, operation)
-        return
-    written = _known_writes(op_sharding)
+    written = _known_writes(chosen)
+    axes = chosen.operand_shardings[1].dimension_axes
     sections = [
-        Section(
-            each.position, op_sharding.operand_shardings[1].dimension_axes[dimension], each.taken
-        )
-        for dimension, each in written.items()
+        Section(each.position, axes[dimension], each.taken) for dimension, each in written.items()
     ]
-    made = _insert_local(
-        partitioner,
-        op_sharding,
-        operands_with_sections(partitioner, op_sharding, sections),
-        written,
-    )
-    partitioner.emitter.append(made)
-    record_sizes(partitioner, op_sharding)
-    finish_result(partitioner, op_sharding, 0, made.results[0])
+    operands = operands_with_sections(chosen, sections)
+    finish_local(chosen, _insert_local(chosen, operands, written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +127,17 @@ class _Write:
     """The offset in each process's shard at which it writes."""
 
 
-def _known_writes(op_sharding: OpSharding) -> dict[int, _Write]:
+def _known_writes(chosen: OpSharding) -> dict[int, _Write]:
     """Return the writes by dimension of the destination, where they are known statically."""
-    operation = op_sharding.operation
+    operation = chosen.operation
     kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
-    sharding = op_sharding.operand_shardings[1]
+    sharding = chosen.operand_shardings[1]
     found: dict[int, _Write] = {}
-    for dimension, factors in enumerate(op_sharding.rule.operands[1]):
+    for dimension, factors in enumerate(chosen.rule.operands[1]):
         part, extent = fetched_part(operation, dimension), shape(operation.operands[1])[dimension]
         position = None if kept is None else kept[dimension]
         if (
-            op_sharding.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
+            chosen.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION
             or not sharding.dimension_axes[dimension]
             or part is None
             or extent is None
@@ -192,29 +158,26 @@ def _known_writes(op_sharding: OpSharding) -> dict[int, _Write]:
 
 
 def _insert_local(
-    partitioner: Partitioner,
-    op_sharding: OpSharding,
-    operands: list[SSAValue],
-    written: dict[int, _Write],
+    chosen: OpSharding, operands: list[SSAValue], written: dict[int, _Write]
 ) -> Operation:
-    emitter, operation = partitioner.emitter, op_sharding.operation
+    emitter, operation = chosen.emitter, chosen.operation
     source, destination, *dynamic = operands
     lists = slice_lists(operation, dynamic)
-    sharding = op_sharding.operand_shardings[1]
+    sharding = chosen.operand_shardings[1]
     kept = slice_positions(integers(operation, "static_sizes"), shape(operation.operands[0]))
     offsets, sizes = lists[:2]
     inside: SSAValue | None = None
-    for dimension, factors in enumerate(op_sharding.rule.operands[1]):
+    for dimension, factors in enumerate(chosen.rule.operands[1]):
         if not sharding.dimension_axes[dimension]:
             continue
         extent = emitter.dimension(destination, dimension)
-        if op_sharding.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
+        if chosen.rule.factors[factors[0]].kind is not FactorKind.PERMUTATION:
             sizes[dimension] = extent
             continue
         if dimension in written:
             write = written[dimension]
-            position = emitter.position(op_sharding.grid, sharding.dimension_axes[dimension])
-            offsets[dimension] = emitter.element(write.offsets, position)
+            axes = sharding.dimension_axes[dimension]
+            offsets[dimension] = emitter.own(write.offsets, chosen.grid, axes)
             sizes[dimension] = emitter.dimension(source, write.position)
             continue
         total = shape(operation.operands[1])[dimension]
@@ -240,8 +203,7 @@ def _insert_local(
         source = emitter.insert(arith.SelectOp(inside, source, emitter.insert(held)))
     changed = [dict(enumerate(entries)) for entries in (sizes, offsets)]
     properties, numbers = slice_with(operation, dynamic, 2, *changed)
-    types = [op_sharding.result_types[0]]
-    return copy_with(partitioner, operation, [source, destination, *numbers], types, properties)
+    return copy_local(chosen, [source, destination, *numbers], properties)
 
 
 def _overlap(

@@ -10,27 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....ir.attribute_access import constant_integer
+from ....ir.combiners import Combiner
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index import IndexOrInt
 from ....ir.locations import made_by, maker_of
 from ....ir.tensor_types import ranked, tensor_shape
+from ....sharding.factors import FactorRule
 from ....sharding.grid import Grid
-from ....sharding.local_shape import explicit_offsets, halo
-from ....sharding.sharding import Sharding, without_new_partials
+from ....sharding.local_shape import explicit_offsets, halo, shard_offsets
+from ....sharding.op_sharding import Assignment, reduced_axes, tensor_sharding
+from ....sharding.sharding import Axes, Partial, Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
-from .chosen_sharding import OpSharding
 from .emit_reshard import emit_reshard, shard_interval
 from .emitter import Emitter
-from .local_types import tensor_type_of
+from .local_types import local_type, tensor_type_of
 from .registry import Handler, find_handler
 from .rematerializable import Rematerializable, rematerialize
-from .signatures import Signature, Signatures
+from .signatures import Shardings, Signature, Signatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,25 +128,22 @@ class Partitioner:
     def sharding_of(self, original: SSAValue) -> Sharding | None:
         """Return the sharding of a tensor, or the annotated one of a rematerializable tensor.
 
-        Raises KeyError for a value that no handler has recorded, like all methods that take values.
+        It is `None` for a scalar. Raises KeyError for a tensor that no handler has recorded, like
+        all methods that take tensors.
         """
-        return self._tensors[original].sharding
+        return None if ranked(original) is None else self._tensors[original].sharding
 
     def finished(self, original: SSAValue) -> Sharding | None:
         """Return the sharding of a tensor after its pending reductions; `None` for a scalar."""
-        if ranked(original) is None:
-            return None
-        sharding = self.sharding_of(original)
-        return None if sharding is None else normal(sharding.without_partials())
+        return finished(self.sharding_of(original))
 
     def wanted(self, original: SSAValue) -> Sharding | None:
         """Return the annotated sharding of a value after its reductions; `None` for a scalar."""
-        sharding = None if ranked(original) is None else self.annotations.wanted(original)
-        return None if sharding is None else normal(sharding.without_partials())
+        return finished(self.annotations.wanted(original))
 
     def rematerializable_of(self, original: SSAValue) -> Rematerializable | None:
-        """Return how a tensor is made where it is needed; `None` if it is placed."""
-        found = self._tensors[original]
+        """Return how a tensor is made where it is needed; `None` if it is placed, or a scalar."""
+        found = None if ranked(original) is None else self._tensors[original]
         return found if isinstance(found, Rematerializable) else None
 
     def scalar(self, original: SSAValue) -> SSAValue:
@@ -187,9 +188,7 @@ class Partitioner:
             ("reshard", found.value, target), lambda: self._reshard(original, found, target)
         )
 
-    def values(
-        self, originals: Sequence[SSAValue], shardings: Sequence[Sharding | None]
-    ) -> list[SSAValue]:
+    def values(self, originals: Sequence[SSAValue], shardings: Shardings) -> list[SSAValue]:
         """Return the local values of several values, each in its sharding."""
         return [self.value(*pair) for pair in zip(originals, shardings, strict=True)]
 
@@ -341,11 +340,81 @@ class Partitioner:
             self.emitter = before
 
 
+@dataclass(frozen=True, slots=True)
+class OpSharding:
+    """An operation of the source program with the sharding chosen for it."""
+
+    partitioner: Partitioner = field(compare=False, repr=False)
+    operation: Operation
+    grid: Grid
+    rule: FactorRule
+    assignment: Assignment
+    operand_shardings: tuple[Sharding, ...]
+    """The sharding that each operand must have."""
+    result_shardings: tuple[Sharding, ...]
+    """The sharding of each result, without pending reductions."""
+    result_types: tuple[Attribute, ...]
+    """The local types of the results."""
+    combiners: tuple[Combiner | None, ...]
+    """The combiner of partial values of each result; `None` if the operation does not reduce."""
+    inherited_partials: tuple[Partial, ...] = ()
+    """Pending reductions of operands that the results inherit."""
+
+    @property
+    def emitter(self) -> Emitter:
+        """The emitter of the block in which the local operation is emitted."""
+        return self.partitioner.emitter
+
+    @property
+    def local_type(self) -> TensorType[Attribute]:
+        """The local type of the first result, a tensor."""
+        return local_type(tensor_type_of(self.operation.results[0]), self.result_shardings[0])
+
+    @property
+    def factor_axes(self) -> tuple[Axes, ...]:
+        """The axes of each factor."""
+        return tuple(axes for axes, _ in self.assignment)
+
+    @property
+    def used_axes(self) -> frozenset[int]:
+        """The axes that split any factor."""
+        return frozenset(axis for axes, _ in self.assignment for axis in axes)
+
+    @property
+    def reduced_axes(self) -> Axes:
+        """The axes along which results are partial because a reduction is split."""
+        return reduced_axes(self.rule, self.factor_axes)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether any factor is split, or a pending reduction is inherited."""
+        return bool(self.inherited_partials) or any(axes for axes, _ in self.assignment)
+
+    def axes(self, factor: int) -> Axes:
+        """Return the axes that split a factor."""
+        return self.assignment[factor][0]
+
+    def loop_sharding(self, factor: int) -> Sharding:
+        """Return the sharding of a factor as the only dimension of a tensor."""
+        return tensor_sharding(self.grid, ((factor,),), self.assignment)
+
+    def loop_parts(self, factor: int) -> list[tuple[int, int]]:
+        """Return the interval of each process in a factor of known size."""
+        size = self.rule.factors[factor].size
+        assert size is not None
+        return list(pairwise(shard_offsets(size, self.loop_sharding(factor), 0)))
+
+
 def normal(sharding: Sharding | None) -> Sharding | None:
     """Return the canonical form of a sharding: `None` if each process holds the whole tensor."""
     if sharding is not None and sharding.is_replicated and not sharding.halos:
         return None
     return sharding
+
+
+def finished(sharding: Sharding | None) -> Sharding | None:
+    """Return the canonical form of a sharding after its pending reductions."""
+    return None if sharding is None else normal(sharding.without_partials())
 
 
 def shape(value: SSAValue) -> tuple[int | None, ...]:

@@ -42,10 +42,9 @@ from ....sharding.grid import Grid
 from ....sharding.op_sharding import pending_reductions
 from ....sharding.sharding import Axes, Sharding, without_new_partials
 from ..rules.combiners import JOINT
-from .chosen_sharding import OpSharding
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
-from .partitioner import Partitioner
+from .partitioner import OpSharding, Partitioner
 from .rematerializable import splat_of
 
 _UNSIGNED = frozenset({"arith.maxui", "arith.minui"})
@@ -56,48 +55,46 @@ _COUNTED = frozenset(
 """Combiners whose result changes if the initial value takes part twice."""
 
 
-def finish_result(
-    partitioner: Partitioner, op_sharding: OpSharding, index: int, value: SSAValue
-) -> None:
+def finish_result(chosen: OpSharding, index: int, value: SSAValue) -> None:
     """Record a result of a partitioned operation, with its reductions finished as users want them.
 
     Raises OperationError if the partial results cannot be combined.
     """
-    operation = op_sharding.operation
+    operation = chosen.operation
     result = operation.results[index]
-    made = op_sharding.result_shardings[index]
-    partials, gathered = pending_reductions(op_sharding.rule, op_sharding.factor_axes, index)
-    if op_sharding.inherited_partials:
-        made = replace(made, partials=op_sharding.inherited_partials)
+    made = chosen.result_shardings[index]
+    partials, gathered = pending_reductions(chosen.rule, chosen.factor_axes, index)
+    if chosen.inherited_partials:
+        made = replace(made, partials=chosen.inherited_partials)
     if not partials and not gathered:
-        partitioner.place(result, value, made)
+        chosen.partitioner.place(result, value, made)
         return
-    combiner = op_sharding.combiners[index]
+    combiner = chosen.combiners[index]
     if gathered and combiner is None:
         raise OperationError(
             operation,
             f"is split along a reduction, but partial results #{index} cannot be combined",
         )
     if gathered and combiner is not None:
-        value = _combine_gathered(partitioner.emitter, value, made, gathered, combiner)
-        partitioner.place(result, value, made)
+        value = _combine_gathered(chosen.emitter, value, made, gathered, combiner)
+        chosen.partitioner.place(result, value, made)
         return
     unsigned = combiner is not None and combiner.operation in _UNSIGNED
     flipped = unsigned and integer_width(_element(value)) > 1
     if flipped:
-        value = flip_sign(partitioner.emitter, value)
+        value = flip_sign(chosen.emitter, value)
     pending = Sharding(made.grid, made.dimension_axes, partials, offsets=made.offsets)
-    partitioner.place(result, value, pending)
-    wanted = partitioner.destination(result) or partitioner.annotations.wanted(result)
+    chosen.partitioner.place(result, value, pending)
+    wanted = chosen.partitioner.destination(result) or chosen.partitioner.annotations.wanted(result)
     target = made
     if wanted is not None and wanted.grid == made.grid:
         target = without_new_partials(pending, wanted)
         if flipped:
             target = target.without_partials()
-    value = partitioner.demand(result, target)
+    value = chosen.partitioner.demand(result, target)
     if flipped:
-        value = flip_sign(partitioner.emitter, value)
-    partitioner.place(result, value, target)
+        value = flip_sign(chosen.emitter, value)
+    chosen.partitioner.place(result, value, target)
 
 
 def _element(value: SSAValue) -> Attribute:
@@ -260,30 +257,28 @@ def _constant_parts(scalar: SSAValue) -> Sequence[Attribute | None]:
     return cast("ArrayAttr[Attribute]", held).data if isinstance(held, ArrayAttr) else (held,)
 
 
-def combines_jointly(op_sharding: OpSharding) -> bool:
+def combines_jointly(chosen: OpSharding) -> bool:
     """Return whether a split reduction has results that combine jointly."""
-    return bool(op_sharding.reduced_axes) and JOINT in op_sharding.combiners
+    return bool(chosen.reduced_axes) and JOINT in chosen.combiners
 
 
-def finish_jointly(
-    partitioner: Partitioner, op_sharding: OpSharding, made: Operation, outputs: Sequence[SSAValue]
-) -> None:
+def finish_jointly(chosen: OpSharding, made: Operation, outputs: Sequence[SSAValue]) -> None:
     """Combine and record the partial results of a local reduction with a joint combiner.
 
     `outputs` are its local initial values, which may take part again.
     """
-    view = structured_view(op_sharding.operation)
+    view = structured_view(chosen.operation)
     combiner = None if view is None else joint_combiner(view)
     assert combiner is not None
-    axes = op_sharding.reduced_axes
-    emitter = partitioner.emitter
-    gathered = [gather_partials(emitter, value, op_sharding.grid, axes) for value in made.results]
+    axes = chosen.reduced_axes
+    emitter = chosen.emitter
+    gathered = [gather_partials(emitter, value, chosen.grid, axes) for value in made.results]
     reduced = ReduceOp(gathered, outputs, [0], Region(_joint_body(combiner)))
     emitter.insert(reduced)
     for result, value, sharding in zip(
-        op_sharding.operation.results, reduced.results, op_sharding.result_shardings, strict=True
+        chosen.operation.results, reduced.results, chosen.result_shardings, strict=True
     ):
-        partitioner.place(result, value, sharding)
+        chosen.partitioner.place(result, value, sharding)
 
 
 def _joint_body(combiner: JointCombiner) -> Block:

@@ -17,19 +17,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.attribute_access import constant_integer
+from ....ir.locations import made_by, rebuilt
 from ....ir.tensor_types import ranked, tensor_shape
 from ..rules.tensor import reassociation
-from .by_rule import (
-    by_rule,
-    copy_local,
-    copy_with,
-    emits_local_op,
-    partition_by_rule,
-    run_replicated,
-)
-from .chosen_sharding import OpSharding
-from .local_types import local_type, tensor_type_of
-from .partitioner import Partitioner
+from .by_rule import by_rule, copy_local, emit_by_rule, emits_local_op, run_replicated
+from .local_types import tensor_type_of
+from .partitioner import OpSharding, Partitioner
 from .registry import partition
 from .rematerializable import Rematerializable
 
@@ -94,27 +87,23 @@ def dimension(partitioner: Partitioner, operation: Operation) -> None:
 
 
 @emits_local_op("tensor.expand_shape")
-def expand_shape(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> Operation:
+def expand_shape(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
     """Emit an expansion with the sizes of the shard."""
-    operation, emitter = op_sharding.operation, partitioner.emitter
+    operation, emitter = chosen.operation, chosen.emitter
     whole, groups = tensor_type_of(operation.results[0]), reassociation(operation)
     assert groups is not None
-    sharding = op_sharding.result_shardings[0]
-    found = local_type(whole, sharding)
     group_of = {d: index for index, group in enumerate(groups) for d in group}
     given = iter(operands[1:])
     numbers: list[int] = []
     sizes: list[SSAValue] = []
     for dimension, (before, after) in enumerate(
-        zip(whole.get_shape(), found.get_shape(), strict=True)
+        zip(whole.get_shape(), chosen.local_type.get_shape(), strict=True)
     ):
         size = next(given) if before == DYNAMIC_INDEX else None
         numbers.append(after)
         if after != DYNAMIC_INDEX:
             continue
-        if sharding.dimension_axes[dimension] or size is None:
+        if chosen.result_shardings[0].dimension_axes[dimension] or size is None:
             # Only a dimension that is alone in its group can have shards of different sizes.
             size = emitter.index(emitter.dimension(operands[0], group_of[dimension]))
         sizes.append(size)
@@ -122,7 +111,7 @@ def expand_shape(
         **operation.properties,
         "static_output_shape": DenseArrayBase.from_list(i64, numbers),
     }
-    return copy_with(partitioner, operation, [operands[0], *sizes], [found], properties)
+    return copy_local(chosen, [operands[0], *sizes], properties)
 
 
 @partition("tensor.reshape")
@@ -132,35 +121,27 @@ def reshape(partitioner: Partitioner, operation: Operation) -> None:
     if whole is None or not whole.has_static_shape():
         run_replicated(partitioner, operation)
         return
-    partition_by_rule(partitioner, operation, _reshape)
+    emit_by_rule(partitioner, operation, _reshape)
 
 
-def _reshape(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> Operation:
-    whole, shape_type = map(tensor_type_of, (op_sharding.operation.results[0], operands[1]))
-    extents = local_type(whole, op_sharding.result_shardings[0]).get_shape()
-    held = TensorType(cast(IntegerType | IndexType, shape_type.element_type), [len(extents)])
-    values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
-    constant = partitioner.emitter.insert(arith.ConstantOp(values))
-    return copy_local(partitioner, op_sharding, [operands[0], constant])
+def _reshape(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
+    element = cast(IntegerType | IndexType, tensor_type_of(operands[1]).element_type)
+    constant = chosen.emitter.insert(arith.ConstantOp(_local_shape(chosen, element)))
+    return copy_local(chosen, [operands[0], constant])
+
+
+def _local_shape(chosen: OpSharding, element: IntegerType | IndexType) -> DenseIntOrFPElementsAttr:
+    """Return the static shape of the local result as a constant."""
+    extents = chosen.local_type.get_shape()
+    return DenseIntOrFPElementsAttr.from_list(TensorType(element, [len(extents)]), list(extents))
 
 
 @emits_local_op("tosa.reshape")
-def tosa_reshape(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> Operation:
+def tosa_reshape(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
     """Emit a reshape whose shape operand is that of the shard."""
-    whole, maker = tensor_type_of(op_sharding.operation.results[0]), operands[1].owner
-    assert isinstance(maker, Operation)
-    extents = local_type(whole, op_sharding.result_shardings[0]).get_shape()
-    if maker.name == "tosa.const_shape" and DYNAMIC_INDEX not in extents:
-        held = TensorType(IndexType(), [len(extents)])
-        values = DenseIntOrFPElementsAttr.from_list(held, list(extents))
-        constant = type(maker).create(
-            result_types=[operands[1].type],
-            properties={**maker.properties, "values": values},
-            location=maker.location,
-        )
-        operands[1] = partitioner.emitter.insert(constant)
-    return copy_local(partitioner, op_sharding, operands)
+    maker = made_by(operands[1], "tosa.const_shape")
+    if maker is not None and chosen.local_type.has_static_shape():
+        properties = {**maker.properties, "values": _local_shape(chosen, IndexType())}
+        constant = rebuilt(maker, [], maker.result_types, properties=properties)
+        operands[1] = chosen.emitter.insert(constant)
+    return copy_local(chosen, operands)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
 from ....sharding.factors import FactorKind, Window
-from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
 from .by_rule import choose, record_sizes, run_replicated
-from .chosen_sharding import OpSharding
-from .partitioner import Partitioner
+from .partitioner import OpSharding, Partitioner
 from .reductions import finish_result
 from .registry import partition
 from .sections import Interval, Padding, Section, fetch_sections
@@ -25,13 +22,13 @@ ReadInterval = Callable[[int, int, int], Interval]
 The arguments are dimension, start and end.
 """
 
-EmitShifted = Callable[[Partitioner, OpSharding, list[SSAValue]], SSAValue]
+EmitShifted = Callable[[OpSharding, list[SSAValue]], SSAValue]
 """Emit a process's part of the result, given its section of the first operand and the others."""
 
 
-def rule_windows(op_sharding: OpSharding, operand: int = 0) -> dict[int, Window]:
+def rule_windows(chosen: OpSharding, operand: int = 0) -> dict[int, Window]:
     """Return the windows in the rule of an operation, by dimension of the operand."""
-    return {each.dimension: each for each in op_sharding.rule.windows if each.operand == operand}
+    return {each.dimension: each for each in chosen.rule.windows if each.operand == operand}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +40,20 @@ class Shift:
     parts: list[Interval]
     """The interval of the result that each process along the axes computes."""
 
+    @property
+    def lengths(self) -> list[int]:
+        """The number of elements that each process computes."""
+        return [end - start for start, end in self.parts]
 
-def shifts(op_sharding: OpSharding) -> list[Shift]:
+
+def shifts(chosen: OpSharding) -> list[Shift]:
     """Return the split dimensions of the first operand that are shifted against the result."""
     found: list[Shift] = []
-    for dimension, factors in enumerate(op_sharding.rule.operands[0]):
+    for dimension, factors in enumerate(chosen.rule.operands[0]):
         for number in factors:
-            factor = op_sharding.rule.factors[number]
-            if factor.kind is FactorKind.PERMUTATION and op_sharding.axes(number):
-                assert factor.size is not None
-                limits = shard_offsets(factor.size, op_sharding.loop_sharding(number), 0)
-                found.append(Shift(dimension, op_sharding.axes(number), list(pairwise(limits))))
+            axes, kind = chosen.axes(number), chosen.rule.factors[number].kind
+            if axes and kind is FactorKind.PERMUTATION:
+                found.append(Shift(dimension, axes, chosen.loop_parts(number)))
     return found
 
 
@@ -67,21 +67,19 @@ def with_sections(
 
     `read` overrides the windows of the operation's rule.
     """
-    op_sharding = choose(partitioner, operation)
-    if op_sharding is None or not op_sharding.is_split:
+    chosen = choose(partitioner, operation)
+    if chosen is None or not chosen.is_split:
         run_replicated(partitioner, operation)
         return
-    windows = rule_windows(op_sharding)
+    windows = rule_windows(chosen)
     sections: list[Section] = []
-    for shift in shifts(op_sharding):
+    for shift in shifts(chosen):
         of_part = windows[shift.dimension].read if read is None else partial(read, shift.dimension)
         intervals = [of_part(start, end) for start, end in shift.parts]
         sections.append(Section(shift.dimension, shift.axes, intervals))
-    made = emit(
-        partitioner, op_sharding, operands_with_sections(partitioner, op_sharding, sections)
-    )
-    record_sizes(partitioner, op_sharding)
-    finish_result(partitioner, op_sharding, 0, made)
+    made = emit(chosen, operands_with_sections(chosen, sections))
+    record_sizes(chosen)
+    finish_result(chosen, 0, chosen.emitter.cast(made, chosen.local_type))
 
 
 def with_sections_of(*names: str) -> Callable[[EmitShifted], EmitShifted]:
@@ -94,20 +92,18 @@ def with_sections_of(*names: str) -> Callable[[EmitShifted], EmitShifted]:
     return register
 
 
-def operands_with_sections(
-    partitioner: Partitioner, op_sharding: OpSharding, sections: list[Section]
-) -> list[SSAValue]:
+def operands_with_sections(chosen: OpSharding, sections: list[Section]) -> list[SSAValue]:
     """Fetch the sections of the first operand, and the shards of the others."""
-    first, *others = zip(op_sharding.operation.operands, op_sharding.operand_shardings, strict=True)
-    source = fetch_sections(partitioner, *first, sections)
-    return [source, *(partitioner.value(*other) for other in others)]
+    first, *others = zip(chosen.operation.operands, chosen.operand_shardings, strict=True)
+    source = fetch_sections(chosen.partitioner, *first, sections)
+    return [source, *(chosen.partitioner.value(*other) for other in others)]
 
 
-def paddings_of(op_sharding: OpSharding) -> list[Padding]:
+def paddings_of(chosen: OpSharding) -> list[Padding]:
     """Return the padding that processes add to their sections where windows exceed the operand."""
-    windows = rule_windows(op_sharding)
+    windows = rule_windows(chosen)
     paddings: list[Padding] = []
-    for shift in shifts(op_sharding):
+    for shift in shifts(chosen):
         window = windows[shift.dimension]
         spans = [window.span(start, end) for start, end in shift.parts]
         widths = [window.beyond(start, end) for start, end in shift.parts]

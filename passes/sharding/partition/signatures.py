@@ -70,12 +70,13 @@ def without_single_axes(sharding: Sharding) -> Sharding:
     return Sharding(sharding.grid, axes, partials, offsets=offsets)
 
 
-Shardings = tuple[Sharding | None, ...]
+Shardings = Sequence[Sharding | None]
+"""Shardings of several values; `None` stands for the whole value."""
 
 
 @dataclass(slots=True)
 class Signature:
-    """The shardings of a function's arguments and results; `None` stands for the whole value.
+    """The shardings of a function's arguments and results.
 
     `results` is `None` until the function is emitted, or a call needs them before that.
     """

@@ -7,7 +7,7 @@ against the result, by an offset or by padding, the process fetches the section 
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from operator import itemgetter
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
@@ -15,106 +15,89 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.shard.collectives import BroadcastOp
 from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
-from ....ir.tensor_types import shape_of
 from ....sharding.factors import FactorKind
-from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes
-from .by_rule import copy_local, copy_with, emits_local_op
-from .chosen_sharding import OpSharding
+from .by_rule import append_copy, copy_local, emits_local_op
 from .emit_reshard import shard_interval
-from .local_types import local_type, tensor_type_of
-from .partitioner import Partitioner, shape
-from .sections import PADDING, emit_padding, local_widths, shift_body
+from .partitioner import OpSharding, shape
+from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
 from .slice_numbers import slice_lists, slice_with
 
 
 @with_sections_of("tensor.extract_slice")
-def extract_slice(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
+def extract_slice(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit a slice of the local section; owners broadcast single selected elements."""
     offsets: dict[int, IndexOrInt] = {}
     sizes: dict[int, IndexOrInt] = {}
-    emitter = partitioner.emitter
-    for dimension, axes in enumerate(op_sharding.operand_shardings[0].dimension_axes):
+    emitter = chosen.emitter
+    for dimension, axes in enumerate(chosen.operand_shardings[0].dimension_axes):
         if axes:
             sizes[dimension] = emitter.dimension(operands[0], dimension)
-    for shift in shifts(op_sharding):
+    for shift in shifts(chosen):
         offsets[shift.dimension] = 0
-        position = emitter.position(op_sharding.grid, shift.axes)
-        sizes[shift.dimension] = emitter.element([b - a for a, b in shift.parts], position)
-    operation = op_sharding.operation
+        sizes[shift.dimension] = emitter.own(shift.lengths, chosen.grid, shift.axes)
     owners: dict[Axes, int] = {}
-    for dimension, (number, place) in _selected(op_sharding).items():
-        factor = op_sharding.rule.factors[number]
-        assert factor.size is not None
-        limits = shard_offsets(factor.size, op_sharding.loop_sharding(number), 0)
-        owner = bisect_right(limits, place) - 1
-        owners[op_sharding.axes(number)] = owner
+    for dimension, (number, place) in _selected(chosen).items():
+        parts = chosen.loop_parts(number)
+        owner = bisect_right(parts, place, key=itemgetter(0)) - 1
+        owners[chosen.axes(number)] = owner
         # The other processes take any element; only the owner's is broadcast.
-        places = [min(place - limits[owner], end - start - 1) for start, end in pairwise(limits)]
-        position = emitter.position(op_sharding.grid, op_sharding.axes(number))
-        offsets[dimension], sizes[dimension] = emitter.element(places, position), 1
-    properties, dynamic = slice_with(operation, operands[1:], 1, sizes, offsets)
-    types = [op_sharding.result_types[0]]
-    made = copy_with(partitioner, operation, [operands[0], *dynamic], types, properties)
-    value = emitter.append(made).results[0]
+        places = [min(place - parts[owner][0], end - start - 1) for start, end in parts]
+        offsets[dimension] = emitter.own(places, chosen.grid, chosen.axes(number))
+        sizes[dimension] = 1
+    properties, dynamic = slice_with(chosen.operation, operands[1:], 1, sizes, offsets)
+    value = append_copy(chosen, [operands[0], *dynamic], properties)
     for axes, owner in owners.items():
-        root = op_sharding.grid.coordinates_along(axes, owner)
-        value = emitter.insert(BroadcastOp(value, op_sharding.grid.name, axes, root=root))
+        root = chosen.grid.coordinates_along(axes, owner)
+        value = emitter.insert(BroadcastOp(value, chosen.grid.name, axes, root=root))
     return value
 
 
-def _selected(op_sharding: OpSharding) -> dict[int, tuple[int, int]]:
+def _selected(chosen: OpSharding) -> dict[int, tuple[int, int]]:
     """Return split dimensions from which one element is selected: its factor and index."""
-    offsets = integers(op_sharding.operation, "static_offsets")
+    offsets = integers(chosen.operation, "static_offsets")
     return {
         dimension: (factors[0], offsets[dimension])
-        for dimension, factors in enumerate(op_sharding.rule.operands[0])
-        if op_sharding.rule.factors[factors[0]].kind is FactorKind.SELECTION
-        and op_sharding.axes(factors[0])
+        for dimension, factors in enumerate(chosen.rule.operands[0])
+        if chosen.rule.factors[factors[0]].kind is FactorKind.SELECTION and chosen.axes(factors[0])
     }
 
 
 @with_sections_of("tensor.pad")
-def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def pad(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit local padding; only processes at the ends of a split dimension add padding."""
-    emitter, operation = partitioner.emitter, op_sharding.operation
+    emitter, operation = chosen.emitter, chosen.operation
     low, high = slice_lists(operation, operands[1:], PADDING)
-    for padding in paddings_of(op_sharding):
-        widths = local_widths(emitter, op_sharding.grid, padding.axes, padding.widths)
-        low[padding.dimension], high[padding.dimension] = widths
+    for padding in paddings_of(chosen):
+        low[padding.dimension], high[padding.dimension] = padding.local(emitter, chosen.grid)
     source, result = operation.operands[0], operation.results[0]
-    sharding = op_sharding.result_shardings[0]
     # A dynamic dimension that is split has no padding, so it is as long as the source's.
     starts = [
-        partitioner.shard_start(source if size is None else result, dimension, sharding)
+        chosen.partitioner.shard_start(
+            source if size is None else result, dimension, chosen.result_shardings[0]
+        )
         for dimension, size in enumerate(shape(result))
     ]
-    extents = shape_of(local_type(tensor_type_of(result), sharding))
-    return emit_padding(partitioner, operation, operands[0], (low, high), starts, extents)
+    type_ = chosen.local_type
+    return emit_padding(chosen.partitioner, operation, operands[0], (low, high), starts, type_)
 
 
 @emits_local_op("tensor.generate")
-def generate(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> Operation:
+def generate(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
     """Emit a local `tensor.generate` whose body gets indices in the whole tensor."""
-    result = op_sharding.operation.results[0]
-    whole = tensor_type_of(result)
-    sharding = op_sharding.result_shardings[0]
     starts: list[IndexOrInt] = []
     sizes: list[SSAValue] = []
     given = iter(operands)
     for dimension, (size, local) in enumerate(
-        zip(shape(result), local_type(whole, sharding).get_shape(), strict=True)
+        zip(shape(chosen.operation.results[0]), chosen.local_type.get_shape(), strict=True)
     ):
         total: IndexOrInt = next(given) if size is None else size
-        start, length = shard_interval(partitioner.emitter, total, sharding, dimension)
+        sharding = chosen.result_shardings[0]
+        start, length = shard_interval(chosen.emitter, total, sharding, dimension)
         starts.append(start)
         if local == DYNAMIC_INDEX:
-            sizes.append(partitioner.emitter.index(length))
-    made = copy_local(partitioner, op_sharding, sizes)
-    shift_body(partitioner, made, starts)
+            sizes.append(chosen.emitter.index(length))
+    made = copy_local(chosen, sizes)
+    shift_body(chosen.partitioner, made, starts)
     return made

@@ -17,10 +17,9 @@ from ....ir.tensor_types import ranked
 from ....sharding.sharding import Partial, ReductionKind
 from .by_rule import choose, copy_local, run_replicated
 from .captured_slices import captured_slices, followed_slice, local_reads
-from .chosen_sharding import OpSharding
 from .emit_reshard import shift_index
 from .local_types import local_type, tensor_type_of
-from .partitioner import Partitioner
+from .partitioner import OpSharding, Partitioner
 from .reductions import (
     combine,
     combines_jointly,
@@ -40,59 +39,55 @@ def structured(partitioner: Partitioner, operation: Operation) -> None:
     view = structured_view(operation)
     lookup = find_table_lookup(partitioner, operation)
     grid = None if lookup is None else lookup.sharding.grid
-    op_sharding = None if view is None else choose(partitioner, operation, grid)
-    if op_sharding is not None and lookup is not None:
-        lookup = lookup.along(op_sharding)
+    chosen = None if view is None else choose(partitioner, operation, grid)
+    if chosen is not None and lookup is not None:
+        lookup = lookup.along(chosen)
     if (
         lookup is None
-        or op_sharding is None
-        or not _sums_rows(op_sharding, lookup)
+        or chosen is None
+        or not _sums_rows(chosen, lookup)
         or _is_gathered(partitioner, lookup)
     ):
         lookup = None
-    if view is None or op_sharding is None or not (op_sharding.is_split or lookup):
+    if view is None or chosen is None or not (chosen.is_split or lookup):
         run_replicated(partitioner, operation)
         return
     _record_output_sizes(partitioner, operation, len(view.inputs))
-    operands: list[SSAValue] = []
-    for index, value in enumerate(view.inputs):
-        operands.append(_input(partitioner, op_sharding, index, value))
+    operands = [_input(chosen, index, value) for index, value in enumerate(view.inputs)]
     later: dict[int, Combiner] = {}
     for index, value in enumerate(view.outputs):
-        sharding = op_sharding.operand_shardings[len(view.inputs) + index]
-        combiner = op_sharding.combiners[index] if op_sharding.reduced_axes else None
+        sharding = chosen.operand_shardings[len(view.inputs) + index]
+        combiner = chosen.combiners[index] if chosen.reduced_axes else None
         if combiner is not None and counts_initial_value(combiner, partitioner, value):
             later[index] = combiner
-            operands.append(_neutral(partitioner, value, op_sharding, index, combiner))
+            operands.append(_neutral(chosen, index, value, combiner))
         else:
             operands.append(partitioner.demand(value, sharding))
     table = None if lookup is None else lookup.table
-    slices = captured_slices(partitioner, op_sharding, except_for=table)
+    slices = captured_slices(chosen, except_for=table)
     if lookup is not None:
         held = partitioner.demand(lookup.held, lookup.sharding)
         slices[lookup.table] = followed_slice(lookup, held)
     known = {tensor: captured.value for tensor, captured in slices.items()}
-    made = copy_local(partitioner, op_sharding, operands, local_maps(op_sharding), known)
+    made = copy_local(chosen, operands, local_maps(chosen), known)
     if lookup is not None:
         mask_reads(partitioner, lookup, made, known[lookup.table])
-        op_sharding = replace(
-            op_sharding, inherited_partials=(Partial(ReductionKind.SUM, lookup.axes),)
-        )
+        chosen = replace(chosen, inherited_partials=(Partial(ReductionKind.SUM, lookup.axes),))
     reads = local_reads(made, slices)
-    _shift_indices(partitioner, op_sharding, made)
+    _shift_indices(chosen, made)
     for each in reads:
         each.apply(partitioner)
     partitioner.emitter.append(made)
-    if combines_jointly(op_sharding):
-        finish_jointly(partitioner, op_sharding, made, operands[len(view.inputs) :])
+    if combines_jointly(chosen):
+        finish_jointly(chosen, made, operands[len(view.inputs) :])
         return
     for index in range(len(operation.results)):
-        finish_result(partitioner, op_sharding, index, made.results[index])
+        finish_result(chosen, index, made.results[index])
     for index, combiner in later.items():
         _add_initial_value(partitioner, operation, index, view.outputs[index], combiner)
 
 
-def _sums_rows(op_sharding: OpSharding, lookup: TableLookup) -> bool:
+def _sums_rows(chosen: OpSharding, lookup: TableLookup) -> bool:
     """Return whether a table is looked up where it is held.
 
     This requires that no loop is split along the table's axes, and that it sends less than a
@@ -100,13 +95,13 @@ def _sums_rows(op_sharding: OpSharding, lookup: TableLookup) -> bool:
     """
     if (
         not lookup.axes
-        or op_sharding.grid != lookup.sharding.grid
-        or op_sharding.reduced_axes
-        or op_sharding.inherited_partials
+        or chosen.grid != lookup.sharding.grid
+        or chosen.reduced_axes
+        or chosen.inherited_partials
     ):
         return False
-    return op_sharding.used_axes.isdisjoint(lookup.axes) and is_cheaper_than_gather(
-        lookup, op_sharding.operation.results[0], op_sharding.result_shardings[0]
+    return chosen.used_axes.isdisjoint(lookup.axes) and is_cheaper_than_gather(
+        lookup, chosen.operation.results[0], chosen.result_shardings[0]
     )
 
 
@@ -125,34 +120,26 @@ def _record_output_sizes(partitioner: Partitioner, operation: Operation, inputs:
             partitioner.same_size((result, dimension), (output, dimension))
 
 
-def _input(
-    partitioner: Partitioner, op_sharding: OpSharding, index: int, value: SSAValue
-) -> SSAValue:
+def _input(chosen: OpSharding, index: int, value: SSAValue) -> SSAValue:
     """Return a local input, with elements of neighbours that its windows need."""
     if ranked(value) is None:
-        return partitioner.scalar(value)
-    windows = summed_loops_of(op_sharding, index)
-    sharding = op_sharding.operand_shardings[index]
+        return chosen.partitioner.scalar(value)
+    windows = summed_loops_of(chosen, index)
+    sharding = chosen.operand_shardings[index]
     if not windows:
-        return partitioner.demand(value, sharding)
-    return fetch_windows(partitioner, op_sharding, value, sharding, windows)
+        return chosen.partitioner.demand(value, sharding)
+    return fetch_windows(chosen, value, sharding, windows)
 
 
-def _neutral(
-    partitioner: Partitioner,
-    value: SSAValue,
-    op_sharding: OpSharding,
-    index: int,
-    combiner: Combiner,
-) -> SSAValue:
+def _neutral(chosen: OpSharding, index: int, value: SSAValue, combiner: Combiner) -> SSAValue:
     """Return a local destination filled with neutral elements."""
     tensor_type = tensor_type_of(value)
-    sharding = op_sharding.result_shardings[index]
+    sharding = chosen.result_shardings[index]
     found = local_type(tensor_type, sharding)
-    emitter = partitioner.emitter
+    emitter = chosen.emitter
     sizes: list[IndexOrInt] = list(found.get_shape())
     if not found.has_static_shape():
-        sizes = [partitioner.local_extent(value, d, sharding) for d in range(len(sizes))]
+        sizes = [chosen.partitioner.local_extent(value, d, sharding) for d in range(len(sizes))]
     like = emitter.empty(found, sizes)
     return splat_like(emitter, like, combiner.neutral(tensor_type.element_type))
 
@@ -173,12 +160,12 @@ def _add_initial_value(
     partitioner.place(result, combine(partitioner.emitter, combiner, start, value), finished)
 
 
-def _shift_indices(partitioner: Partitioner, op_sharding: OpSharding, made: Operation) -> None:
+def _shift_indices(chosen: OpSharding, made: Operation) -> None:
     """Shift `linalg.index` by the start of this process's part of the loop."""
     for inner in tuple(walk(made)):
         held = attribute(inner, "dim")
         if inner.name != "linalg.index" or inner.parent_op() is not made:
             continue
         if isinstance(held, IntegerAttr):
-            start = loop_start(partitioner, op_sharding, held.value.data)
-            shift_index(partitioner.emitter, inner.results[0], start, InsertPoint.after(inner))
+            start = loop_start(chosen, held.value.data)
+            shift_index(chosen.emitter, inner.results[0], start, InsertPoint.after(inner))

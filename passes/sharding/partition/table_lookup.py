@@ -26,10 +26,9 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
-from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
 from .local_types import tensor_type_of
-from .partitioner import Partitioner, shape
+from .partitioner import OpSharding, Partitioner, shape
 from .reductions import scalar_attribute
 
 
@@ -69,19 +68,17 @@ class TableLookup:
             tuple(axes if self.follows(dimension) else () for dimension, axes in held),
         )
 
-    def along(self, op_sharding: OpSharding) -> TableLookup:
+    def along(self, chosen: OpSharding) -> TableLookup:
         """Return the lookup with dimensions split like the loops along which they are read."""
-        found = reads_along_loops(op_sharding.operation, op_sharding.rule).get(self.table)
+        found = reads_along_loops(chosen.operation, chosen.rule).get(self.table)
         if found is None or self.sharding.offsets:
             return self
         loops = tuple(
-            along.loop
-            if along is not None and along.is_exact and op_sharding.axes(along.loop)
-            else None
+            along.loop if along is not None and along.is_exact and chosen.axes(along.loop) else None
             for along in found
         )
         axes = tuple(
-            held if loop is None else op_sharding.axes(loop)
+            held if loop is None else chosen.axes(loop)
             for loop, held in zip(loops, self.sharding.dimension_axes, strict=True)
         )
         if len({axis for own in axes for axis in own}) < sum(map(len, axes)):

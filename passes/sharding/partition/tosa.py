@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, tensor
@@ -16,12 +15,11 @@ from ....ir.attribute_access import integers
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import integer_width, shape_of
 from ....sharding.local_shape import common_size
-from .by_rule import copy_local, copy_with
-from .chosen_sharding import OpSharding
+from .by_rule import append_copy, copy_with
 from .emit_reshard import slice_dimension
 from .emitter import Emitter
-from .local_types import local_type, tensor_type_of, with_shape
-from .partitioner import Partitioner, shape
+from .local_types import tensor_type_of, with_shape
+from .partitioner import OpSharding, Partitioner, shape
 from .reductions import is_splat_of, scalar_constant, splat_like
 from .registry import partition
 from .sections import Interval, Padding, pad_with
@@ -29,15 +27,13 @@ from .shifted import Shift, paddings_of, shifts, with_sections, with_sections_of
 
 
 @with_sections_of("tosa.slice")
-def slice_(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def slice_(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit a slice of the local section."""
-    emitter, operation = partitioner.emitter, op_sharding.operation
-    whole = tensor_type_of(operation.results[0])
-    sharding = op_sharding.result_shardings[0]
+    emitter, operation = chosen.emitter, chosen.operation
     offsets: list[IndexOrInt] = list(constant_numbers(operation.operands[1]) or ())
     sizes: list[IndexOrInt] = []
     for dimension, (size, axes) in enumerate(
-        zip(shape(operation.results[0]), sharding.dimension_axes, strict=True)
+        zip(shape(operation.results[0]), chosen.result_shardings[0].dimension_axes, strict=True)
     ):
         if axes:
             # Take the whole section or shard.
@@ -46,36 +42,29 @@ def slice_(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSA
         else:
             assert size is not None
             sizes.append(size)
-    return emitter.slice(operands[0], offsets, sizes, local_type(whole, sharding))
+    return emitter.slice(operands[0], offsets, sizes, chosen.local_type)
 
 
 @with_sections_of("tosa.pad")
-def pad(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def pad(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit local padding; only processes at the ends of a split dimension add padding."""
-    emitter, operation = partitioner.emitter, op_sharding.operation
+    emitter, operation = chosen.emitter, chosen.operation
     widths = constant_numbers(operation.operands[1])
-    whole = tensor_type_of(operation.results[0])
     if widths is None:
         # Without known widths, no dimension that may be padded is split.
-        return emitter.append(copy_local(partitioner, op_sharding, operands)).results[0]
-    paddings = paddings_of(op_sharding)
+        return append_copy(chosen, operands)
+    paddings = paddings_of(chosen)
     split = {padding.dimension for padding in paddings}
     for dimension, size in enumerate(shape(operation.results[0])):
         low, high = widths[2 * dimension : 2 * dimension + 2]
         if dimension not in split and (low or high):
             paddings.append(Padding(dimension, (), [(low, high)], [size]))
-    filler = emitter.insert(tensor.ExtractOp(operands[2], [emitter.index(0)], whole.element_type))
-    value = pad_with(emitter, operands[0], op_sharding.grid, paddings, filler)
-    return emitter.cast(value, local_type(whole, op_sharding.result_shardings[0]))
+    element = chosen.local_type.element_type
+    filler = emitter.insert(tensor.ExtractOp(operands[2], [emitter.index(0)], element))
+    return pad_with(emitter, operands[0], chosen.grid, paddings, filler)
 
 
-@with_sections_of("tosa.reverse")
-def reverse(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
-    """Emit a reversal of the section at the mirrored position."""
-    made = copy_local(partitioner, op_sharding, operands)
-    return partitioner.emitter.append(made).results[0]
+with_sections_of("tosa.reverse")(append_copy)
 
 
 def _slidings(operation: Operation) -> dict[int, Sliding]:
@@ -84,21 +73,18 @@ def _slidings(operation: Operation) -> dict[int, Sliding]:
 
 
 @with_sections_of("tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.max_pool2d")
-def window(partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]) -> SSAValue:
+def window(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
     """Emit an operation on explicitly padded sections, without padding of its own."""
-    operation = op_sharding.operation
-    paddings = paddings_of(op_sharding)
-    emitter = partitioner.emitter
+    operation, emitter, paddings = chosen.operation, chosen.emitter, paddings_of(chosen)
     filler = _filler(emitter, operation, operands)
-    operands[0] = pad_with(emitter, operands[0], op_sharding.grid, paddings, filler)
+    operands[0] = pad_with(emitter, operands[0], chosen.grid, paddings, filler)
     numbers = list(integers(operation, "pad"))
     for padding in paddings:
         place = 2 * (padding.dimension - 1)
         numbers[place : place + 2] = 0, 0
-    _add_bias_once(partitioner, op_sharding, operands)
+    _add_bias_once(chosen, operands)
     properties = {**operation.properties, "pad": DenseArrayBase.from_list(i64, numbers)}
-    made = copy_local(partitioner, op_sharding, operands, properties)
-    return emitter.append(made).results[0]
+    return append_copy(chosen, operands, properties)
 
 
 def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]) -> SSAValue:
@@ -113,41 +99,31 @@ def _filler(emitter: Emitter, operation: Operation, operands: Sequence[SSAValue]
     return emitter.insert(tensor.ExtractOp(operands[3], [emitter.index(0)], element))
 
 
-def _add_bias_once(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> None:
+def _add_bias_once(chosen: OpSharding, operands: list[SSAValue]) -> None:
     """Zero the bias on all but the first of the processes that sum over input channels."""
-    combiner = op_sharding.combiners[0]
-    axes = op_sharding.reduced_axes
+    combiner = chosen.combiners[0]
+    axes = chosen.reduced_axes
     if not axes or combiner is None:
         return
-    if is_splat_of(partitioner, op_sharding.operation.operands[2], combiner):
+    if is_splat_of(chosen.partitioner, chosen.operation.operands[2], combiner):
         return
-    emitter = partitioner.emitter
-    position = emitter.index(emitter.position(op_sharding.grid, axes))
+    emitter = chosen.emitter
+    position = emitter.index(emitter.position(chosen.grid, axes))
     first = emitter.insert(arith.CmpiOp(position, emitter.index(0), "eq"))
     nothing = splat_like(emitter, operands[2], 0)
     operands[2] = emitter.insert(arith.SelectOp(first, operands[2], nothing))
 
 
-@dataclass(frozen=True, slots=True)
-class _Surplus:
-    """The interval of an image that one process reads, and the results that it makes of it.
-
-    It makes more results than it keeps.
-    """
-
-    read: Interval
-    made: Interval
-
-
-def _average(window: Sliding, total: int, start: int, end: int) -> _Surplus:
+def _enough_results(window: Sliding, total: int, start: int, end: int) -> Interval:
     """Widen a result interval so that padding affects only dropped results, or the image's ends."""
     first = max(start - _rounded_up(window.before, window.stride), 0)
-    last = min(end + _rounded_up(window.after, window.stride), total)
+    return first, min(end + _rounded_up(window.after, window.stride), total)
+
+
+def _image_of(window: Sliding, first: int, last: int) -> Interval:
+    """Return the interval of the image without padding that a result interval is made of."""
     length = (last - first - 1) * window.stride + window.reach - window.before - window.after
-    origin = first * window.stride
-    return _Surplus((origin, origin + length), (first, last))
+    return first * window.stride, first * window.stride + length
 
 
 def _rounded_up(number: int, divisor: int) -> int:
@@ -160,57 +136,50 @@ def average(partitioner: Partitioner, operation: Operation) -> None:
     """Partition an average pooling, whose divisor counts only elements that are not padding."""
     windows, totals = _slidings(operation), shape(operation.results[0])
 
-    def surplus(dimension: int, start: int, end: int) -> _Surplus:
+    def made(dimension: int, start: int, end: int) -> Interval:
         total = totals[dimension]
         assert total is not None
-        return _average(windows[dimension], total, start, end)
+        return _enough_results(windows[dimension], total, start, end)
 
-    def emit(
-        partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-    ) -> SSAValue:
-        made = {
-            shift.dimension: [surplus(shift.dimension, *part).made for part in shift.parts]
-            for shift in shifts(op_sharding)
+    def read(dimension: int, start: int, end: int) -> Interval:
+        return _image_of(windows[dimension], *made(dimension, start, end))
+
+    def emit(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
+        parts = {
+            shift.dimension: [made(shift.dimension, *part) for part in shift.parts]
+            for shift in shifts(chosen)
         }
-        return _emit_and_slice(partitioner, op_sharding, operands, made, {})
+        return _emit_and_slice(chosen, operands, parts, {})
 
-    with_sections(partitioner, operation, emit, read=lambda d, a, b: surplus(d, a, b).read)
+    with_sections(partitioner, operation, emit, read)
 
 
 def _emit_and_slice(
-    partitioner: Partitioner,
-    op_sharding: OpSharding,
+    chosen: OpSharding,
     operands: list[SSAValue],
     made: Mapping[int, Sequence[Interval]],
     properties: Mapping[str, DenseArrayBase],
 ) -> SSAValue:
     """Emit an operation for the result intervals `made`, and slice out this process's part."""
-    emitter, operation = partitioner.emitter, op_sharding.operation
-    whole = tensor_type_of(operation.results[0])
-    local = local_type(whole, op_sharding.result_shardings[0])
-    extents = list(shape_of(local))
+    emitter, operation = chosen.emitter, chosen.operation
+    extents = list(shape_of(chosen.local_type))
     for dimension, intervals in made.items():
         extents[dimension] = common_size(end - start for start, end in intervals)
-    copy = copy_with(
-        partitioner,
-        operation,
-        operands,
-        [with_shape(whole, extents)],
-        {**operation.properties, **properties},
-    )
+    types = [with_shape(chosen.local_type, extents)]
+    changed = {**operation.properties, **properties}
+    copy = copy_with(chosen.partitioner, operation, operands, types, changed)
     value = emitter.append(copy).results[0]
-    for shift in shifts(op_sharding):
+    for shift in shifts(chosen):
         intervals = made[shift.dimension]
         if intervals == shift.parts:
             continue
-        position = emitter.position(op_sharding.grid, shift.axes)
         starts = [
             start - first for (start, _), (first, _) in zip(shift.parts, intervals, strict=True)
         ]
-        first = emitter.element(starts, position)
-        length = emitter.element([end - start for start, end in shift.parts], position)
+        first = emitter.own(starts, chosen.grid, shift.axes)
+        length = emitter.own(shift.lengths, chosen.grid, shift.axes)
         value = slice_dimension(emitter, value, shift.dimension, first, length)
-    return emitter.cast(value, local)
+    return value
 
 
 @partition("tosa.transpose_conv2d")
@@ -223,7 +192,7 @@ def transposed(partitioner: Partitioner, operation: Operation) -> None:
         assert extent is not None
         return _added(windows[dimension], extent, start, end)
 
-    with_sections(partitioner, operation, _emit_transposed, read=read)
+    with_sections(partitioner, operation, _emit_transposed, read)
 
 
 def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
@@ -234,22 +203,20 @@ def _added(window: Sliding, extent: int, start: int, end: int) -> Interval:
     return first, max(min(last, extent), first + 1)
 
 
-def _emit_transposed(
-    partitioner: Partitioner, op_sharding: OpSharding, operands: list[SSAValue]
-) -> SSAValue:
-    operation = op_sharding.operation
+def _emit_transposed(chosen: OpSharding, operands: list[SSAValue]) -> SSAValue:
+    operation = chosen.operation
     windows, extents = _slidings(operation), shape(operation.operands[0])
     padding = list(integers(operation, "out_pad"))
     made: dict[int, list[Interval]] = {}
-    for shift in shifts(op_sharding):
+    for shift in shifts(chosen):
         window, extent = windows[shift.dimension], extents[shift.dimension]
         assert extent is not None
         made[shift.dimension], around = _widened(window, extent, shift)
         place = 2 * (shift.dimension - 1)
         padding[place : place + 2] = around
-    _add_bias_once(partitioner, op_sharding, operands)
+    _add_bias_once(chosen, operands)
     properties = {"out_pad": DenseArrayBase.from_list(i64, padding)}
-    return _emit_and_slice(partitioner, op_sharding, operands, made, properties)
+    return _emit_and_slice(chosen, operands, made, properties)
 
 
 def _widened(window: Sliding, extent: int, shift: Shift) -> tuple[list[Interval], tuple[int, int]]:

@@ -7,7 +7,6 @@ elements from `3 * a + 1` to the last that `k` reaches from `b - 1`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
 from xdsl.ir import Attribute, SSAValue
@@ -17,11 +16,10 @@ from ....dialects.linalg.structured_view import structured_view
 from ....ir.index import IndexOrInt
 from ....ir.linear_forms import Linear, linear
 from ....sharding.factors import FactorKind, Window
-from ....sharding.local_shape import core_size, shard_offsets
+from ....sharding.local_shape import core_size
 from ....sharding.sharding import Sharding
-from .chosen_sharding import OpSharding
 from .emit_reshard import shard_interval
-from .partitioner import Partitioner
+from .partitioner import OpSharding
 from .sections import Interval, Section, fetch_sections
 from .shifted import rule_windows
 
@@ -37,56 +35,54 @@ class SummedLoops:
     """The window in the operation's rule; `None` if sizes are unknown."""
 
 
-def summed_loops_of(op_sharding: OpSharding, index: int) -> list[SummedLoops]:
+def summed_loops_of(chosen: OpSharding, index: int) -> list[SummedLoops]:
     """Return the dimensions of an input that are read at a split loop combined with other loops."""
-    view = structured_view(op_sharding.operation)
+    view = structured_view(chosen.operation)
     if view is None:
         return []
     found: list[SummedLoops] = []
     indexing = view.maps[index]
     for dimension, (expression, factors) in enumerate(
-        zip(indexing.results, op_sharding.rule.operands[index], strict=True)
+        zip(indexing.results, chosen.rule.operands[index], strict=True)
     ):
         if isinstance(expression, AffineDimExpr) or len(factors) != 1:
             continue
         form = linear(expression)
-        if form is None or not op_sharding.axes(factors[0]):
+        if form is None or not chosen.axes(factors[0]):
             continue
-        if op_sharding.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
+        if chosen.rule.factors[factors[0]].kind is FactorKind.PASS_THROUGH:
             # The other loops have one iteration each, so a process reads only its own shard.
             continue
-        known = rule_windows(op_sharding, index).get(dimension)
+        known = rule_windows(chosen, index).get(dimension)
         found.append(SummedLoops(dimension, factors[0], form, known))
     return found
 
 
-def local_maps(op_sharding: OpSharding) -> dict[str, Attribute]:
+def local_maps(chosen: OpSharding) -> dict[str, Attribute]:
     """Return the properties of the local copy, with indexing maps relative to its sections."""
-    properties = dict(op_sharding.operation.properties)
-    view = structured_view(op_sharding.operation)
+    properties = dict(chosen.operation.properties)
+    view = structured_view(chosen.operation)
     if view is None or "indexing_maps" not in properties:
         return properties
     maps = list(view.maps)
     for index, indexing in enumerate(maps[: len(view.inputs)]):
         results = list(indexing.results)
-        for window in summed_loops_of(op_sharding, index):
-            results[window.dimension] = _from_section(op_sharding, window)
+        for window in summed_loops_of(chosen, index):
+            results[window.dimension] = _from_section(chosen, window)
         maps[index] = AffineMap(indexing.num_dims, indexing.num_symbols, tuple(results))
     if tuple(maps) != view.maps:
         properties["indexing_maps"] = ArrayAttr([AffineMapAttr(each) for each in maps])
     return properties
 
 
-def _from_section(op_sharding: OpSharding, window: SummedLoops) -> AffineExpr:
+def _from_section(chosen: OpSharding, window: SummedLoops) -> AffineExpr:
     """Return a window's index expression relative to the lowest index that it reads."""
     expression: AffineExpr | None = None
     constant = 0
     for loop, coefficient in window.form.coefficients.items():
         if coefficient < 0:
             # Loops with a negative coefficient are split evenly.
-            size = core_size(
-                op_sharding.rule.factors[loop].size, op_sharding.loop_sharding(loop), 0
-            )
+            size = core_size(chosen.rule.factors[loop].size, chosen.loop_sharding(loop), 0)
             assert size is not None
             constant -= coefficient * (size - 1)
         term = AffineExpr.dimension(loop)
@@ -96,40 +92,37 @@ def _from_section(op_sharding: OpSharding, window: SummedLoops) -> AffineExpr:
     return expression + constant if constant else expression
 
 
-def loop_start(partitioner: Partitioner, op_sharding: OpSharding, loop: int) -> IndexOrInt:
+def loop_start(chosen: OpSharding, loop: int) -> IndexOrInt:
     """Return where this process's part of a loop begins."""
-    return _loop_interval(partitioner, op_sharding, loop)[0]
+    return _loop_interval(chosen, loop)[0]
 
 
-def _loop_interval(
-    partitioner: Partitioner, op_sharding: OpSharding, loop: int
-) -> tuple[IndexOrInt, IndexOrInt]:
+def _loop_interval(chosen: OpSharding, loop: int) -> tuple[IndexOrInt, IndexOrInt]:
     """Return where this process's part of a loop begins, and how many iterations it has."""
-    size = loop_size(partitioner, op_sharding, loop)
-    return shard_interval(partitioner.emitter, size, op_sharding.loop_sharding(loop), 0)
+    size = loop_size(chosen, loop)
+    return shard_interval(chosen.emitter, size, chosen.loop_sharding(loop), 0)
 
 
-def loop_size(partitioner: Partitioner, op_sharding: OpSharding, loop: int) -> IndexOrInt:
+def loop_size(chosen: OpSharding, loop: int) -> IndexOrInt:
     """Return the number of iterations of a whole loop.
 
     Raises ValueError if the size is dynamic and no tensor has it as a dimension.
     """
-    known = op_sharding.rule.factors[loop].size
+    known = chosen.rule.factors[loop].size
     if known is not None:
         return known
-    view = structured_view(op_sharding.operation)
+    view = structured_view(chosen.operation)
     assert view is not None
     values = (*view.inputs, *view.outputs)
     for value, indexing in reversed(list(zip(values, view.maps, strict=True))):
         for dimension, expression in enumerate(indexing.results):
             if isinstance(expression, AffineDimExpr) and expression.position == loop:
-                return partitioner.global_size(value, dimension)
-    raise ValueError(f"loop {loop} of {op_sharding.operation.name} has no size")
+                return chosen.partitioner.global_size(value, dimension)
+    raise ValueError(f"loop {loop} of {chosen.operation.name} has no size")
 
 
 def fetch_windows(
-    partitioner: Partitioner,
-    op_sharding: OpSharding,
+    chosen: OpSharding,
     original: SSAValue,
     sharding: Sharding,
     windows: list[SummedLoops],
@@ -138,36 +131,35 @@ def fetch_windows(
     sections = [
         Section(
             window.dimension,
-            op_sharding.axes(window.leading),
-            _known_windows(op_sharding, window),
-            lambda value, window=window: _dynamic_window(partitioner, op_sharding, value, window),
+            chosen.axes(window.leading),
+            _known_windows(chosen, window),
+            lambda value, window=window: _dynamic_window(chosen, value, window),
         )
         for window in windows
     ]
-    return fetch_sections(partitioner, original, sharding, sections)
+    return fetch_sections(chosen.partitioner, original, sharding, sections)
 
 
-def _known_windows(op_sharding: OpSharding, window: SummedLoops) -> list[Interval] | None:
+def _known_windows(chosen: OpSharding, window: SummedLoops) -> list[Interval] | None:
     """Return the interval that each part of the leading loop reads; `None` if unknown."""
-    iterations = op_sharding.rule.factors[window.leading].size
-    if window.known is None or iterations is None or not op_sharding.grid.is_static:
+    iterations = chosen.rule.factors[window.leading].size
+    if window.known is None or iterations is None or not chosen.grid.is_static:
         return None
-    parts = pairwise(shard_offsets(iterations, op_sharding.loop_sharding(window.leading), 0))
-    return [window.known.read(start, end) for start, end in parts]
+    return [window.known.read(*part) for part in chosen.loop_parts(window.leading)]
 
 
 def _dynamic_window(
-    partitioner: Partitioner, op_sharding: OpSharding, value: SSAValue, window: SummedLoops
+    chosen: OpSharding, value: SSAValue, window: SummedLoops
 ) -> tuple[IndexOrInt, IndexOrInt]:
     """Emit the start of the section in the whole dimension, and its length."""
-    emitter = partitioner.emitter
-    start, iterations = _loop_interval(partitioner, op_sharding, window.leading)
+    emitter = chosen.emitter
+    start, iterations = _loop_interval(chosen, window.leading)
     stride = window.form.coefficients[window.leading]
     low: IndexOrInt = window.form.constant
     span: IndexOrInt = 1
     for loop, coefficient in window.form.coefficients.items():
         if loop != window.leading:
-            last = emitter.subtract(loop_size(partitioner, op_sharding, loop), 1)
+            last = emitter.subtract(loop_size(chosen, loop), 1)
             reach = emitter.multiply(last, abs(coefficient))
             span = emitter.add(span, reach)
             if coefficient < 0:
