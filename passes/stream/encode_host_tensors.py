@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -33,7 +34,7 @@ from ...dialects.stream.async_ops import (
     AsyncUpdateOp,
 )
 from ...dialects.stream.parameters import PARAMETER_OPS, parameter_operands
-from ...dialects.stream.regions import TimepointAwaitOp
+from ...dialects.stream.regions import awaited
 from ...dialects.stream.tensor_ops import (
     TensorCloneOp,
     TensorConstantOp,
@@ -125,7 +126,7 @@ class Replacements:
 
     def add(self, operation: Operation, rule: Rule) -> None:
         """Build the replacement of an operation. Raises OperationError if there is none."""
-        builder = HostBuilder(InsertPoint.before(operation), self)
+        builder = HostBuilder(operation, self)
         first = len(self.operations)
         try:
             results = rule(operation, builder)
@@ -151,8 +152,10 @@ class Replacements:
 class HostBuilder(Builder):
     """Builds the replacement of one operation."""
 
-    def __init__(self, point: InsertPoint, replacements: Replacements) -> None:
+    def __init__(self, operation: Operation, replacements: Replacements) -> None:
+        point = InsertPoint.before(operation)
         super().__init__(point, operation_insertion_handler=[replacements.operations.append])
+        self._operation = operation
         self._replacements = replacements
         self.indices = BuilderIndices(self, replacements.constants[point.block])
 
@@ -161,19 +164,81 @@ class HostBuilder(Builder):
         amount = known(self._replacements.values.get(value, value))
         return amount if isinstance(amount, int) else value
 
+    def on_bytes(
+        self, op_class: type[IRDLOperation], *operands: IndexOrInt, **properties: Attribute
+    ) -> Results:
+        """Insert an operation on bytes with the results and affinity of the one on tensors."""
+        new = op_class.build(
+            operands=[self.indices.index(operand) for operand in operands],
+            result_types=self._operation.result_types,
+            properties={"affinity": self._operation.properties.get("affinity"), **properties},
+        )
+        return self.insert(new).results
 
-# Sizes and ranges
+    # Sizes and ranges
 
+    def storage_size(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
+        """Emit the size in bytes of a tensor: the largest that any of its targets needs.
 
-def storage_size(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> SSAValue:
-    """Emit the size in bytes of a tensor: the largest that any of its targets needs.
+        Raises ValueError if the encoding is not resolved.
+        """
+        formulas = storage_formula_of(tensor)
+        if all(formula.is_static for formula in formulas):
+            return self.indices.index(max(formula.evaluate() for formula in formulas))
+        return emit_largest([emit_size(formula, dims, self) for formula in formulas], self)
 
-    Raises ValueError if the encoding is not resolved.
-    """
-    formulas = storage_formula_of(tensor)
-    if all(formula.is_static for formula in formulas):
-        return builder.indices.index(max(formula.evaluate() for formula in formulas))
-    return emit_largest([emit_size(formula, dims, builder) for formula in formulas], builder)
+    def sizes_of(self, tensor: Tensor, dims: Sequence[SSAValue]) -> list[IndexOrInt]:
+        """Return all sizes of a tensor, given those of its dynamic dimensions."""
+        rest = iter(dims)
+        return [self.known(next(rest)) if size is None else size for size in shape_of(tensor)]
+
+    def position_of(
+        self, tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue]
+    ) -> IndexOrInt:
+        """Return the linear index in a row-major tensor of the element at `indices`."""
+        return self.indices.linear(list(map(self.known, indices)), self.sizes_of(tensor, dims))
+
+    def run_of_bytes(
+        self,
+        operation: TensorFillOp | TensorSliceOp | TensorUpdateOp,
+        tensor: Tensor,
+        dims: Sequence[SSAValue],
+        lengths: Sequence[IndexOrInt],
+    ) -> tuple[IndexOrInt, IndexOrInt]:
+        """Return the offset and the length in bytes of the slice that an operation accesses.
+
+        Raises OperationError unless the slice is contiguous and begins with a whole byte. If it is
+        written, it must also end with a whole byte; if it is read, its last byte may contain
+        further elements.
+        """
+        sizes = self.sizes_of(tensor, dims)
+        if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
+            raise OperationError(
+                operation, f"accesses a slice of {tensor} that may not be contiguous"
+            )
+        first = [self.known(start) for start in operation.start_indices]
+        element = element_of(tensor)
+        bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
+        in_byte = max(8 // bits, 1)
+        begins = is_multiple(first, sizes, in_byte, _divisor)
+        ends = (
+            isinstance(operation, TensorSliceOp)
+            or prod(map(_divisor, lengths)) % in_byte == 0
+            or reaches_end(first, lengths, sizes)
+        )
+        if not begins or not ends:
+            raise OperationError(
+                operation,
+                f"accesses a slice of {tensor} that may not {'end' if begins else 'begin'} at a "
+                f"byte boundary: {in_byte} elements share a byte, and only kernels can access them "
+                "separately",
+            )
+        elements = reduce(self.indices.multiply, lengths, 1)
+        position = self.indices.linear(first, sizes)
+        return (
+            self.indices.bytes_of(position, bits, round_up=False),
+            self.indices.bytes_of(elements, bits, round_up=True),
+        )
 
 
 def plain_tensor(operation: Operation, type_: Attribute) -> Tensor:
@@ -203,12 +268,6 @@ def _is_bit_packed(tensor: Tensor) -> bool:
     return isinstance(tensor_encoding(tensor), PackedStorageAttr)
 
 
-def sizes_of(tensor: Tensor, dims: Sequence[SSAValue], builder: HostBuilder) -> list[IndexOrInt]:
-    """Return all sizes of a tensor, given those of its dynamic dimensions."""
-    rest = iter(dims)
-    return [builder.known(next(rest)) if size is None else size for size in shape_of(tensor)]
-
-
 def elements_of(operation: Operation, tensor: Tensor) -> Elements:
     """Return how the elements of a tensor are stored.
 
@@ -223,82 +282,12 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
     return Elements(tensor.element_type, bits.pop())
 
 
-def position_of(
-    tensor: Tensor, dims: Sequence[SSAValue], indices: Sequence[SSAValue], builder: HostBuilder
-) -> IndexOrInt:
-    """Return the linear index in a row-major tensor of the element at `indices`."""
-    amounts = [builder.known(index) for index in indices]
-    return builder.indices.linear(amounts, sizes_of(tensor, dims, builder))
-
-
-def run_of_bytes(
-    operation: TensorFillOp | TensorSliceOp | TensorUpdateOp,
-    tensor: Tensor,
-    dims: Sequence[SSAValue],
-    lengths: Sequence[IndexOrInt],
-    builder: HostBuilder,
-    *,
-    is_written: bool,
-) -> tuple[IndexOrInt, IndexOrInt]:
-    """Return the offset and the length in bytes of the slice that an operation accesses.
-
-    Raises OperationError unless the slice is contiguous and begins with a whole byte. If it is
-    written, it must also end with a whole byte; if it is read, its last byte may contain further
-    elements.
-    """
-    sizes = sizes_of(tensor, dims, builder)
-    if len(lengths) != len(sizes) or not is_contiguous(lengths, sizes):
-        raise OperationError(operation, f"accesses a slice of {tensor} that may not be contiguous")
-    first = [builder.known(start) for start in operation.start_indices]
-    element = element_of(tensor)
-    bits = element.bits if _is_bit_packed(tensor) else element.storage_bits
-    in_byte = max(8 // bits, 1)
-    begins = is_multiple(first, sizes, in_byte, _divisor)
-    ends = (
-        not is_written
-        or prod(map(_divisor, lengths)) % in_byte == 0
-        or reaches_end(first, lengths, sizes)
-    )
-    if not begins or not ends:
-        raise OperationError(
-            operation,
-            f"accesses a slice of {tensor} that may not {'end' if begins else 'begin'} at a byte "
-            f"boundary: {in_byte} elements share a byte, and only kernels can access them "
-            "separately",
-        )
-    elements: IndexOrInt = 1
-    for length in lengths:
-        elements = builder.indices.multiply(elements, length)
-    position = builder.indices.linear(first, sizes)
-    return (
-        builder.indices.bytes_of(position, bits, round_up=False),
-        builder.indices.bytes_of(elements, bits, round_up=True),
-    )
-
-
 def _divisor(index: IndexOrInt) -> int:
     """Return a number that is known to divide an index; 0 if the index is 0."""
     return integer_facts(index).divisor if isinstance(index, SSAValue) else index
 
 
 # Operations
-
-
-def _build_on_bytes(
-    operation: Operation,
-    op_class: type[IRDLOperation],
-    operands: Sequence[IndexOrInt],
-    builder: HostBuilder,
-    **properties: Attribute,
-) -> Sequence[SSAValue]:
-    """Insert an operation on bytes with the results and affinity of one on tensors."""
-    new = op_class.build(
-        operands=[builder.indices.index(operand) for operand in operands],
-        result_types=operation.result_types,
-        properties={"affinity": operation.properties.get("affinity"), **properties},
-    )
-    return builder.insert(new).results
-
 
 Results = Sequence[SSAValue]
 Rule = Callable[[Any, HostBuilder], Results]
@@ -309,12 +298,12 @@ lowering = Rules[Rule]()
 
 @lowering("stream.tensor.sizeof")
 def _size_of(op: TensorSizeOfOp, builder: HostBuilder) -> Results:
-    return [storage_size(require_ranked(op, op.encoding), tuple(op.encoding_dims), builder)]
+    return [builder.storage_size(require_ranked(op, op.encoding), op.encoding_dims)]
 
 
 @lowering("stream.tensor.empty")
 def _empty(op: TensorEmptyOp, builder: HostBuilder) -> Results:
-    return _build_on_bytes(op, AsyncAllocaOp, [op.result_size], builder)
+    return builder.on_bytes(AsyncAllocaOp, op.result_size)
 
 
 @lowering("stream.tensor.constant")
@@ -325,19 +314,14 @@ def _constant(op: TensorConstantOp, builder: HostBuilder) -> Results:
     else:
         value = stored_constant(op.value)
         plain_tensor(op, tensor)
-    return _build_on_bytes(
-        op,
-        AsyncConstantOp,
-        [storage_size(tensor, tuple(op.result_encoding_dims), builder)],
-        builder,
-        value=value,
-    )
+    size = builder.storage_size(tensor, op.result_encoding_dims)
+    return builder.on_bytes(AsyncConstantOp, size, value=value)
 
 
 @lowering("stream.tensor.parameter.load")
 def _load_parameter(op: Operation, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.properties["result_encoding"])
-    size = storage_size(tensor, values(op, "result_encoding_dims"), builder)
+    size = builder.storage_size(tensor, values(op, "result_encoding_dims"))
     return _on_parameter(op, [(), *parameter_operands(op, "source"), size], size, builder)
 
 
@@ -363,19 +347,14 @@ def _on_parameter(
         operands=operands, result_types=[type_, TimepointType()], properties=properties
     )
     resource, timepoint = builder.insert(new).results
-    ready = TimepointAwaitOp.build(operands=[[resource], [size], timepoint], result_types=[[type_]])
-    return builder.insert(ready).results
+    return [awaited(resource, size, timepoint, builder)]
 
 
 @lowering("stream.tensor.splat")
 def _splat(op: TensorSplatOp, builder: HostBuilder) -> Results:
     elements = elements_of(op, require_ranked(op, op.result_encoding))
-    return _build_on_bytes(
-        op,
-        AsyncSplatOp,
-        [pattern(op.value, elements.stored_bits, op, builder), op.result_size],
-        builder,
-    )
+    value = pattern(op.value, elements.stored_bits, op, builder)
+    return builder.on_bytes(AsyncSplatOp, value, op.result_size)
 
 
 @lowering("stream.tensor.clone")
@@ -385,88 +364,53 @@ def _clone(op: TensorCloneOp, builder: HostBuilder) -> Results:
     affinity = owner.properties.get("affinity") if isinstance(owner, Operation) else None
     if op.source.type == op.result.type and op.affinity in (None, affinity):
         return (op.source,)
-    return _build_on_bytes(op, AsyncCloneOp, [op.source, op.source_size, op.result_size], builder)
+    return builder.on_bytes(AsyncCloneOp, op.source, op.source_size, op.result_size)
 
 
 @lowering("stream.tensor.slice")
 def _slice(op: TensorSliceOp, builder: HostBuilder) -> Results:
     tensor = _row_major_parts(op, op.source_encoding, op.result_encoding)
-    start, _ = run_of_bytes(
-        op,
-        tensor,
-        tuple(op.source_encoding_dims),
-        [builder.known(length) for length in op.lengths],
-        builder,
-        is_written=False,
-    )
+    lengths = list(map(builder.known, op.lengths))
+    start, _ = builder.run_of_bytes(op, tensor, op.source_encoding_dims, lengths)
     end = builder.indices.add(start, builder.known(op.result_size))
-    return _build_on_bytes(
-        op, AsyncSliceOp, [op.source, op.source_size, start, end, op.result_size], builder
-    )
+    return builder.on_bytes(AsyncSliceOp, op.source, op.source_size, start, end, op.result_size)
 
 
 @lowering("stream.tensor.fill")
 def _fill(op: TensorFillOp, builder: HostBuilder) -> Results:
     tensor = require_ranked(op, op.target_encoding)
-    start: IndexOrInt = 0
-    length: IndexOrInt = builder.known(op.target_size)
+    start, length = 0, builder.known(op.target_size)
     if op.lengths:
-        start, length = run_of_bytes(
-            op,
-            plain_tensor(op, tensor),
-            tuple(op.target_encoding_dims),
-            [builder.known(length) for length in op.lengths],
-            builder,
-            is_written=True,
-        )
-    return _build_on_bytes(
-        op,
-        AsyncFillOp,
-        [
-            op.target,
-            op.target_size,
-            builder.indices.index(start),
-            builder.indices.index(builder.indices.add(start, length)),
-            builder.indices.index(length),
-            pattern(op.value, elements_of(op, tensor).stored_bits, op, builder),
-        ],
-        builder,
-    )
+        lengths, dims = list(map(builder.known, op.lengths)), op.target_encoding_dims
+        start, length = builder.run_of_bytes(op, plain_tensor(op, tensor), dims, lengths)
+    index = builder.indices.index
+    range_ = index(start), index(builder.indices.add(start, length)), index(length)
+    value = pattern(op.value, elements_of(op, tensor).stored_bits, op, builder)
+    return builder.on_bytes(AsyncFillOp, op.target, op.target_size, *range_, value)
 
 
 @lowering("stream.tensor.update")
 def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
     tensor = _row_major_parts(op, op.target_encoding, op.update_encoding)
     update = require_ranked(op, op.update_encoding)
-    start, _ = run_of_bytes(
-        op,
-        tensor,
-        tuple(op.target_encoding_dims),
-        sizes_of(update, tuple(op.update_encoding_dims), builder),
-        builder,
-        is_written=True,
-    )
+    lengths = builder.sizes_of(update, op.update_encoding_dims)
+    start, _ = builder.run_of_bytes(op, tensor, op.target_encoding_dims, lengths)
     end = builder.indices.add(start, builder.known(op.update_size))
-    return _build_on_bytes(
-        op,
-        AsyncUpdateOp,
-        [op.target, op.target_size, start, end, op.update, op.update_size],
-        builder,
-    )
+    operands = (op.target, op.target_size, start, end, op.update, op.update_size)
+    return builder.on_bytes(AsyncUpdateOp, *operands)
 
 
 @lowering("stream.tensor.load")
 def _load(op: TensorLoadOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
-    index = position_of(tensor, tuple(op.source_encoding_dims), tuple(op.indices), builder)
-    elements = elements_of(op, tensor)
-    return [elements.load(op, op.source, op.source_size, index, builder)]
+    index = builder.position_of(tensor, op.source_encoding_dims, op.indices)
+    return [elements_of(op, tensor).load(op, op.source, op.source_size, index, builder)]
 
 
 @lowering("stream.tensor.store")
 def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.target_encoding)
-    index = position_of(tensor, tuple(op.target_encoding_dims), tuple(op.indices), builder)
+    index = builder.position_of(tensor, op.target_encoding_dims, op.indices)
     elements = elements_of(op, tensor)
     return [elements.store(op, op.value, op.target, op.target_size, index, builder)]
 
@@ -476,17 +420,9 @@ def _dispatch(op: TensorDispatchOp, builder: HostBuilder) -> Results:
     """Pass the whole range of each resource to the kernel."""
     operands, sizes = tuple(op.mixed_operands), tuple(op.operand_sizes)
     resources = sum(value.type.name == RESOURCE for value in operands)
-    start = builder.indices.index(0)
+    ranges = [builder.indices.index(0)] * resources, sizes, sizes
     new = AsyncDispatchOp.build(
-        operands=[
-            tuple(op.workload),
-            operands,
-            sizes,
-            [start] * resources,
-            sizes,
-            sizes,
-            tuple(op.result_sizes),
-        ],
+        operands=[op.workload, operands, sizes, *ranges, op.result_sizes],
         result_types=[tuple(result.type for result in op.results_)],
         properties={
             "affinity": op.affinity,
