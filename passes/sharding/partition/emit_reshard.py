@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
@@ -19,7 +18,6 @@ from ....dialects.shard.collectives import (
     RecvOp,
     ReduceScatterOp,
     SendOp,
-    UpdateHaloOp,
 )
 from ....ir.index import IndexOrInt
 from ....ir.tensor_types import shape_of
@@ -46,6 +44,75 @@ GlobalSize = Callable[[int], IndexOrInt]
 """Return the size of a dimension of the whole tensor; this may emit a collective."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Resharding:
+    """The resharding of a tensor."""
+
+    emitter: Emitter
+    tensor_type: TensorType[Attribute]
+    size: GlobalSize
+
+    def step(self, value: SSAValue, planned: PlannedStep) -> SSAValue:
+        """Emit a step of a plan."""
+        emitter, before, after = self.emitter, planned.before, planned.after
+        result = local_type(self.tensor_type, after)
+        name = before.grid.name
+        match planned.step:
+            case AllSlice(dimension, axes):
+                return self._slice(value, after, dimension, axes)
+            case AllGather(dimension, axes):
+                found = self._grown(result, before, dimension)
+                gathered = AllGatherOp(value, name, axes, found, gather_axis=dimension)
+                return emitter.cast(emitter.insert(gathered), result)
+            case AllToAll(split, concat, axes):
+                found = self._grown(result, before, concat)
+                moved = AllToAllOp(value, name, axes, found, split_axis=split, concat_axis=concat)
+                return emitter.cast(emitter.insert(moved), result)
+            case AllReduce(kind, axes):
+                return emitter.insert(AllReduceOp(value, name, axes, reduction=kind))
+            case ReduceScatter(kind, dimension, axes):
+                return emitter.insert(
+                    ReduceScatterOp(
+                        value, name, axes, result, reduction=kind, scatter_axis=dimension
+                    )
+                )
+            case Permute():
+                return _permute(emitter, value, before, after)
+            case TrimHalo():
+                halos = [halo(before, dimension) for dimension in range(before.rank)]
+                sizes = [
+                    emitter.subtract(emitter.dimension(value, dimension), sum(widths))
+                    for dimension, widths in enumerate(halos)
+                ]
+                return emitter.slice(value, [low for low, _ in halos], sizes, result)
+            case ExchangeHalo():
+                return emitter.exchange_halo(value, after, result)
+
+    def _grown(
+        self, result: TensorType[Attribute], before: Sharding, dimension: int
+    ) -> TensorType[Attribute]:
+        """Return the type after a collective; a dimension joined of unequal pieces is dynamic."""
+        shape = list(shape_of(result))
+        if shape_of(local_type(self.tensor_type, before))[dimension] is None:
+            shape[dimension] = None
+        return with_shape(result, shape)
+
+    def _slice(self, value: SSAValue, after: Sharding, dimension: int, axes: Axes) -> SSAValue:
+        emitter, result = self.emitter, local_type(self.tensor_type, after)
+        if explicit_offsets(after, dimension) is None and shape_of(result)[dimension] is not None:
+            held = emitter.dimension(value, dimension)
+            if divides(held if isinstance(held, int) else None, after.grid.size(axes)):
+                return emitter.insert(
+                    AllSliceOp(value, after.grid.name, axes, result, slice_axis=dimension)
+                )
+        rank = len(result.get_shape())
+        offsets: list[IndexOrInt] = [0] * rank
+        sizes = [emitter.dimension(value, d) for d in range(rank)]
+        size = self.size(dimension)
+        offsets[dimension], sizes[dimension] = emitter.shard_interval(size, after, dimension)
+        return emitter.slice(value, offsets, sizes, result)
+
+
 def emit_reshard(
     emitter: Emitter,
     value: SSAValue,
@@ -58,8 +125,9 @@ def emit_reshard(
 
     Raises ValueError as `plan_reshard` does.
     """
+    resharding = _Resharding(emitter, tensor_type, size)
     for planned in plan_reshard(shape_of(tensor_type), source, target).steps:
-        value = _emit_step(emitter, value, tensor_type, size, _named(emitter, source.grid, planned))
+        value = resharding.step(value, _named(emitter, source.grid, planned))
     return value
 
 
@@ -71,116 +139,6 @@ def _named(emitter: Emitter, coarse: Grid, planned: PlannedStep) -> PlannedStep:
     return PlannedStep(
         planned.step, replace(planned.before, grid=fine), replace(planned.after, grid=fine)
     )
-
-
-def shard_interval(
-    emitter: Emitter, size: IndexOrInt, sharding: Sharding, dimension: int
-) -> tuple[IndexOrInt, IndexOrInt]:
-    """Emit the start and the length of this process's shard of a dimension, without halos."""
-    axes = sharding.dimension_axes[dimension]
-    if not axes:
-        return 0, size
-    grid = sharding.grid
-    position = emitter.position(grid, axes)
-    limits = explicit_offsets(sharding, dimension)
-    if limits is not None:
-        start = emitter.element(limits[:-1], position)
-        lengths = [end - begin for begin, end in pairwise(limits)]
-        return start, emitter.element(lengths, position)
-    parts = emitter.parts(grid, axes)
-    small = emitter.divide(size, parts)
-    larger = emitter.remainder(size, parts)
-    if isinstance(larger, int) and larger == 0:
-        return emitter.multiply(position, small), small
-    # The first `parts - larger` shards have `small` elements, the others one more.
-    first_larger = emitter.subtract(parts, larger)
-    before = emitter.maximum(emitter.subtract(position, first_larger), 0)
-    after = emitter.maximum(emitter.subtract(emitter.add(position, 1), first_larger), 0)
-    start = emitter.add(emitter.multiply(position, small), before)
-    return start, emitter.add(small, emitter.subtract(after, before))
-
-
-def _emit_step(
-    emitter: Emitter,
-    value: SSAValue,
-    tensor_type: TensorType[Attribute],
-    size: GlobalSize,
-    planned: PlannedStep,
-) -> SSAValue:
-    before, after = planned.before, planned.after
-    result = local_type(tensor_type, after)
-    name = before.grid.name
-    match planned.step:
-        case AllSlice(dimension, axes):
-            return _slice(emitter, value, result, size, after, dimension, axes)
-        case AllGather(dimension, axes):
-            found = _grown(result, before, tensor_type, dimension)
-            gathered = emitter.insert(AllGatherOp(value, name, axes, found, gather_axis=dimension))
-            return emitter.cast(gathered, result)
-        case AllToAll(split, concat, axes):
-            found = _grown(result, before, tensor_type, concat)
-            moved = emitter.insert(
-                AllToAllOp(value, name, axes, found, split_axis=split, concat_axis=concat)
-            )
-            return emitter.cast(moved, result)
-        case AllReduce(kind, axes):
-            return emitter.insert(AllReduceOp(value, name, axes, reduction=kind))
-        case ReduceScatter(kind, dimension, axes):
-            return emitter.insert(
-                ReduceScatterOp(value, name, axes, result, reduction=kind, scatter_axis=dimension)
-            )
-        case Permute():
-            return _permute(emitter, value, before, after)
-        case TrimHalo():
-            lows = [halo(before, d)[0] for d in range(before.rank)]
-            sizes = [
-                emitter.subtract(emitter.dimension(value, d), sum(halo(before, d)))
-                for d in range(before.rank)
-            ]
-            return emitter.slice(value, lows, sizes, result)
-        case ExchangeHalo():
-            return exchange_halo(emitter, value, after, result)
-
-
-def _grown(
-    result: TensorType[Attribute],
-    before: Sharding,
-    tensor_type: TensorType[Attribute],
-    dimension: int,
-) -> TensorType[Attribute]:
-    """Return the result type of a collective; a dimension joined from unequal pieces is dynamic."""
-    shape = list(shape_of(result))
-    if shape_of(local_type(tensor_type, before))[dimension] is None:
-        shape[dimension] = None
-    return with_shape(result, shape)
-
-
-def _slice(
-    emitter: Emitter,
-    value: SSAValue,
-    result: TensorType[Attribute],
-    size: GlobalSize,
-    after: Sharding,
-    dimension: int,
-    axes: Axes,
-) -> SSAValue:
-    whole = shape_of(result)[dimension] is not None
-    even = explicit_offsets(after, dimension) is None and whole
-    if even and divides(_static(emitter.dimension(value, dimension)), after.grid.size(axes)):
-        return emitter.insert(
-            AllSliceOp(value, after.grid.name, axes, result, slice_axis=dimension)
-        )
-    rank = len(result.get_shape())
-    offsets: list[IndexOrInt] = [0] * rank
-    sizes = [emitter.dimension(value, d) for d in range(rank)]
-    offsets[dimension], sizes[dimension] = shard_interval(
-        emitter, size(dimension), after, dimension
-    )
-    return emitter.slice(value, offsets, sizes, result)
-
-
-def _static(size: IndexOrInt) -> int | None:
-    return size if isinstance(size, int) else None
 
 
 def _permute(emitter: Emitter, value: SSAValue, before: Sharding, after: Sharding) -> SSAValue:
@@ -217,63 +175,58 @@ def _coordinates(
     return found
 
 
-def exchange_halo(
-    emitter: Emitter, value: SSAValue, after: Sharding, result: TensorType[Attribute]
-) -> SSAValue:
-    """Surround a shard by halos from its neighbours, as wide as the sharding says.
+@dataclass(frozen=True, slots=True)
+class Exchanging:
+    """The exchange of parts of a dimension that is split along some axes."""
 
-    Halos without a neighbour are left uninitialised.
-    """
-    rank = after.rank
-    lows: list[IndexOrInt] = [halo(after, d)[0] for d in range(rank)]
-    core = [emitter.dimension(value, d) for d in range(rank)]
-    sizes = [emitter.add(core[d], sum(halo(after, d))) for d in range(rank)]
-    buffer = emitter.empty(result, sizes)
-    filled = emitter.insert_slice(value, buffer, lows, core)
-    halos = [
-        width
-        for dimension, axes in enumerate(after.dimension_axes)
-        if axes
-        for width in halo(after, dimension)
-    ]
-    return emitter.insert(UpdateHaloOp(filled, after.grid.name, after.dimension_axes, halos))
+    emitter: Emitter
+    dimension: int
+    grid: Grid
+    axes: Axes
 
+    def emit(self, value: SSAValue, exchange: SliceExchange) -> SSAValue:
+        """Return this process's section of the dimension, given its shard."""
+        emitter, dimension = self.emitter, self.dimension
+        tensor_type = tensor_type_of(value)
+        shape = shape_of(tensor_type)
+        sizes = [emitter.dimension(value, each) for each in range(len(shape))]
+        position = emitter.position(self.grid, self.axes)
+        received = [self._round(value, each) for each in exchange.rounds]
+        if len(received) == 1 and _receives_all(exchange):
+            return received[0]
+        copies = [(value, copy) for copy in exchange.own]
+        copies += zip(received, (each.copy for each in exchange.rounds), strict=True)
+        lengths = [sum(each) for each in zip(*(copy.lengths for _, copy in copies), strict=True)]
+        sizes[dimension] = emitter.element(lengths, position)
+        section = emitter.empty(_with_extent(tensor_type, dimension, lengths), sizes)
+        for source, copy in copies:
+            if not any(copy.lengths):
+                continue
+            offsets: list[IndexOrInt] = [0] * len(shape)
+            offsets[dimension] = emitter.element(copy.source_offsets, position)
+            extents = list(sizes)
+            extents[dimension] = emitter.element(copy.lengths, position)
+            piece_type = _with_extent(tensor_type, dimension, copy.lengths)
+            piece = emitter.slice(source, offsets, extents, piece_type)
+            offsets[dimension] = emitter.element(copy.section_offsets, position)
+            section = emitter.insert_slice(piece, section, offsets, extents)
+        return section
 
-def emit_exchange(
-    emitter: Emitter,
-    value: SSAValue,
-    dimension: int,
-    grid: Grid,
-    axes: Axes,
-    exchange: SliceExchange,
-) -> SSAValue:
-    """Return this process's section of a dimension that is split along `axes`, given its shard."""
-    tensor_type = tensor_type_of(value)
-    shape = shape_of(tensor_type)
-    sizes = [emitter.dimension(value, each) for each in range(len(shape))]
-    position = emitter.position(grid, axes)
-    received = [
-        _exchange_round(emitter, value, dimension, grid, axes, each) for each in exchange.rounds
-    ]
-    if len(received) == 1 and _receives_all(exchange):
-        return received[0]
-    copies = [(value, copy) for copy in exchange.own]
-    copies += zip(received, (each.copy for each in exchange.rounds), strict=True)
-    lengths = [sum(each) for each in zip(*(copy.lengths for _, copy in copies), strict=True)]
-    sizes[dimension] = emitter.element(lengths, position)
-    section = emitter.empty(_with_extent(tensor_type, dimension, lengths), sizes)
-    for source, copy in copies:
-        if not any(copy.lengths):
-            continue
-        offsets: list[IndexOrInt] = [0] * len(shape)
-        offsets[dimension] = emitter.element(copy.source_offsets, position)
-        extents = list(sizes)
-        extents[dimension] = emitter.element(copy.lengths, position)
-        piece_type = _with_extent(tensor_type, dimension, copy.lengths)
-        piece = emitter.slice(source, offsets, extents, piece_type)
-        offsets[dimension] = emitter.element(copy.section_offsets, position)
-        section = emitter.insert_slice(piece, section, offsets, extents)
-    return section
+    def _round(self, value: SSAValue, round_: Round) -> SSAValue:
+        """Send a piece of the shard, and receive one."""
+        emitter, name = self.emitter, self.grid.name
+        first = emitter.own(round_.send_offsets, self.grid, self.axes)
+        piece = emitter.slice_dimension(value, self.dimension, first, round_.width)
+        send_to = self._coordinates(round_.receivers)
+        receive_from = self._coordinates(round_.senders)
+        sent = emitter.insert(SendOp(piece, name, self.axes, destination=send_to))
+        return emitter.insert(RecvOp(sent, name, self.axes, source=receive_from))
+
+    def _coordinates(self, positions: Sequence[int]) -> list[IndexOrInt]:
+        """Return the coordinates of the process at `positions[p]`, for this process's position."""
+        coordinates = [self.grid.coordinates_along(self.axes, each) for each in positions]
+        columns = zip(*coordinates, strict=True)
+        return [self.emitter.own(column, self.grid, self.axes) for column in columns]
 
 
 def _receives_all(exchange: SliceExchange) -> bool:
@@ -290,45 +243,6 @@ def _with_extent(
     shape = list(shape_of(tensor_type))
     shape[dimension] = common_size(lengths)
     return with_shape(tensor_type, shape)
-
-
-def _exchange_round(
-    emitter: Emitter,
-    value: SSAValue,
-    dimension: int,
-    grid: Grid,
-    axes: Axes,
-    round_: Round,
-) -> SSAValue:
-    """Send a piece of the shard, and receive one."""
-    position = emitter.position(grid, axes)
-    first = emitter.element(round_.send_offsets, position)
-    piece = slice_dimension(emitter, value, dimension, first, round_.width)
-    send_to = _process_coordinates(emitter, grid, axes, round_.receivers, position)
-    receive_from = _process_coordinates(emitter, grid, axes, round_.senders, position)
-    sent = emitter.insert(SendOp(piece, grid.name, axes, destination=send_to))
-    return emitter.insert(RecvOp(sent, grid.name, axes, source=receive_from))
-
-
-def _process_coordinates(
-    emitter: Emitter, grid: Grid, axes: Axes, positions: Sequence[int], at: IndexOrInt
-) -> list[IndexOrInt]:
-    """Return the coordinates along `axes` of the process at `positions[at]` along them."""
-    coordinates = [grid.coordinates_along(axes, position) for position in positions]
-    return [emitter.element(column, at) for column in zip(*coordinates, strict=True)]
-
-
-def slice_dimension(
-    emitter: Emitter, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
-) -> SSAValue:
-    """Slice one dimension of a local tensor."""
-    held = tensor_type_of(value)
-    rank = held.get_num_dims()
-    offsets: list[IndexOrInt] = [0] * rank
-    sizes = [emitter.dimension(value, each) for each in range(rank)]
-    offsets[dimension], sizes[dimension] = first, length
-    extents = [size if isinstance(size, int) else None for size in sizes]
-    return emitter.slice(value, offsets, sizes, with_shape(held, extents))
 
 
 def shift_index(emitter: Emitter, index: SSAValue, start: IndexOrInt, point: InsertPoint) -> None:

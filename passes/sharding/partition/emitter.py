@@ -15,13 +15,16 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseIntOrFPElementsAttr, Locat
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ....dialects.shard.collectives import UpdateHaloOp
 from ....dialects.shard.grids import GridShapeOp
 from ....dialects.shard.process_arithmetic import ProcessArithmetic
 from ....ir.index import INDEX, IndexOrInt
 from ....ir.index_lists import slice_properties, split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
-from ....sharding.sharding import Axes
+from ....sharding.local_shape import explicit_offsets, halo
+from ....sharding.sharding import Axes, Sharding
+from .local_types import tensor_type_of, with_shape
 
 MAX_SELECTED_RUNS = 4
 """Maximum number of runs of equal numbers to select by comparisons; more use a constant table."""
@@ -266,11 +269,70 @@ class Emitter(ProcessArithmetic):
             )
         )
 
+    def slice_dimension(
+        self, value: SSAValue, dimension: int, first: IndexOrInt, length: IndexOrInt
+    ) -> SSAValue:
+        """Slice one dimension of a local tensor."""
+        held = tensor_type_of(value)
+        rank = held.get_num_dims()
+        offsets: list[IndexOrInt] = [0] * rank
+        sizes = [self.dimension(value, each) for each in range(rank)]
+        offsets[dimension], sizes[dimension] = first, length
+        extents = [size if isinstance(size, int) else None for size in sizes]
+        return self.slice(value, offsets, sizes, with_shape(held, extents))
+
     def cast(self, value: SSAValue, result_type: TensorType[Attribute]) -> SSAValue:
         """Return the tensor with a type whose sizes are more or less static."""
         if value.type == result_type:
             return value
         return self.insert(tensor.CastOp(value, result_type))
+
+    def shard_interval(
+        self, size: IndexOrInt, sharding: Sharding, dimension: int
+    ) -> tuple[IndexOrInt, IndexOrInt]:
+        """Emit the start and the length of this process's shard of a dimension, without halos."""
+        axes = sharding.dimension_axes[dimension]
+        if not axes:
+            return 0, size
+        grid = sharding.grid
+        position = self.position(grid, axes)
+        limits = explicit_offsets(sharding, dimension)
+        if limits is not None:
+            start = self.element(limits[:-1], position)
+            lengths = [end - begin for begin, end in pairwise(limits)]
+            return start, self.element(lengths, position)
+        parts = self.parts(grid, axes)
+        small = self.divide(size, parts)
+        larger = self.remainder(size, parts)
+        if isinstance(larger, int) and larger == 0:
+            return self.multiply(position, small), small
+        # The first `parts - larger` shards have `small` elements, the others one more.
+        first_larger = self.subtract(parts, larger)
+        before = self.maximum(self.subtract(position, first_larger), 0)
+        after = self.maximum(self.subtract(self.add(position, 1), first_larger), 0)
+        start = self.add(self.multiply(position, small), before)
+        return start, self.add(small, self.subtract(after, before))
+
+    def exchange_halo(
+        self, value: SSAValue, after: Sharding, result: TensorType[Attribute]
+    ) -> SSAValue:
+        """Surround a shard by halos from its neighbours, as wide as the sharding says.
+
+        Halos without a neighbour are left uninitialised.
+        """
+        rank = after.rank
+        lows: list[IndexOrInt] = [halo(after, d)[0] for d in range(rank)]
+        core = [self.dimension(value, d) for d in range(rank)]
+        sizes = [self.add(core[d], sum(halo(after, d))) for d in range(rank)]
+        buffer = self.empty(result, sizes)
+        filled = self.insert_slice(value, buffer, lows, core)
+        halos = [
+            width
+            for dimension, axes in enumerate(after.dimension_axes)
+            if axes
+            for width in halo(after, dimension)
+        ]
+        return self.insert(UpdateHaloOp(filled, after.grid.name, after.dimension_axes, halos))
 
     def discard(self, block: Block) -> None:
         """Drop an emitted block that no operation owns."""

@@ -17,7 +17,7 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.slice_exchange import cheapest_exchange, plan_joined_exchange
 from ..rules.tensor import fetched_part, joined_dimension, slice_positions, sliced_source
 from .by_rule import copy_local, finish_local, if_split
-from .emit_reshard import emit_exchange, shard_interval, slice_dimension
+from .emit_reshard import Exchanging
 from .emitter import Emitter
 from .local_types import with_shape
 from .partitioner import OpSharding, shape
@@ -100,7 +100,7 @@ def _rotated(chosen: OpSharding, split: Shift) -> SSAValue | None:
     if exchange is None or exchange.sent >= apart:
         return None
     value = chosen.partitioner.demand(source, sharding)
-    return emit_exchange(chosen.emitter, value, dimension, chosen.grid, split.axes, exchange)
+    return Exchanging(chosen.emitter, dimension, chosen.grid, split.axes).emit(value, exchange)
 
 
 @if_split("tensor.insert_slice")
@@ -182,7 +182,7 @@ def _insert_local(
             continue
         total = shape(operation.operands[1])[dimension]
         assert total is not None and kept is not None
-        start, _ = shard_interval(emitter, total, sharding, dimension)
+        start, _ = emitter.shard_interval(total, sharding, dimension)
         there = emitter.subtract(offsets[dimension], start)
         if sizes[dimension] == 1:
             here = emitter.insert(arith.CmpiOp(emitter.index(there), emitter.index(extent), "ult"))
@@ -194,7 +194,7 @@ def _insert_local(
         offsets[dimension], sizes[dimension] = low, length
         place = kept[dimension]
         assert place is not None
-        source = slice_dimension(emitter, source, place, first, length)
+        source = emitter.slice_dimension(source, place, first, length)
     if inside is not None:
         # Only one shard contains the element: other processes write back what is there.
         target = ranked(source)

@@ -29,11 +29,11 @@ from ....sharding.op_sharding import Assignment, reduced_axes, tensor_sharding
 from ....sharding.sharding import Axes, Partial, Sharding, without_new_partials
 from ..annotations.access import GET_SHARDING, SHARD, SHARDING, shard_asked_about
 from ..rules.rule_cache import OperationKeys
-from .emit_reshard import emit_reshard, shard_interval
+from .emit_reshard import emit_reshard
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of
 from .registry import Handler, find_handler
-from .rematerializable import Rematerializable, rematerialize
+from .rematerializable import Rematerializable
 from .signatures import Shardings, Signature, Signatures
 
 
@@ -177,7 +177,7 @@ class Partitioner:
         found = self._tensors[original]
         target = normal(sharding)
         if isinstance(found, Rematerializable):
-            return rematerialize(found, target, self.scalar, self.local_extent)
+            return found.shard(target)
         at: LocalTensor | None = found
         while at is not None:
             if at.sharding == target:
@@ -288,7 +288,7 @@ class Partitioner:
             owner, value, index = known
             return owner.dimension(value, index)
         size = self.global_size(original, dimension)
-        return shard_interval(emitter, size, sharding, dimension)[1]
+        return emitter.shard_interval(size, sharding, dimension)[1]
 
     def shard_start(
         self, original: SSAValue, dimension: int, sharding: Sharding | None
@@ -297,7 +297,7 @@ class Partitioner:
         if sharding is None or not sharding.dimension_axes[dimension]:
             return 0
         size = self.global_size(original, dimension)
-        return shard_interval(self.emitter, size, sharding, dimension)[0]
+        return self.emitter.shard_interval(size, sharding, dimension)[0]
 
     def _extent_key(self, original: SSAValue, dimension: int, sharding: Sharding | None) -> object:
         root = self._root((original, dimension))

@@ -48,61 +48,73 @@ class Rematerializable:
     result: SSAValue
     operation: Operation
     emitter: Emitter
+    scalar_of: ScalarOf
+    extent_of: ExtentOf
     sharding: Sharding | None = None
 
+    def shard(self, target: Sharding | None) -> SSAValue:
+        """Return the shard under a sharding, emitted once in the block of the operation."""
+        if target is not None:
+            target = target.without_partials()
+        return self.emitter.once(
+            ("rematerialized", self.result, target), lambda: self._make(target)
+        )
 
-def rematerialize(
-    source: Rematerializable, target: Sharding | None, scalar_of: ScalarOf, extent_of: ExtentOf
-) -> SSAValue:
-    """Return the shard of a tensor under a sharding, emitted once in the block of its operation."""
-    if target is not None:
-        target = target.without_partials()
-    return source.emitter.once(
-        ("rematerialized", source.result, target),
-        lambda: _make(source, target, scalar_of, extent_of),
-    )
+    def _make(self, target: Sharding | None) -> SSAValue:
+        emitter, operation = self.emitter, self.operation
+        found = local_type(tensor_type_of(self.result), target)
+        if operation.name in _VALUE_NAMES:
+            return self._constant(target, found)
+        scalars = [self.scalar_of(operation.operands[0])] if operation.name in _FROM_SCALAR else []
+        sizes = self._sizes(target)
+        if operation.name == "tensor.empty":
+            return emitter.empty(found, sizes)
+        if operation.name == "linalg.fill":
+            rest = [emitter.empty(found, sizes)]
+        else:
+            rest = emitter.dynamic_sizes(found, sizes)
+        return self._insert(rebuilt(operation, [*scalars, *rest], [found]))
 
+    def _insert(self, made: Operation) -> SSAValue:
+        """Insert another form of the operation."""
+        made.results[0].name_hint = self.result.name_hint
+        return self.emitter.insert(made)
 
-def _make(
-    source: Rematerializable, target: Sharding | None, scalar_of: ScalarOf, extent_of: ExtentOf
-) -> SSAValue:
-    emitter, operation = source.emitter, source.operation
-    found = local_type(tensor_type_of(source.result), target)
-    if operation.name in _VALUE_NAMES:
-        return _constant(source, target, found, scalar_of, extent_of)
-    scalars = [scalar_of(operation.operands[0])] if operation.name in _FROM_SCALAR else []
-    sizes = _sizes(source, target, extent_of)
-    if operation.name == "tensor.empty":
-        return emitter.empty(found, sizes)
-    if operation.name == "linalg.fill":
-        return _again(emitter, operation, [*scalars, emitter.empty(found, sizes)], found)
-    return _again(emitter, operation, [*scalars, *emitter.dynamic_sizes(found, sizes)], found)
+    def _sizes(self, target: Sharding | None) -> list[IndexOrInt]:
+        """Return the local sizes, with halos."""
+        emitter = self.emitter
+        sizes: list[IndexOrInt] = []
+        for dimension in range(tensor_type_of(self.result).get_num_dims()):
+            size = self.extent_of(self.result, dimension, target, emitter)
+            width = 0 if target is None else sum(halo(target, dimension))
+            sizes.append(emitter.add(size, width))
+        return sizes
 
-
-def _again(
-    emitter: Emitter,
-    operation: Operation,
-    operands: list[SSAValue],
-    result_type: TensorType[Attribute],
-) -> SSAValue:
-    """Emit the operation with other operands and another type."""
-    made = rebuilt(operation, operands, [result_type])
-    made.results[0].name_hint = operation.results[0].name_hint
-    return emitter.insert(made)
-
-
-def _sizes(
-    source: Rematerializable, target: Sharding | None, extent_of: ExtentOf
-) -> list[IndexOrInt]:
-    """Return the local sizes of a tensor, with halos."""
-    emitter = source.emitter
-    whole = tensor_type_of(source.result)
-    sizes: list[IndexOrInt] = []
-    for dimension in range(whole.get_num_dims()):
-        size = extent_of(source.result, dimension, target, emitter)
-        width = 0 if target is None else sum(halo(target, dimension))
-        sizes.append(emitter.add(size, width))
-    return sizes
+    def _constant(self, target: Sharding | None, found: TensorType[Attribute]) -> SSAValue:
+        emitter, operation = self.emitter, self.operation
+        if target is None:
+            return emitter.insert(operation.clone())
+        whole, splat = tensor_type_of(self.result), splat_of(operation)
+        if splat is not None and found.has_static_shape():
+            name = _VALUE_NAMES[operation.name]
+            smaller = cast("TensorType[IntegerType]", found)
+            bytes_of_one = splat.data.data[: len(splat.data.data) // prod(whole.get_shape())]
+            data = BytesAttr(bytes_of_one * prod(found.get_shape()))
+            small = DenseIntOrFPElementsAttr(smaller, data)
+            properties = {**operation.properties, name: small}
+            return self._insert(type(operation).create(result_types=[found], properties=properties))
+        if splat is not None:
+            scalar = emitter.insert(_element_of_splat(splat))
+            sizes = emitter.dynamic_sizes(found, self._sizes(target))
+            return emitter.insert(tensor.SplatOp(scalar, sizes, found))
+        return emit_reshard(
+            emitter,
+            self.shard(None),
+            whole,
+            lambda dimension: self.extent_of(self.result, dimension, None, emitter),
+            Sharding.replicated(target.grid, target.rank),
+            target,
+        )
 
 
 _VALUE_NAMES = {"arith.constant": "value", "tosa.const": "values"}
@@ -132,42 +144,3 @@ def _element_of_splat(splat: DenseIntOrFPElementsAttr[AnyDenseElement]) -> Opera
     parts = cast("tuple[float, float]", splat.get_values()[0])
     part = cast("AnyFloat", cast("ComplexType[Any]", element).element_type)
     return complex.ConstantOp(ArrayAttr([FloatAttr(each, part) for each in parts]), element)
-
-
-def _constant(
-    source: Rematerializable,
-    target: Sharding | None,
-    found: TensorType[Attribute],
-    scalar_of: ScalarOf,
-    extent_of: ExtentOf,
-) -> SSAValue:
-    emitter, operation = source.emitter, source.operation
-    whole = tensor_type_of(source.result)
-    splat = splat_of(operation)
-    if target is not None and splat is not None and found.has_static_shape():
-        name = _VALUE_NAMES[operation.name]
-        smaller = cast("TensorType[IntegerType]", found)
-        bytes_of_one = splat.data.data[: len(splat.data.data) // prod(whole.get_shape())]
-        data = BytesAttr(bytes_of_one * prod(found.get_shape()))
-        small = DenseIntOrFPElementsAttr(smaller, data)
-        properties = {**operation.properties, name: small}
-        made = type(operation).create(
-            result_types=[found], properties=properties, location=operation.location
-        )
-        made.results[0].name_hint = operation.results[0].name_hint
-        return emitter.insert(made)
-    if target is not None and splat is not None:
-        scalar = emitter.insert(_element_of_splat(splat))
-        sizes = emitter.dynamic_sizes(found, _sizes(source, target, extent_of))
-        return emitter.insert(tensor.SplatOp(scalar, sizes, found))
-    if target is None:
-        return emitter.insert(operation.clone())
-    value = rematerialize(source, None, scalar_of, extent_of)
-    return emit_reshard(
-        emitter,
-        value,
-        whole,
-        lambda dimension: extent_of(source.result, dimension, None, emitter),
-        Sharding.replicated(target.grid, target.rank),
-        target,
-    )

@@ -33,7 +33,7 @@ from ....sharding.slice_exchange import HaloWidths, Interval, SliceExchange, che
 from ..annotations.access import SHARD
 from ..rules.tensor import covered_dimensions
 from .by_rule import copy_with
-from .emit_reshard import emit_exchange, exchange_halo, shift_index, slice_dimension
+from .emit_reshard import Exchanging, shift_index
 from .emitter import Emitter
 from .local_types import local_type, tensor_type_of, with_shape
 from .partitioner import Partitioner, shape
@@ -149,7 +149,7 @@ class _Fetch:
             axes = present.dimension_axes[dimension]
             return emitter.once(
                 ("exchange", value, dimension, present.grid, axes, exchange),
-                lambda: emit_exchange(emitter, value, dimension, present.grid, axes, exchange),
+                lambda: Exchanging(emitter, dimension, present.grid, axes).emit(value, exchange),
             )
         if intervals is None:
             assert section.at_run_time is not None
@@ -172,7 +172,7 @@ class _Fetch:
             ]
             first = emitter.element(starts, position)
             length = emitter.element(section.lengths, position)
-        return slice_dimension(emitter, value, dimension, first, length)
+        return emitter.slice_dimension(value, dimension, first, length)
 
     # Padded and sliced tensors
 
@@ -328,7 +328,7 @@ def _with_halos(
     core = extents[dimension]
     extents[dimension] = None if core is None else core + sum(halo)
     widened = with_shape(tensor_type, extents)
-    return exchange_halo(emitter, value, only, widened)
+    return emitter.exchange_halo(value, only, widened)
 
 
 def emit_padding(

@@ -29,9 +29,10 @@ from .rematerializable import Rematerializable
 
 def _set_rematerializable(partitioner: Partitioner, operation: Operation) -> None:
     result = operation.results[0]
-    partitioner.set_rematerializable(
-        result, Rematerializable(result, operation, partitioner.emitter)
+    source = Rematerializable(
+        result, operation, partitioner.emitter, partitioner.scalar, partitioner.local_extent
     )
+    partitioner.set_rematerializable(result, source)
 
 
 @partition("arith.constant", "tosa.const")

@@ -18,7 +18,6 @@ from ....ir.index import IndexOrInt
 from ....sharding.factors import FactorKind
 from ....sharding.sharding import Axes
 from .by_rule import append_copy, copy_local, emits_local_op
-from .emit_reshard import shard_interval
 from .partitioner import OpSharding, shape
 from .sections import PADDING, emit_padding, shift_body
 from .shifted import paddings_of, shifts, with_sections_of
@@ -94,7 +93,7 @@ def generate(chosen: OpSharding, operands: list[SSAValue]) -> Operation:
     ):
         total: IndexOrInt = next(given) if size is None else size
         sharding = chosen.result_shardings[0]
-        start, length = shard_interval(chosen.emitter, total, sharding, dimension)
+        start, length = chosen.emitter.shard_interval(total, sharding, dimension)
         starts.append(start)
         if local == DYNAMIC_INDEX:
             sizes.append(chosen.emitter.index(length))

@@ -26,7 +26,6 @@ from ....sharding.local_shape import shard_offsets
 from ....sharding.sharding import Axes, Sharding
 from ..annotations.access import SHARD
 from ..rules.captured_reads import reads_along_loops
-from .emit_reshard import shard_interval
 from .local_types import tensor_type_of
 from .partitioner import OpSharding, Partitioner, shape
 from .reductions import scalar_attribute
@@ -161,7 +160,7 @@ def mask_reads(
     for dimension, axes in enumerate(lookup.sharding.dimension_axes):
         if axes and not lookup.follows(dimension):
             size = partitioner.global_size(lookup.table, dimension)
-            intervals[dimension] = shard_interval(emitter, size, lookup.sharding, dimension)
+            intervals[dimension] = emitter.shard_interval(size, lookup.sharding, dimension)
     element = tensor_type_of(local)
     number = -0.0 if isinstance(element.element_type, AnyFloat) else 0
     zero = emitter.insert(arith.ConstantOp(scalar_attribute(number, element.element_type)))

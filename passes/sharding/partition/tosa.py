@@ -16,7 +16,6 @@ from ....ir.index import IndexOrInt
 from ....ir.tensor_types import integer_width, shape_of
 from ....sharding.local_shape import common_size
 from .by_rule import append_copy, copy_with
-from .emit_reshard import slice_dimension
 from .emitter import Emitter
 from .local_types import tensor_type_of, with_shape
 from .partitioner import OpSharding, Partitioner, shape
@@ -178,7 +177,7 @@ def _emit_and_slice(
         ]
         first = emitter.own(starts, chosen.grid, shift.axes)
         length = emitter.own(shift.lengths, chosen.grid, shift.axes)
-        value = slice_dimension(emitter, value, shift.dimension, first, length)
+        value = emitter.slice_dimension(value, shift.dimension, first, length)
     return value
 
 

@@ -18,7 +18,6 @@ from ....ir.linear_forms import Linear, linear
 from ....sharding.factors import FactorKind, Window
 from ....sharding.local_shape import core_size
 from ....sharding.sharding import Sharding
-from .emit_reshard import shard_interval
 from .partitioner import OpSharding
 from .sections import Interval, Section, fetch_sections
 from .shifted import rule_windows
@@ -100,7 +99,7 @@ def loop_start(chosen: OpSharding, loop: int) -> IndexOrInt:
 def _loop_interval(chosen: OpSharding, loop: int) -> tuple[IndexOrInt, IndexOrInt]:
     """Return where this process's part of a loop begins, and how many iterations it has."""
     size = loop_size(chosen, loop)
-    return shard_interval(chosen.emitter, size, chosen.loop_sharding(loop), 0)
+    return chosen.emitter.shard_interval(size, chosen.loop_sharding(loop), 0)
 
 
 def loop_size(chosen: OpSharding, loop: int) -> IndexOrInt:
