@@ -37,6 +37,9 @@ NO_SIGNED_WRAP = IntegerOverflowAttr([IntegerOverflowFlag.NSW])
 IndexOrInt: TypeAlias = int | SSAValue
 """An integer known at compile time, or an SSA value of index type."""
 
+IndexList: TypeAlias = Sequence[IndexOrInt]
+"""Sizes, offsets or indices, each known or not."""
+
 
 def constant_index(value: int, builder: Builder) -> SSAValue:
     """Create an `arith.constant` of index type."""
@@ -165,10 +168,7 @@ class IndexArithmetic(SizeFolding[SSAValue], ABC):
         return self.binary(MaxSIOp, left, right)
 
     def binary(
-        self,
-        make: Callable[[SSAValue, SSAValue], Operation],
-        left: IndexOrInt,
-        right: IndexOrInt,
+        self, make: Callable[[SSAValue, SSAValue], Operation], left: IndexOrInt, right: IndexOrInt
     ) -> SSAValue:
         """Emit a binary op. At least one operand is not known."""
         return self.insert(make(self.index(left), self.index(right)))
@@ -221,7 +221,7 @@ class _SizeIndices(BuilderIndices):
     OVERFLOW = NO_SIGNED_WRAP
 
 
-def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) -> bool:
+def is_contiguous(lengths: IndexList, sizes: IndexList) -> bool:
     """Return whether a slice of these lengths is provably contiguous in a row-major tensor.
 
     It is contiguous if every dimension after the first one with a length other than 1 is complete.
@@ -234,9 +234,7 @@ def is_contiguous(lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]) ->
     return True
 
 
-def reaches_end(
-    starts: Sequence[IndexOrInt], lengths: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
-) -> bool:
+def reaches_end(starts: IndexList, lengths: IndexList, sizes: IndexList) -> bool:
     """Return whether a slice provably includes the last element of the tensor."""
     return all(
         (start == 0 and length == size)
@@ -251,10 +249,7 @@ def reaches_end(
 
 
 def is_multiple(
-    indices: Sequence[IndexOrInt],
-    sizes: Sequence[IndexOrInt],
-    unit: int,
-    divisor: Callable[[IndexOrInt], int],
+    indices: IndexList, sizes: IndexList, unit: int, divisor: Callable[[IndexOrInt], int]
 ) -> bool:
     """Return whether `IndexFolding.linear` is provably a multiple of `unit`.
 

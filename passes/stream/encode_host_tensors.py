@@ -54,6 +54,7 @@ from ...ir.garbage_collection import without_garbage_collection
 from ...ir.host_programs import host_operations
 from ...ir.index import (
     BuilderIndices,
+    IndexList,
     IndexOrInt,
     emit_largest,
     emit_size,
@@ -175,7 +176,7 @@ class HostBuilder(Builder):
         )
         return self.insert(new).results
 
-    # Sizes and ranges
+    # IndexList and ranges
 
     def storage_size(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
         """Emit the size in bytes of a tensor: the largest that any of its targets needs.
@@ -203,7 +204,7 @@ class HostBuilder(Builder):
         operation: TensorFillOp | TensorSliceOp | TensorUpdateOp,
         tensor: Tensor,
         dims: Sequence[SSAValue],
-        lengths: Sequence[IndexOrInt],
+        lengths: IndexList,
     ) -> tuple[IndexOrInt, IndexOrInt]:
         """Return the offset and the length in bytes of the slice that an operation accesses.
 

@@ -14,7 +14,7 @@ from ....dialects.flow.dispatches import DispatchRegionOp
 from ....dialects.iree_encoding.interfaces import Tensor
 from ....ir.attribute_access import integer_lists
 from ....ir.host_programs import DISPATCH_REGION
-from ....ir.index import BuilderIndices, IndexOrInt
+from ....ir.index import BuilderIndices, IndexList
 from ....ir.index_lists import mixed_list
 from ....ir.locations import builder_before
 from ....ir.regions import detach_regions, enclosing
@@ -64,7 +64,7 @@ def reshaped_dims(value: OpResult, reshapes: Sequence[Operation]) -> tuple[SSAVa
     They are computed in front of the region. Return `None` if they are not known there.
     """
     shape = cast(Tensor, value.type).get_shape()
-    sizes: Sequence[IndexOrInt] = mixed_list(shape, result_dims_of(value))
+    sizes: IndexList = mixed_list(shape, result_dims_of(value))
     if not all(
         is_before(size, value.op)
         for reshape in reshapes

@@ -18,7 +18,7 @@ from xdsl.rewriter import Rewriter
 from ....dialects.shard.collectives import UpdateHaloOp
 from ....dialects.shard.grids import GridShapeOp
 from ....dialects.shard.process_arithmetic import ProcessArithmetic
-from ....ir.index import INDEX, IndexOrInt
+from ....ir.index import INDEX, IndexList, IndexOrInt
 from ....ir.index_lists import slice_properties, split_list
 from ....ir.tensor_types import tensor_shape
 from ....sharding.grid import Grid
@@ -208,14 +208,12 @@ class Emitter(ProcessArithmetic):
             lambda: self.insert(tensor.DimOp(value, self.index(dimension))),
         )
 
-    def empty(self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]) -> SSAValue:
+    def empty(self, tensor_type: TensorType[Attribute], sizes: IndexList) -> SSAValue:
         """Return an uninitialised tensor; `sizes` has all its sizes, static ones included."""
         dynamic = self.dynamic_sizes(tensor_type, sizes)
         return self.insert(tensor.EmptyOp.create(operands=dynamic, result_types=[tensor_type]))
 
-    def dynamic_sizes(
-        self, tensor_type: TensorType[Attribute], sizes: Sequence[IndexOrInt]
-    ) -> list[SSAValue]:
+    def dynamic_sizes(self, tensor_type: TensorType[Attribute], sizes: IndexList) -> list[SSAValue]:
         """Return the sizes of the dynamic dimensions of a type as SSA values."""
         return [
             self.index(size)
@@ -226,8 +224,8 @@ class Emitter(ProcessArithmetic):
     def slice(
         self,
         value: SSAValue,
-        offsets: Sequence[IndexOrInt],
-        sizes: Sequence[IndexOrInt],
+        offsets: IndexList,
+        sizes: IndexList,
         result_type: TensorType[Attribute],
     ) -> SSAValue:
         """Return a slice of a tensor, cast to `result_type`.
@@ -251,11 +249,7 @@ class Emitter(ProcessArithmetic):
         )
 
     def insert_slice(
-        self,
-        value: SSAValue,
-        into: SSAValue,
-        offsets: Sequence[IndexOrInt],
-        sizes: Sequence[IndexOrInt],
+        self, value: SSAValue, into: SSAValue, offsets: IndexList, sizes: IndexList
     ) -> SSAValue:
         """Return a copy of `into` with a slice replaced by `value`."""
         if 0 in sizes or _has_no_elements(value) or _has_no_elements(into):

@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint
 
 from ....dialects.tensor.dialect import PadOp
 from ....ir.attribute_access import integers
-from ....ir.index import INDEX, IndexOrInt
+from ....ir.index import INDEX, IndexList, IndexOrInt
 from ....ir.index_lists import index_array, split_list
 from ....ir.tensor_types import shape_of
 from ....sharding.factors import Window
@@ -335,8 +335,8 @@ def emit_padding(
     partitioner: Partitioner,
     operation: Operation,
     source: SSAValue,
-    widths: tuple[Sequence[IndexOrInt], Sequence[IndexOrInt]],
-    starts: Sequence[IndexOrInt],
+    widths: tuple[IndexList, IndexList],
+    starts: IndexList,
     made_type: TensorType[Attribute],
 ) -> SSAValue:
     """Emit a local `tensor.pad` whose result begins at `starts` in the whole result."""
@@ -351,7 +351,7 @@ def emit_padding(
     return partitioner.emitter.append(made).results[0]
 
 
-def shift_body(partitioner: Partitioner, made: Operation, starts: Sequence[IndexOrInt]) -> None:
+def shift_body(partitioner: Partitioner, made: Operation, starts: IndexList) -> None:
     """Shift the index arguments of a body so that it computes with indices in the whole tensor."""
     block = made.regions[0].blocks[0]
     for argument, start in zip(block.args, starts, strict=True):

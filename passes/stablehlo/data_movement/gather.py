@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.stablehlo.attributes import GatherAttr
 from ....ir.attribute_access import attribute, element_type, integer, number_list
 from ....ir.diagnostics import OperationError
-from ....ir.index import IndexOrInt, known
+from ....ir.index import IndexList, IndexOrInt, known
 from ..lowering.element_types import operand_kind
 from ..lowering.emitter import Emitter, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
@@ -31,7 +31,7 @@ def _dynamic_gather(lowering: Lowering, op: Operation, operands: Tensors) -> Ten
     return [gather(e, op, operands, sizes)]
 
 
-def gather(e: Emitter, op: Operation, operands: Tensors, sizes: Sequence[IndexOrInt]) -> SSAValue:
+def gather(e: Emitter, op: Operation, operands: Tensors, sizes: IndexList) -> SSAValue:
     """Return slices of a tensor that start at indices; each start is clamped into the tensor.
 
     Indices that count along a dimension (`progressions.py`) are computed from the loop index
@@ -107,7 +107,7 @@ def _counted(
 
 
 def index_vector_position(
-    batch: Sequence[IndexOrInt], vector: int, number: int, starts: SSAValue
+    batch: IndexList, vector: int, number: int, starts: SSAValue
 ) -> list[IndexOrInt]:
     """Return the position of component `number` of an index vector in `starts`.
 

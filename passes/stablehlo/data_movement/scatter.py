@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.stablehlo.attributes import ScatterAttr, StructAttribute
 from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
-from ....ir.index import IndexOrInt
+from ....ir.index import IndexList, IndexOrInt
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
@@ -245,12 +245,7 @@ class _ScatterLowering:
 
         return e.sequential_loop(total, inputs, body)
 
-    def _updated(
-        self,
-        e: Emitter,
-        batch: Sequence[IndexOrInt],
-        carried: Sequence[SSAValue],
-    ) -> list[SSAValue]:
+    def _updated(self, e: Emitter, batch: IndexList, carried: Sequence[SSAValue]) -> list[SSAValue]:
         """Return the carried tensors with one window updated.
 
         Its part outside the tensor is dropped.
@@ -290,7 +285,7 @@ class _ScatterLowering:
         ]
 
     def _slice_to_rewrite(
-        self, e: Emitter, batch: Sequence[IndexOrInt], tensor: SSAValue
+        self, e: Emitter, batch: IndexList, tensor: SSAValue
     ) -> tuple[list[IndexOrInt], list[IndexOrInt], dict[int, SSAValue], SSAValue]:
         """Return the slice that a window updates: offsets, sizes, shifts, and whether it is hit.
 
@@ -326,10 +321,7 @@ class _ScatterLowering:
         return e.size(self.updates[0], self.windows[self.window.index(dimension)])
 
     def _updated_element(
-        self,
-        e: Emitter,
-        batch: Sequence[IndexOrInt],
-        carried: Sequence[SSAValue],
+        self, e: Emitter, batch: IndexList, carried: Sequence[SSAValue]
     ) -> list[SSAValue]:
         """Return the carried tensors with one element updated.
 
@@ -369,16 +361,14 @@ class _ScatterLowering:
             found.append(e.reshape(part, kept))
         return found
 
-    def _vector(self, e: Emitter, batch: Sequence[IndexOrInt]) -> list[SSAValue]:
+    def _vector(self, e: Emitter, batch: IndexList) -> list[SSAValue]:
         """Return the components of one index vector."""
         return [
             e.element(self.starts, index_vector_position(batch, self.vector, number, self.starts))
             for number in self._indexed
         ]
 
-    def _starts(
-        self, e: Emitter, batch: Sequence[IndexOrInt], vector: Sequence[SSAValue]
-    ) -> list[IndexOrInt]:
+    def _starts(self, e: Emitter, batch: IndexList, vector: Sequence[SSAValue]) -> list[IndexOrInt]:
         """Return where the window of an index vector starts, 0 in dimensions without an index."""
         starts: list[IndexOrInt] = [0] * self.rank
         is_signed = self.kinds[self.count].name == "signed"
@@ -397,7 +387,7 @@ class _ScatterLowering:
         ]
 
     def _source(
-        self, e: Emitter, batch: Sequence[SSAValue], starts: Sequence[IndexOrInt]
+        self, e: Emitter, batch: Sequence[SSAValue], starts: IndexList
     ) -> tuple[SSAValue, list[IndexOrInt]]:
         """Return whether the update at this point of the loops is for this element, and where."""
         hit = e.constant(1, BOOL)

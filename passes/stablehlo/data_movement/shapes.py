@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ....ir.attribute_access import attribute, element_type, integer, number_list
-from ....ir.index import IndexOrInt, known
+from ....ir.index import IndexList, IndexOrInt, known
 from ..elementwise.conversions import convert
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import BOOL, Emitter, dims, shape
@@ -59,7 +59,7 @@ def _dynamic_reshape(lowering: Lowering, op: Operation, operands: Tensors) -> Te
 
 
 def broadcast(
-    e: Emitter, source: SSAValue, sizes: Sequence[IndexOrInt], dimensions: Sequence[int]
+    e: Emitter, source: SSAValue, sizes: IndexList, dimensions: Sequence[int]
 ) -> SSAValue:
     """Return a tensor of `sizes`; dimension i of `source` becomes dimension `dimensions[i]`.
 
@@ -236,11 +236,7 @@ def _real_dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) ->
 
 
 def clamped_starts(
-    e: Emitter,
-    starts: Sequence[SSAValue],
-    element: Kind,
-    source: SSAValue,
-    sizes: Sequence[IndexOrInt],
+    e: Emitter, starts: Sequence[SSAValue], element: Kind, source: SSAValue, sizes: IndexList
 ) -> list[IndexOrInt]:
     """Return the start of a slice of these sizes, clamped so that the slice lies in the tensor."""
     clamped: list[IndexOrInt] = []
@@ -336,9 +332,9 @@ def dynamic_pad(
     e: Emitter,
     source: SSAValue,
     value: SSAValue,
-    low: Sequence[IndexOrInt],
-    high: Sequence[IndexOrInt],
-    interior: Sequence[IndexOrInt],
+    low: IndexList,
+    high: IndexList,
+    interior: IndexList,
     known_sizes: Sequence[int],
 ) -> SSAValue:
     """Return a tensor padded by dynamic numbers of any sign.
@@ -386,7 +382,7 @@ def _dynamic_iota(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
     return [iota(lowering.emit, sizes, integer(op, "iota_dimension"), result_kind(op))]
 
 
-def iota(e: Emitter, sizes: Sequence[IndexOrInt], dimension: int, element: Kind) -> SSAValue:
+def iota(e: Emitter, sizes: IndexList, dimension: int, element: Kind) -> SSAValue:
     """Return a tensor whose elements are their index along a dimension."""
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:

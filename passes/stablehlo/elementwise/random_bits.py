@@ -13,7 +13,7 @@ from xdsl.dialects.tensor import InsertOp
 from xdsl.ir import Operation, SSAValue
 
 from ....ir.diagnostics import OperationError
-from ....ir.index import IndexOrInt
+from ....ir.index import IndexList, IndexOrInt
 from ....ir.regions import enclosing, walk
 from ....ir.syntax.keyword_attributes import word
 from ..data_movement.shapes import index_values, result_sizes
@@ -36,9 +36,7 @@ def _rng_bit_generator(lowering: Lowering, op: Operation, operands: Tensors) -> 
     return random_bits(lowering, op, operands[0], sizes)
 
 
-def random_bits(
-    lowering: Lowering, op: Operation, state: SSAValue, sizes: Sequence[IndexOrInt]
-) -> Tensors:
+def random_bits(lowering: Lowering, op: Operation, state: SSAValue, sizes: IndexList) -> Tensors:
     """Emit a random bit generator; return its new state and the bits, a tensor of `sizes`.
 
     The state is a key and a counter of 64 bits each; Philox may have a counter of 128 bits. Bits
@@ -84,7 +82,7 @@ def _moved(e: Emitter, counter: Sequence[SSAValue], distance: SSAValue) -> list[
     return [low, *(e.op("arith.addi", high, carry) for high in counter[1:])]
 
 
-def _split_dimension(e: Emitter, sizes: Sequence[IndexOrInt]) -> list[IndexOrInt]:
+def _split_dimension(e: Emitter, sizes: IndexList) -> list[IndexOrInt]:
     """Return 1 for the dimension to split: the first even one, else the first largest; else 0."""
     even = [e.subtract(1, e.remainder(size, 2)) for size in sizes]
     largest = reduce(e.maximum, sizes, 0)
@@ -102,9 +100,7 @@ def _split_dimension(e: Emitter, sizes: Sequence[IndexOrInt]) -> list[IndexOrInt
     return split
 
 
-def _without_halves(
-    e: Emitter, sizes: Sequence[IndexOrInt], split: Sequence[IndexOrInt]
-) -> list[IndexOrInt]:
+def _without_halves(e: Emitter, sizes: IndexList, split: IndexList) -> list[IndexOrInt]:
     """Return the sizes, with that of the split dimension replaced by its larger half."""
     pairs = zip(sizes, split, strict=True)
     return [e.subtract(size, e.multiply(here, e.divide(size, 2))) for size, here in pairs]
@@ -121,7 +117,7 @@ def _joined(e: Emitter, low: SSAValue, high: SSAValue) -> SSAValue:
     return e.op("arith.ori", e.op("arith.extui", low, to=i64), upper)
 
 
-def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: Sequence[IndexOrInt]) -> SSAValue:
+def _linear(e: Emitter, indices: Sequence[SSAValue], sizes: IndexList) -> SSAValue:
     """Return the row-major position as an i64."""
     total = e.constant(0, i64)
     for index, size in zip(indices, sizes, strict=True):
@@ -138,12 +134,7 @@ def _narrowed(e: Emitter, value: SSAValue, width: int) -> SSAValue:
 
 
 def _threefry_element(
-    e: Emitter,
-    key: SSAValue,
-    counter: SSAValue,
-    sizes: Sequence[IndexOrInt],
-    split: Sequence[IndexOrInt],
-    width: int,
+    e: Emitter, key: SSAValue, counter: SSAValue, sizes: IndexList, split: IndexList, width: int
 ) -> SSAValue:
     """Emit the bits of an element. Both words of a block are adjacent along the split dimension."""
     indices = [e.loop_index(dimension) for dimension in range(len(sizes))]
@@ -181,7 +172,7 @@ def threefry(e: Emitter, key: Pair, block: Pair) -> Pair:
 
 
 def _philox_element(
-    e: Emitter, key: SSAValue, counter: Pair, sizes: Sequence[IndexOrInt], width: int
+    e: Emitter, key: SSAValue, counter: Pair, sizes: IndexList, width: int
 ) -> SSAValue:
     """Emit the bits of an element. XLA uses the key as the upper half of a counter of 64 bits."""
     indices = [e.loop_index(dimension) for dimension in range(len(sizes))]

@@ -37,7 +37,7 @@ from ....dialects.shard.attributes import WHOLE_LOOPS_ATTRIBUTE, indices_attribu
 from ....dialects.tensor.dialect import BitcastOp, PadOp
 from ....dialects.tensor.reshapes import ExpandShapeOp, ReshapeOp, collapse_shape
 from ....ir.attribute_access import element_type, is_splat
-from ....ir.index import IndexOrInt, known
+from ....ir.index import IndexList, IndexOrInt, known
 from ....ir.index_lists import slice_properties
 from ....ir.locations import made_by
 from ...sizes.matching_dimensions import matching_dimensions
@@ -70,14 +70,14 @@ class Emitter(ScalarEmitter):
         """Return the sizes of all dimensions of a tensor."""
         return [self.size(value, dimension) for dimension in range(len(shape(value)))]
 
-    def empty(self, sizes: Sequence[IndexOrInt], element: Attribute) -> SSAValue:
-        """Emit `tensor.empty`. Sizes that are constant SSA values become static."""
+    def empty(self, sizes: IndexList, element: Attribute) -> SSAValue:
+        """Emit `tensor.empty`. IndexList that are constant SSA values become static."""
         sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
         dynamic = [size for size in sizes if isinstance(size, SSAValue)]
         result = tensor_type(sizes, element)
         return self.insert(EmptyOp.create(operands=dynamic, result_types=[result]))
 
-    def element(self, value: SSAValue, indices: Sequence[IndexOrInt] = ()) -> SSAValue:
+    def element(self, value: SSAValue, indices: IndexList = ()) -> SSAValue:
         """Emit the read of an element where it comes from.
 
         A constant or a fill may tell which scalar it is.
@@ -92,9 +92,7 @@ class Emitter(ScalarEmitter):
         positions = [self.index(each) for each in indices]
         return self.insert(ExtractOp(value, positions, element_type(value.type)))
 
-    def constant_element(
-        self, value: SSAValue, indices: Sequence[IndexOrInt] = ()
-    ) -> SSAValue | None:
+    def constant_element(self, value: SSAValue, indices: IndexList = ()) -> SSAValue | None:
         """Emit an element of a constant of rank 0 or 1 as a scalar constant.
 
         Return `None` if the tensor is not a constant, has a higher rank, or an index is dynamic.
@@ -105,7 +103,7 @@ class Emitter(ScalarEmitter):
             return None
         return self.constant(number_of(dense, sum(known_indices)), element_type(value.type))
 
-    def splat(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue | None:
+    def splat(self, value: SSAValue, sizes: IndexList) -> SSAValue | None:
         """Emit a rank-0 constant repeated to `sizes` as one dense constant.
 
         Return `None` if `value` is not a constant of rank 0, if a size is dynamic, or if there are
@@ -127,7 +125,7 @@ class Emitter(ScalarEmitter):
             FromElementsOp.create(operands=[value], result_types=[TensorType(value.type, [])])
         )
 
-    def fill(self, value: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
+    def fill(self, value: SSAValue, sizes: IndexList) -> SSAValue:
         """Emit `linalg.fill` of a new tensor with a scalar."""
         return self.insert(NAMED_CLASSES["linalg.fill"]([value], [self.empty(sizes, value.type)]))
 
@@ -161,11 +159,7 @@ class Emitter(ScalarEmitter):
         return list(self.add_op(generic).results)
 
     def pointwise(
-        self,
-        values: Sequence[SSAValue],
-        element: Attribute,
-        body: Body,
-        whole: Sequence[int] = (),
+        self, values: Sequence[SSAValue], element: Attribute, body: Body, whole: Sequence[int] = ()
     ) -> SSAValue:
         """Emit an elementwise op; return a tensor of `element` that has the shape of the operands.
 
@@ -212,7 +206,7 @@ class Emitter(ScalarEmitter):
         return self.both(inside, is_one), bounded
 
     def window_loops(
-        self, windows: Sequence[IndexOrInt], outputs: Sequence[SSAValue], body: Body
+        self, windows: IndexList, outputs: Sequence[SSAValue], body: Body
     ) -> list[SSAValue]:
         """Emit parallel loops over outputs and, for each element, reduction loops over a window.
 
@@ -239,11 +233,7 @@ class Emitter(ScalarEmitter):
         return sizes
 
     def extract_slice(
-        self,
-        source: SSAValue,
-        offsets: Sequence[IndexOrInt],
-        sizes: Sequence[IndexOrInt],
-        strides: Sequence[int],
+        self, source: SSAValue, offsets: IndexList, sizes: IndexList, strides: Sequence[int]
     ) -> SSAValue:
         """Emit a slice of the same rank. An empty slice may start past the last element."""
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
@@ -264,11 +254,7 @@ class Emitter(ScalarEmitter):
     # these are loops over elements.
 
     def _extract_elements(
-        self,
-        source: SSAValue,
-        offsets: Sequence[IndexOrInt],
-        sizes: Sequence[IndexOrInt],
-        strides: Sequence[int],
+        self, source: SSAValue, offsets: IndexList, sizes: IndexList, strides: Sequence[int]
     ) -> SSAValue:
         starts = [self.index(offset) for offset in offsets]
 
@@ -283,11 +269,7 @@ class Emitter(ScalarEmitter):
         return self.loops([], [], [empty], None, body)[0]
 
     def _insert_elements(
-        self,
-        source: SSAValue,
-        target: SSAValue,
-        offsets: Sequence[IndexOrInt],
-        strides: Sequence[int],
+        self, source: SSAValue, target: SSAValue, offsets: IndexList, strides: Sequence[int]
     ) -> SSAValue:
         sizes = [self.index(size) for size in self.sizes(source)]
         starts = [self.index(offset) for offset in offsets]
@@ -311,9 +293,9 @@ class Emitter(ScalarEmitter):
         self,
         source: SSAValue,
         target: SSAValue,
-        offsets: Sequence[IndexOrInt],
+        offsets: IndexList,
         strides: Sequence[int],
-        sizes: Sequence[IndexOrInt] | None = None,
+        sizes: IndexList | None = None,
     ) -> SSAValue:
         """Return `target` with a slice replaced by `source`; `sizes` are those of `source`."""
         sizes = self.sizes(source) if sizes is None else sizes
@@ -328,13 +310,7 @@ class Emitter(ScalarEmitter):
             )
         )
 
-    def pad(
-        self,
-        source: SSAValue,
-        low: Sequence[IndexOrInt],
-        high: Sequence[IndexOrInt],
-        value: SSAValue,
-    ) -> SSAValue:
+    def pad(self, source: SSAValue, low: IndexList, high: IndexList, value: SSAValue) -> SSAValue:
         """Return a tensor padded with a scalar; no padding may be negative."""
         if not any((*low, *high)) and all(isinstance(each, int) for each in (*low, *high)):
             return source
@@ -348,7 +324,7 @@ class Emitter(ScalarEmitter):
         result = tensor_type(sizes, element_type(source.type))
         return self.insert(PadOp(source, low, high, Region(block), result))
 
-    def reshape(self, source: SSAValue, sizes: Sequence[IndexOrInt]) -> SSAValue:
+    def reshape(self, source: SSAValue, sizes: IndexList) -> SSAValue:
         """Return the same elements, in row-major order, in another shape.
 
         Emits `tensor.collapse_shape` or `tensor.expand_shape` where one suffices, else
@@ -371,7 +347,7 @@ class Emitter(ScalarEmitter):
         return self._reshape_at_run_time(source, sizes, result)
 
     def _reshape_at_run_time(
-        self, source: SSAValue, sizes: Sequence[IndexOrInt], result: TensorType[Any]
+        self, source: SSAValue, sizes: IndexList, result: TensorType[Any]
     ) -> SSAValue:
         extents = [size for size in sizes if isinstance(size, int)]
         if len(extents) == len(sizes) and min(shape(source), default=0) >= 0:
@@ -390,7 +366,7 @@ class Emitter(ScalarEmitter):
         result = tensor_type(sizes, element_type(parts[0].type))
         return self.insert(ConcatOp(parts, dimension, result))
 
-    def index_tensor(self, sizes: Sequence[IndexOrInt]) -> SSAValue:
+    def index_tensor(self, sizes: IndexList) -> SSAValue:
         """Emit indices as a tensor of rank 1."""
         return self.insert(
             FromElementsOp.create(
@@ -434,7 +410,7 @@ def shape(value: SSAValue) -> tuple[int, ...]:
     return tuple(cast("TensorType[Any]", value.type).get_shape())
 
 
-def tensor_type(sizes: Sequence[IndexOrInt], element: Attribute) -> TensorType[Any]:
+def tensor_type(sizes: IndexList, element: Attribute) -> TensorType[Any]:
     """Return the tensor type with these sizes; SSA values are dynamic."""
     extents = [size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes]
     return _tensor_type(tuple(extents), element)
@@ -451,7 +427,7 @@ def dims(*positions: int | AffineExpr, loops: int) -> AffineMap:
     return AffineMap(loops, 0, tuple(results))
 
 
-def _are_sizes_of(source: SSAValue, sizes: Sequence[IndexOrInt]) -> bool:
+def _are_sizes_of(source: SSAValue, sizes: IndexList) -> bool:
     """Whether each dynamic size is the `tensor.dim` of that dimension of `source`."""
     return all(
         isinstance(size, int)
@@ -468,15 +444,12 @@ def _folded(size: IndexOrInt) -> IndexOrInt:
     return known(size) if isinstance(size, SSAValue) else size
 
 
-def _values(lists: Sequence[Sequence[IndexOrInt]]) -> list[SSAValue]:
+def _values(lists: Sequence[IndexList]) -> list[SSAValue]:
     return [each for part in lists for each in part if isinstance(each, SSAValue)]
 
 
 def _slice_properties(
-    operands: int,
-    offsets: Sequence[IndexOrInt],
-    sizes: Sequence[IndexOrInt],
-    strides: Sequence[int],
+    operands: int, offsets: IndexList, sizes: IndexList, strides: Sequence[int]
 ) -> dict[str, Attribute]:
     counts = [len(_values([each])) for each in (offsets, sizes)]
     segments = DenseArrayBase.from_list(i32, [*[1] * operands, *counts, 0])

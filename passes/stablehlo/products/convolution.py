@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr
 
 from ....dialects.stablehlo.windows import Window, convolution_numbers, convolution_windows
 from ....ir.attribute_access import integer
-from ....ir.index import IndexOrInt
+from ....ir.index import IndexList
 from ..data_movement.shapes import pad, result_sizes, reverse, transpose
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, operand_kind, result_kind
@@ -86,7 +86,7 @@ def _sums_of_windows(
     operands: Sequence[tuple[SSAValue, Sequence[str]]],
     result_names: Sequence[str],
     windows: Sequence[Window],
-    counts: Sequence[IndexOrInt],
+    counts: IndexList,
     kinds: Sequence[Kind],
 ) -> SSAValue:
     """Emit the loop nest of a convolution.

@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineMap
 from ....dialects.stablehlo.attributes import DotAttr
 from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
-from ....ir.index import IndexOrInt
+from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
 from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
@@ -87,10 +87,7 @@ def _dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def contract(
-    e: Emitter,
-    operands: Tensors,
-    lists: Sequence[Sequence[int]],
-    kinds: tuple[Kind, Kind, Kind],
+    e: Emitter, operands: Tensors, lists: Sequence[Sequence[int]], kinds: tuple[Kind, Kind, Kind]
 ) -> SSAValue:
     """Emit a contraction; its result has the batch dimensions, then the free ones of both sides.
 
@@ -124,7 +121,7 @@ def _sum_of_products(
     operands: Tensors,
     kinds: tuple[Kind, Kind, Kind],
     maps: Sequence[AffineMap],
-    sizes: Sequence[IndexOrInt],
+    sizes: IndexList,
 ) -> SSAValue:
     """Emit a contraction; `maps` are those of the operands and the result, of the given sizes.
 
@@ -165,11 +162,7 @@ def _steps(operands: Tensors, maps: Sequence[AffineMap]) -> int:
 
 
 def _added(
-    e: Emitter,
-    operands: Tensors,
-    kinds: Sequence[Kind],
-    start: SSAValue,
-    maps: Sequence[AffineMap],
+    e: Emitter, operands: Tensors, kinds: Sequence[Kind], start: SSAValue, maps: Sequence[AffineMap]
 ) -> SSAValue:
     """Emit `start` with the products of two operands added."""
     total = kind(element_type(start.type))

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ....dialects.stablehlo.windows import Window, reduction_windows
-from ....ir.index import IndexOrInt
+from ....ir.index import IndexList, IndexOrInt
 from ..data_movement.shapes import pad
 from ..lowering.element_types import element_kinds, kind
 from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
@@ -42,7 +42,7 @@ def _choose(
     lowering: Lowering,
     op: Operation,
     operand: SSAValue,
-    counts: Sequence[IndexOrInt],
+    counts: IndexList,
     windows: Sequence[Window],
 ) -> SSAValue:
     """Return the row-major position of each window's selected element, -1 for windows of padding.
@@ -165,7 +165,7 @@ class _ScatterSelected:
     start: SSAValue
     source: SSAValue
     chosen: SSAValue
-    sizes: Sequence[IndexOrInt]
+    sizes: IndexList
     """The sizes of the result."""
     windows: Sequence[Window]
 
