@@ -405,15 +405,14 @@ def _update(op: TensorUpdateOp, builder: HostBuilder) -> Results:
 def _load(op: TensorLoadOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.source_encoding)
     index = builder.position_of(tensor, op.source_encoding_dims, op.indices)
-    return [elements_of(op, tensor).load(op, op.source, op.source_size, index, builder)]
+    return [elements_of(op, tensor).load(op, index, builder)]
 
 
 @lowering("stream.tensor.store")
 def _store(op: TensorStoreOp, builder: HostBuilder) -> Results:
     tensor = plain_tensor(op, op.target_encoding)
     index = builder.position_of(tensor, op.target_encoding_dims, op.indices)
-    elements = elements_of(op, tensor)
-    return [elements.store(op, op.value, op.target, op.target_size, index, builder)]
+    return [elements_of(op, tensor).store(op, index, builder)]
 
 
 @lowering("stream.tensor.dispatch")

@@ -42,6 +42,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.iree_encoding.interfaces import Tensor
 from ...dialects.stream.async_ops import AsyncLoadOp, AsyncStoreOp
+from ...dialects.stream.tensor_ops import TensorLoadOp, TensorStoreOp
 from ...ir.diagnostics import OperationError
 from ...ir.index import BuilderIndices, IndexOrInt
 from ...ir.tensor_types import element_named, element_of
@@ -52,51 +53,56 @@ MAX_PATTERN = 64
 
 
 @dataclass(frozen=True, slots=True)
+class _Bytes:
+    """A resource of some size in bytes."""
+
+    resource: SSAValue
+    size: SSAValue
+    builder: Builder
+
+    def load(self, offset: SSAValue, type_: Attribute) -> SSAValue:
+        """Emit the load of a value of whole bytes."""
+        operands = [self.resource, self.size, offset]
+        load = AsyncLoadOp.create(operands=operands, result_types=[type_])
+        return self.builder.insert(load).results[0]
+
+    def store(self, offset: SSAValue, value: SSAValue) -> SSAValue:
+        """Emit the store of a value of whole bytes; return the written resource."""
+        operands = [self.resource, self.size, offset, value]
+        store = AsyncStoreOp.create(operands=operands, result_types=[self.resource.type])
+        return self.builder.insert(store).results[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Elements:
     """The elements of a row-major tensor: their type, and the distance between them in bits."""
 
     type: Attribute
     stored_bits: int
 
-    def load(
-        self,
-        operation: Operation,
-        resource: SSAValue,
-        size: SSAValue,
-        index: IndexOrInt,
-        builder: Builder,
-    ) -> SSAValue:
-        """Emit the load of the element at linear index `index` in a resource of `size` bytes.
+    def load(self, op: TensorLoadOp, index: IndexOrInt, builder: Builder) -> SSAValue:
+        """Emit the load of the element at linear index `index` of the source.
 
         Raises OperationError for a signed or unsigned integer type of less than a byte.
         """
+        bytes_ = _Bytes(op.source, op.source_size, builder)
         if self.stored_bits >= 8:
-            offset = self._byte_offset(index, builder)
-            return _load(resource, size, offset, self.type, builder)
-        bits = self._bits_type(operation)
+            return bytes_.load(self._byte_offset(index, builder), self.type)
+        bits = self._bits_type(op)
         offset, shift = self._byte_and_shift(index, builder)
-        byte = _load(resource, size, offset, i8, builder)
-        low = builder.insert(ShRUIOp(byte, shift)).result
+        low = builder.insert(ShRUIOp(bytes_.load(offset, i8), shift)).result
         value = builder.insert(TruncIOp(low, bits)).result
         return value if self.type == bits else builder.insert(BitcastOp(value, self.type)).result
 
-    def store(
-        self,
-        operation: Operation,
-        value: SSAValue,
-        resource: SSAValue,
-        size: SSAValue,
-        index: IndexOrInt,
-        builder: Builder,
-    ) -> SSAValue:
-        """Emit the store of an element at linear index `index`; return the written resource.
+    def store(self, op: TensorStoreOp, index: IndexOrInt, builder: Builder) -> SSAValue:
+        """Emit the store at linear index `index` of the target; return the written resource.
 
         Raises OperationError for a signed or unsigned integer type of less than a byte.
         """
+        value, bytes_ = op.value, _Bytes(op.target, op.target_size, builder)
         if self.stored_bits >= 8:
-            offset = self._byte_offset(index, builder)
-            return _store(value, resource, size, offset, builder)
-        bits = self._bits_type(operation)
+            return bytes_.store(self._byte_offset(index, builder), value)
+        bits = self._bits_type(op)
         offset, shift = self._byte_and_shift(index, builder)
         if self.type != bits:
             value = builder.insert(BitcastOp(value, bits)).result
@@ -104,9 +110,8 @@ class Elements:
         placed = builder.insert(ShLIOp(wide, shift)).result
         field = builder.insert(ShLIOp(_byte((1 << self.stored_bits) - 1, builder), shift)).result
         others = builder.insert(XOrIOp(field, _byte(-1, builder))).result
-        byte = _load(resource, size, offset, i8, builder)
-        kept = builder.insert(AndIOp(byte, others)).result
-        return _store(builder.insert(OrIOp(kept, placed)).result, resource, size, offset, builder)
+        kept = builder.insert(AndIOp(bytes_.load(offset, i8), others)).result
+        return bytes_.store(offset, builder.insert(OrIOp(kept, placed)).result)
 
     def _byte_offset(self, index: IndexOrInt, builder: Builder) -> SSAValue:
         """Return the byte offset of an element of whole bytes."""
@@ -167,22 +172,6 @@ def pattern(value: SSAValue, stored_bits: int, operation: Operation, builder: Bu
         higher = builder.insert(ShLIOp(repeated, _byte(stored_bits, builder))).result
         repeated = builder.insert(OrIOp(higher, value)).result
     return repeated
-
-
-def _load(
-    resource: SSAValue, size: SSAValue, offset: SSAValue, type_: Attribute, builder: Builder
-) -> SSAValue:
-    load = AsyncLoadOp.create(operands=[resource, size, offset], result_types=[type_])
-    return builder.insert(load).results[0]
-
-
-def _store(
-    value: SSAValue, resource: SSAValue, size: SSAValue, offset: SSAValue, builder: Builder
-) -> SSAValue:
-    store = AsyncStoreOp.create(
-        operands=[resource, size, offset, value], result_types=[resource.type]
-    )
-    return builder.insert(store).results[0]
 
 
 def _byte(value: int, builder: Builder) -> SSAValue:
