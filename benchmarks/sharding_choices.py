@@ -19,7 +19,7 @@ from pathlib import Path
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.imports.convert_sdy_to_shard import ConvertSdyToShardPass
-from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
+from mesh_opt.passes.sharding.shard_complete import shard_complete
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.shard_simplify import ShardSimplifyPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
@@ -44,7 +44,7 @@ To generate this file again, name a Python that has JAX:
 PASSES = (
     ConvertSdyToShardPass,
     ShardingPropagationPass,
-    ShardCompletePass,
+    shard_complete,
     ShardPartitionPass,
     ShardSimplifyPass,
 )

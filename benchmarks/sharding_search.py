@@ -17,7 +17,7 @@ from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.search.candidates import program_cost
 from mesh_opt.passes.sharding.shard_search import ShardSearchPass
 from mesh_opt.passes.sharding.spmd import SpmdPass
-from mesh_opt.passes.sharding.strip_annotations import StripAnnotationsPass
+from mesh_opt.passes.sharding.strip_annotations import strip_annotations
 from mesh_opt.sharding.machine_presets import GPU_HOST
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
@@ -71,7 +71,7 @@ def without_annotations(text: str) -> ModuleOp:
     """Return a program without its shardings."""
     context = new_context()
     module = parse_module(context, Source(text, "program"))
-    StripAnnotationsPass().apply(context, module)
+    strip_annotations().apply(context, module)
     return module
 
 

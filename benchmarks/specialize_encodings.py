@@ -12,7 +12,7 @@ import time
 
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
+from mesh_opt.passes.stream.encode_host_tensors import encode_host_tensors
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
 
@@ -104,7 +104,7 @@ def main() -> None:
         read = time.process_time()
         SpecializeEncodingsPass().apply(context, module)
         specialized = time.process_time()
-        EncodeHostTensorsPass().apply(context, module)
+        encode_host_tensors().apply(context, module)
         encoded = time.process_time()
         print(
             f"{dispatches} dispatches: read {read - started:.2f} s, specialise "

@@ -141,9 +141,9 @@ class EncodedTensors(Observer):
     def before(self, current: ModulePass, operation: Operation) -> None:
         """Record the encoded tensors if this pass lowers them to bytes."""
         from ..passes.encoding.encoding_report import encoded_tensors
-        from ..passes.stream.encode_host_tensors import EncodeHostTensorsPass
+        from ..passes.stream.encode_host_tensors import encode_host_tensors
 
-        if isinstance(current, EncodeHostTensorsPass) and isinstance(operation, ModuleOp):
+        if isinstance(current, encode_host_tensors) and isinstance(operation, ModuleOp):
             self.rows = [*(self.rows or ()), *encoded_tensors(operation)]
 
 

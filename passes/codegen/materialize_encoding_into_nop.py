@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from ...ir.host_programs import FUNCTIONS
 from ...tiling.packed_layouts import IDENTITY, PackedLayout
+from ..manager.module_pass import module_pass
 from .materialize_device_encoding import KernelLowering
 from .packed.layouts import KernelLayouts
 
 
-class MaterializeEncodingIntoNopPass(ModulePass):
+@module_pass("iree-codegen-materialize-encoding-into-nop")
+def materialize_encoding_into_nop(module: ModuleOp) -> None:
     """Drop all encodings, so that every tensor is stored in row-major order."""
-
-    name = "iree-codegen-materialize-encoding-into-nop"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in tuple(op.walk()):
-            if function.name in FUNCTIONS:
-                KernelLowering(function, PlainLayouts(())).lower()
+    for function in tuple(module.walk()):
+        if function.name in FUNCTIONS:
+            KernelLowering(function, PlainLayouts(())).lower()
 
 
 class PlainLayouts(KernelLayouts):

@@ -13,7 +13,7 @@ from ...dialects.stream.affinity import TargetsUnknownError
 from ...ir.structural_hash import AttributeNumbers
 from ...ir.symbols import root_symbol
 from ..stream.analysis.affinity_targets import AffinityTargets
-from .materialize_encoding_into_nop import MaterializeEncodingIntoNopPass
+from .materialize_encoding_into_nop import materialize_encoding_into_nop
 from .materialize_host_encoding import MaterializeHostEncodingPass
 
 AT_RUN_TIME = "vmvx"
@@ -28,7 +28,7 @@ class MaterializeHomogeneousEncodingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         targets = _targets(ctx, op)
         if len(targets) != 1:
-            MaterializeEncodingIntoNopPass().apply(ctx, op)
+            materialize_encoding_into_nop().apply(ctx, op)
             return
         (target,) = targets
         if not isinstance(target, ExecutableTargetAttr) or target.backend.data != AT_RUN_TIME:

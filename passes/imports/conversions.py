@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...ir.regions import walk
-from ..loops.linalg_detensorize import LinalgDetensorizePass
-from ..loops.scf_uplift_while_to_for import ScfUpliftWhileToForPass
+from ..loops.linalg_detensorize import linalg_detensorize
+from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
-from .tosa_to_util import TosaToUtilPass, is_variable
+from .tosa_to_util import is_variable, tosa_to_util
 
 
 def conversions_of(module: ModuleOp) -> list[ModulePass]:
@@ -26,7 +26,7 @@ def conversions_of(module: ModuleOp) -> list[ModulePass]:
     if any(map(is_tm_tensor, walk(module))):
         found.append(ConvertTmTensorToLinalgPass())
     if any(map(is_variable, walk(module))):
-        found.append(TosaToUtilPass())
+        found.append(tosa_to_util())
     return found
 
 
@@ -35,7 +35,7 @@ def lowerings_of_loops() -> list[ModulePass]:
 
     `spmd` ends with them. They are for a converted program that goes through no other pass.
     """
-    return [LinalgDetensorizePass(), ScfUpliftWhileToForPass()]
+    return [linalg_detensorize(), scf_uplift_while_to_for()]
 
 
 def convert_imported(module: ModuleOp) -> None:

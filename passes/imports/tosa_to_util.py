@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...ir.locations import located_builder
 from ...ir.regions import walk
+from ..manager.module_pass import module_pass
 
 _VARIABLES = ("tosa.variable", "tosa.variable_read", "tosa.variable_write")
 
 
-class TosaToUtilPass(ModulePass):
+@module_pass("tosa-to-util")
+def tosa_to_util(module: ModuleOp) -> None:
     """Convert variables of `tosa` to globals of `util`."""
-
-    name = "tosa-to-util"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for each in tuple(walk(op)):
-            if is_variable(each):
-                builder = located_builder(InsertPoint.before(each), each)
-                Rewriter.replace_op(each, [], builder.insert(_converted(each)).results)
+    for each in tuple(walk(module)):
+        if is_variable(each):
+            builder = located_builder(InsertPoint.before(each), each)
+            Rewriter.replace_op(each, [], builder.insert(_converted(each)).results)
 
 
 def is_variable(operation: Operation) -> bool:

@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -40,7 +39,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.tensor import ExtractOp, FromElementsOp, InsertOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.common_subexpression_elimination import OperationInfo
 from xdsl.transforms.dead_code_elimination import region_dce
@@ -67,6 +65,7 @@ from ...ir.locations import (
 from ...ir.regions import captured, detach_regions, inner_blocks, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
+from ..manager.module_pass import module_pass
 
 RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
 """A reshape after a slice is read, and the write of a slice that is reshaped before."""
@@ -74,20 +73,17 @@ RESHAPED = ("tensor.collapse_shape", "tensor.insert_slice")
 WIDTHS = frozenset((1, 8, 16, 32, 64))
 
 
-class LinalgDetensorizePass(ModulePass):
+@module_pass("linalg-detensorize")
+def linalg_detensorize(module: ModuleOp) -> None:
     """Turn tensors of rank 0 that loops and branches forward into scalars."""
-
-    name = "linalg-detensorize"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if function.name in FUNCTIONS and function.regions[0].blocks:
-                detensorize(function)
-                for operation in tuple(walk(function)):
-                    if operation.name in RESHAPED:
-                        _drop_unit_dimensions(operation)
-                for block in function.regions[0].blocks:
-                    _merge_equal_scalars(block, {})
+    for function in module.body.block.ops:
+        if function.name in FUNCTIONS and function.regions[0].blocks:
+            detensorize(function)
+            for operation in tuple(walk(function)):
+                if operation.name in RESHAPED:
+                    _drop_unit_dimensions(operation)
+            for block in function.regions[0].blocks:
+                _merge_equal_scalars(block, {})
 
 
 def detensorize(function: Operation) -> None:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.arith import (
     CMPI_COMPARISON_OPERATIONS,
     AddiOp,
@@ -32,7 +31,6 @@ from xdsl.dialects.arith import (
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
@@ -43,20 +41,18 @@ from ...ir.regions import detach_regions, walk
 from ...ir.tensor_types import integer_width
 from ...ir.value_flow import initial_values
 from ...tiling.element_types import as_signed, integer_range
+from ..manager.module_pass import module_pass
 
 SLT, SGT, ULT = map(CMPI_COMPARISON_OPERATIONS.index, ("slt", "sgt", "ult"))
 """The predicates of `arith.cmpi` that counting loops compare with."""
 
 
-class ScfUpliftWhileToForPass(ModulePass):
+@module_pass("scf-uplift-while-to-for")
+def scf_uplift_while_to_for(module: ModuleOp) -> None:
     """Turn `scf.while` loops that count into `scf.for`, and drop what loops carry in vain."""
-
-    name = "scf-uplift-while-to-for"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.body.block.ops:
-            if function.name in FUNCTIONS:
-                uplift(function)
+    for function in module.body.block.ops:
+        if function.name in FUNCTIONS:
+            uplift(function)
 
 
 def uplift(function: Operation) -> None:

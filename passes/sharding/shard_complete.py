@@ -6,16 +6,13 @@ arguments that are returned unchanged, and other tensors that propagation did no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from ...ir.locations import made_by
 from ...ir.regions import inner_blocks, walk
 from ..imports.import_annotations import import_annotations
+from ..manager.module_pass import module_pass
 from .annotations.access import GET_SHARDING, OPEN_DIMENSIONS_ATTRIBUTE, SHARD
 from .annotations.writer import AnnotationWriter
 from .partition.known_offsets import fold_known_offsets
@@ -24,20 +21,16 @@ from .propagation.graph import build_graph
 from .propagation.tensor_shardings import ShardingAssigner
 
 
-@dataclass(frozen=True)
-class ShardCompletePass(ModulePass):
+@module_pass("shard-complete")
+def shard_complete(module: ModuleOp) -> None:
     """Replicate every tensor of annotated functions that has no sharding."""
-
-    name = "shard-complete"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_annotations(op)
-        fold_known_offsets(op)
-        if all(map(_is_annotated, AnnotatedFunctions(op).active)):
-            return
-        graph = build_graph(op)
-        assigner = ShardingAssigner(graph, complete=True)
-        AnnotationWriter(graph, assigner.assign(), assigner).write()
+    import_annotations(module)
+    fold_known_offsets(module)
+    if all(map(_is_annotated, AnnotatedFunctions(module).active)):
+        return
+    graph = build_graph(module)
+    assigner = ShardingAssigner(graph, complete=True)
+    AnnotationWriter(graph, assigner.assign(), assigner).write()
 
 
 def _is_annotated(function: Operation) -> bool:

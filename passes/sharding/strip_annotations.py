@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from ..imports.import_annotations import import_annotations
+from ..manager.module_pass import module_pass
 from .annotations.access import drop_annotations
 
 
-@dataclass(frozen=True)
-class StripAnnotationsPass(ModulePass):
+@module_pass("strip-annotations")
+def strip_annotations(module: ModuleOp) -> None:
     """Remove all sharding annotations."""
-
-    name = "strip-annotations"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        import_annotations(op)
-        drop_annotations(op)
+    import_annotations(module)
+    drop_annotations(module)

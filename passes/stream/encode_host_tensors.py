@@ -14,11 +14,9 @@ from math import prod
 from typing import Any
 
 from xdsl.builder import Builder
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.iree_encoding.interfaces import Tensor, storage_formula_of, tensor_encoding
@@ -67,22 +65,20 @@ from ...ir.rules import Rules
 from ...ir.syntax.assembly_format import values
 from ...ir.syntax.resource_directives import RESOURCE
 from ...ir.tensor_types import element_of, require_ranked, shape_of
+from ..manager.module_pass import module_pass
 from .analysis.integer_facts import integer_facts
 from .stored_elements import Elements, packed_constant, pattern, stored_constant
 
 
-class EncodeHostTensorsPass(ModulePass):
+@module_pass("iree-stream-encode-host-tensors")
+def encode_host_tensors(module: ModuleOp) -> None:
     """Turn tensor sizes and tensor operations of the host into bytes."""
-
-    name = "iree-stream-encode-host-tensors"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with without_garbage_collection():
-            operations = tuple(host_operations(op))
-            for operation in operations:
-                if isinstance(operation, TensorDispatchOp):
-                    _verify_resolved(operation)
-            encode_operations(operations)
+    with without_garbage_collection():
+        operations = tuple(host_operations(module))
+        for operation in operations:
+            if isinstance(operation, TensorDispatchOp):
+                _verify_resolved(operation)
+        encode_operations(operations)
 
 
 def _verify_resolved(dispatch: TensorDispatchOp) -> None:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from ...dialects.stream.types import ResourceType
 from ...ir.diagnostics import OperationError, raise_all
 from ...ir.host_programs import EXECUTABLES
 from ...ir.regions import inner_operations
+from ..manager.module_pass import module_pass
 from .analysis.storage import FRESH, IN_PLACE
 
 PHASE = "illegal for this phase of lowering in the stream dialect"
@@ -52,6 +50,10 @@ class Stage:
     lifetimes: bool = False
     """Whether every resource must have a lifetime."""
 
+    def verify(self, module: ModuleOp) -> None:
+        """Raise an error for everything that is illegal."""
+        raise_all(list(self.errors(module)))
+
     def errors(self, operation: Operation) -> Iterator[OperationError]:
         """Yield an error for everything illegal in an operation."""
         if operation.name in EXECUTABLES:
@@ -78,47 +80,33 @@ def _without_lifetime(operation: Operation) -> Iterator[OperationError]:
                 yield OperationError(operation, f"{kind} {index} type '{value.type}' {PHASE}")
 
 
-class VerifyStagePass(ModulePass):
-    """Raise an error for everything that is illegal at a stage."""
-
-    STAGE: ClassVar[Stage]
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        raise_all(list(self.STAGE.errors(op)))
-
-
-class VerifyInputPass(VerifyStagePass):
+@module_pass("iree-stream-verify-input")
+def verify_input(module: ModuleOp) -> None:
     """Verify that a program has nothing that cannot be converted to streams."""
-
-    name = "iree-stream-verify-input"
-    STAGE = Stage(
-        gone=("util.global.address", "util.global.load.indirect", "util.global.store.indirect")
-    )
+    gone = ("util.global.address", "util.global.load.indirect", "util.global.store.indirect")
+    Stage(gone=gone).verify(module)
 
 
-class VerifyLoweringToTensorsPass(VerifyStagePass):
+@module_pass("iree-stream-verify-lowering-to-tensors")
+def verify_lowering_to_tensors(module: ModuleOp) -> None:
     """Verify that all tensors of the host have become resources."""
-
-    name = "iree-stream-verify-lowering-to-tensors"
-    STAGE = Stage(gone=OF_TENSORS)
+    Stage(gone=OF_TENSORS).verify(module)
 
 
-class VerifyLoweringToAsyncResourcesPass(VerifyStagePass):
+@module_pass("iree-stream-verify-lowering-to-async-resources")
+def verify_lowering_to_async_resources(module: ModuleOp) -> None:
     """Verify that all operations on tensors have become operations on bytes."""
-
-    name = "iree-stream-verify-lowering-to-async-resources"
-    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."))
+    Stage(gone=(*OF_TENSORS, "stream.tensor.")).verify(module)
 
 
-class VerifyLoweringToAsyncPass(VerifyStagePass):
+@module_pass("iree-stream-verify-lowering-to-async")
+def verify_lowering_to_async(module: ModuleOp) -> None:
     """Verify that every resource has a lifetime, and device operations are in execution regions."""
+    gone = (*OF_TENSORS, "stream.tensor.")
+    Stage(gone=gone, streams_in_regions=True, lifetimes=True).verify(module)
 
-    name = "iree-stream-verify-lowering-to-async"
-    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor."), streams_in_regions=True, lifetimes=True)
 
-
-class VerifyLoweringToCmdPass(VerifyStagePass):
+@module_pass("iree-stream-verify-lowering-to-cmd")
+def verify_lowering_to_cmd(module: ModuleOp) -> None:
     """Verify that all asynchronous operations have become commands."""
-
-    name = "iree-stream-verify-lowering-to-cmd"
-    STAGE = Stage(gone=(*OF_TENSORS, "stream.tensor.", "stream.async."), lifetimes=True)
+    Stage(gone=(*OF_TENSORS, "stream.tensor.", "stream.async."), lifetimes=True).verify(module)

@@ -13,7 +13,7 @@ from mesh_opt.interpreter.frames import Program
 from mesh_opt.interpreter.run import argument_types, find_function, run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.passes.data_tile import DataTilePass
-from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
+from mesh_opt.passes.stream.encode_host_tensors import encode_host_tensors
 from mesh_opt.runtime.abi.values import dtype_of, integer_width
 from parsing import parse_verified
 from stream_width_programs import StreamWidthProgram
@@ -83,7 +83,7 @@ def test_resources(seed: int) -> None:
     inputs = inputs_of(module, seed)
     expected = run(module, "main", inputs)
     try:
-        EncodeHostTensorsPass().apply(context, module)
+        encode_host_tensors().apply(context, module)
     except OperationError as error:
         assert "at a byte boundary" in error.message or "single elements" in error.message
         return

@@ -20,14 +20,14 @@ from ..annotations.access import SHARD
 from ..cost_report import module_costs
 from ..program_cost import Cost
 from ..shard_annotate import annotate_operand, annotate_producer, find_or_create_grid
-from ..shard_complete import ShardCompletePass
+from ..shard_complete import shard_complete
 from ..shard_partition import ShardPartitionPass
 from ..shard_simplify import ShardSimplifyPass
 from ..sharding_propagation import ShardingPropagationPass
 
 WHO = "shard-search"
 """The source of annotations in error messages."""
-_PASSES = (ShardingPropagationPass, ShardCompletePass, ShardPartitionPass, ShardSimplifyPass)
+_PASSES = (ShardingPropagationPass, shard_complete, ShardPartitionPass, ShardSimplifyPass)
 
 
 @dataclass(frozen=True, slots=True)

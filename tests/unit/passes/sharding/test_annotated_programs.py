@@ -20,7 +20,7 @@ from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.passes.sharding.annotations.access import SHARD, GridTable, annotation_of
 from mesh_opt.passes.sharding.rules.registry import factor_rule
-from mesh_opt.passes.sharding.shard_complete import ShardCompletePass
+from mesh_opt.passes.sharding.shard_complete import shard_complete
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.sharding.cost import known_extents
 from mesh_opt.sharding.projection import project
@@ -41,7 +41,7 @@ def annotated(path: Path) -> ModuleOp:
     module.verify()
     ShardingPropagationPass().apply(context, module)
     module.verify()
-    ShardCompletePass().apply(context, module)
+    shard_complete().apply(context, module)
     module.verify()
     return module
 
@@ -127,7 +127,7 @@ def test_everything_is_annotated_and_consistent(path: Path) -> None:
     before = str(module)
     context = new_context()
     ShardingPropagationPass().apply(context, module)
-    ShardCompletePass().apply(context, module)
+    shard_complete().apply(context, module)
     assert str(module) == before
 
 

@@ -9,7 +9,7 @@ from mesh_opt.dialects.stream.affinity import AffinityAnalysisDialectInterface, 
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
-from mesh_opt.passes.stream.encode_host_tensors import EncodeHostTensorsPass
+from mesh_opt.passes.stream.encode_host_tensors import encode_host_tensors
 from mesh_opt.passes.stream.specialize_encodings import SpecializeEncodingsPass
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,7 +21,7 @@ LIT = Path(__file__).parents[3] / "lit" / "passes" / "stream"
 
 PASSES: dict[str, ModulePass] = {
     "specialize_encodings": SpecializeEncodingsPass(),
-    "encode_host_tensors": EncodeHostTensorsPass(),
+    "encode_host_tensors": encode_host_tensors(),
 }
 
 PROGRAMS = [
