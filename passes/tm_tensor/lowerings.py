@@ -21,7 +21,7 @@ from ..stablehlo.data_movement.scatter import scattered
 from ..stablehlo.data_movement.shapes import iota
 from ..stablehlo.elementwise.conversions import convert_tensor
 from ..stablehlo.lowering.element_types import Kind, kind
-from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Emitter, dims, shape
 from ..stablehlo.lowering.lowering import Lowering, Tensors
 from ..stablehlo.products.dot_products import accumulator, contract
 from ..stablehlo.reduction.combiners import Combiner, combiner, only_operation
@@ -105,9 +105,8 @@ def _last(e: Emitter, result: SSAValue, initial: SSAValue, dimension: int) -> SS
         is_later = inner.compare_integers("sgt", index, inner.index(0))
         return [inner.select(inner.both(is_last, is_later), args[0], args[1])]
 
-    iterators = [REDUCTION if each == dimension else PARALLEL for each in range(rank)]
     kept = dims(*_without(dimension, rank), loops=rank)
-    return e.loops([result], None, [initial], [kept], body, iterators)[0]
+    return e.loops([result], None, [initial], [kept], body)[0]
 
 
 # Sort and topk -----------------------------------------------------------------------------------

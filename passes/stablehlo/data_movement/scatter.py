@@ -20,7 +20,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexList, IndexOrInt
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, element_kinds
-from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import BOOL, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from ..reduction.combiners import Combiner, combiner
 from .gather import index_vector_position
@@ -187,7 +187,6 @@ class _ScatterLowering:
             inputs,
             [dims(*range(self.rank), loops=loops)] * self.count,
             body,
-            [*[PARALLEL] * self.rank, *[REDUCTION] * len(sizes)],
         )
 
     def _is_whole(self, dimension: int) -> bool:

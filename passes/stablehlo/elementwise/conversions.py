@@ -22,7 +22,7 @@ from ....ir.attribute_access import attribute
 from ....ir.diagnostics import OperationError
 from ....tiling.element_types import integer_range
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Scalars, Tensors, scalar_rule, tensor_rule
 from .arithmetic import parts
 
@@ -240,7 +240,6 @@ def _join_bits(e: Emitter, source: SSAValue, before: Kind, after: Kind) -> SSAVa
         [e.fill(e.constant(0, wide), sizes)],
         [dims(*range(rank), loops=rank + 1)],
         body,
-        [*[PARALLEL] * rank, REDUCTION],
     )[0]
     return _bitcast(e, joined, after) if after.name == "float" else joined
 

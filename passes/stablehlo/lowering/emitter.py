@@ -136,24 +136,23 @@ class Emitter(ScalarEmitter):
         outputs: Sequence[SSAValue],
         output_maps: Sequence[AffineMap] | None,
         body: Body,
-        iterators: Sequence[IteratorType] | None = None,
         whole: Sequence[int] = (),
     ) -> list[SSAValue]:
         """Emit a `linalg.generic` and return its results.
 
-        Maps default to the identity, iterators to parallel loops over all dimensions of the output.
-        The loops `whole` are not split over devices.
+        Maps default to the identity. Loops that index no output are reductions. The loops `whole`
+        are not split over devices.
         """
-        rank = len(iterators) if iterators is not None else len(shape(outputs[0]))
-        identity = AffineMap.identity(rank)
-        maps = [
-            *(input_maps or [identity] * len(inputs)),
-            *(output_maps or [identity] * len(outputs)),
-        ]
+        rank = output_maps[0].num_dims if output_maps else len(shape(outputs[0]))
+        identity = [AffineMap.identity(rank)]
+        written_at = output_maps or identity * len(outputs)
+        maps = [*(input_maps or identity * len(inputs)), *written_at]
+        written = {loop for each in written_at for loop in each.used_dims()}
+        iterators = [PARALLEL if loop in written else REDUCTION for loop in range(rank)]
         block = Block(arg_types=[element_type(each.type) for each in (*inputs, *outputs)])
         inner = self.inside(block)
         inner.add_op(YieldOp(*body(inner, block.args)))
-        generic = GenericOp(inputs, outputs, Region(block), maps, iterators or [PARALLEL] * rank)
+        generic = GenericOp(inputs, outputs, Region(block), maps, iterators)
         if whole:
             generic.attributes[WHOLE_LOOPS_ATTRIBUTE] = indices_attribute(whole)
         return list(self.add_op(generic).results)
@@ -220,7 +219,6 @@ class Emitter(ScalarEmitter):
             outputs,
             [dims(*range(rank), loops=loops)] * len(outputs),
             body,
-            [*[PARALLEL] * rank, *[REDUCTION] * rank],
         )
 
     def common_sizes(self, values: Sequence[SSAValue]) -> list[IndexOrInt]:

@@ -16,7 +16,7 @@ from ....ir.index import IndexList
 from ..data_movement.shapes import pad, result_sizes, reverse, transpose
 from ..elementwise.conversions import convert_tensor
 from ..lowering.element_types import Kind, operand_kind, result_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from ..reduction.window_loops import window_count, windows_of
 from .dot_products import accumulator, multiply_add
@@ -114,7 +114,6 @@ def _sums_of_windows(
         [e.fill(e.constant(0, total.type), [sizes[name] for name in result_names])],
         [dims(*range(len(result_names)), loops=len(loops))],
         multiply_add(kinds[0], kinds[1], total),
-        [PARALLEL if name in result_names else REDUCTION for name in loops],
     )
     return convert_tensor(e, sums, total, kinds[2])
 

@@ -18,7 +18,7 @@ from ....ir.linear_forms import loops_of
 from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
+from ..lowering.emitter import Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 _F32 = kind(f32)
@@ -166,10 +166,8 @@ def _added(
 ) -> SSAValue:
     """Emit `start` with the products of two operands added."""
     total = kind(element_type(start.type))
-    kept = maps[2].used_dims()
-    iterators = [PARALLEL if i in kept else REDUCTION for i in range(maps[2].num_dims)]
     body = multiply_add(kinds[0], kinds[1], total)
-    return e.loops(operands, maps[:2], [start], maps[2:], body, iterators)[0]
+    return e.loops(operands, maps[:2], [start], maps[2:], body)[0]
 
 
 def _parts(e: Emitter, value: SSAValue, element: Kind) -> list[SSAValue]:

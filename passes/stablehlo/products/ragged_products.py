@@ -17,7 +17,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Body, Emitter, dims, shape
+from ..lowering.emitter import Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .dot_products import accumulator, add, contract, multiply
 
@@ -133,7 +133,6 @@ def _group_numbers(
             [e.fill(e.constant(0, i64), [*over, extent])],
             [dims(*range(outer + 1), loops=loops)],
             body,
-            [*[PARALLEL] * (outer + 1), REDUCTION],
         )
         return result
 
@@ -203,7 +202,6 @@ def _product(
         [e.fill(e.constant(0, total.type), sizes)],
         [dims(*range(outer), loops=loops)],
         _body(e, right, right_loops, roles, kinds),
-        [*[PARALLEL] * outer, *[REDUCTION] * len(roles.summed[0])],
     )
     return convert_tensor(e, results[0], total, kinds[2])
 

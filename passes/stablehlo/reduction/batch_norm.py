@@ -14,7 +14,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..elementwise.float_expressions import FloatExpr
 from ..lowering.element_types import kind, operand_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 Term = Callable[[Emitter, Sequence[SSAValue]], FloatExpr]
@@ -134,7 +134,6 @@ def _sum(e: Emitter, op: Operation, values: Tensors, term: Term) -> tuple[SSAVal
         [e.fill(e.constant(0, wide.type), [e.size(values[0], feature)])],
         [dims(feature, loops=rank)],
         body,
-        [PARALLEL if each == feature else REDUCTION for each in range(rank)],
     )
     return sums, count
 

@@ -11,7 +11,7 @@ from ....dialects.stablehlo.windows import reduction_windows
 from ....ir.attribute_access import attribute, number_list
 from ..data_movement.shapes import pad, reverse
 from ..lowering.element_types import element_kinds, kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .running_reductions import running_dimension, running_reduction
@@ -29,11 +29,7 @@ def _reduce(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
 
 
 def reduce(
-    lowering: Lowering,
-    op: Operation,
-    operands: Tensors,
-    reduced: Sequence[int],
-    combined: Combiner,
+    lowering: Lowering, op: Operation, operands: Tensors, reduced: Sequence[int], combined: Combiner
 ) -> list[SSAValue]:
     """Return the reductions of inputs along some dimensions.
 
@@ -59,7 +55,6 @@ def reduce(
         outputs,
         [dims(*kept, loops=rank)] * half,
         body,
-        [REDUCTION if dimension in reduced else PARALLEL for dimension in range(rank)],
     )
     return combined.finish(e, results)
 

@@ -19,7 +19,7 @@ from ....dialects.stablehlo.windows import Window, reduction_windows
 from ....ir.index import IndexList, IndexOrInt
 from ..data_movement.shapes import pad
 from ..lowering.element_types import element_kinds, kind
-from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import BOOL, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
 from .combiners import Combiner, combiner
 from .window_loops import window_map, windows_of
@@ -83,7 +83,6 @@ def _choose(
         [e.fill(zero, counts), e.fill(e.constant(-1, position_type), counts)],
         [dims(*range(rank), loops=loops)] * 2,
         body,
-        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
     )[1]
 
 
@@ -242,5 +241,4 @@ class _ScatterSelected:
             [e.fill(self.start, extents)],
             [dims(*range(outer), loops=loops)],
             body,
-            [*[PARALLEL] * outer, *[REDUCTION] * len(wide)],
         )[0]

@@ -12,7 +12,7 @@ from ....dialects.stablehlo.windows import Window
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
 from ..lowering.element_types import Kind
-from ..lowering.emitter import BOOL, PARALLEL, REDUCTION, Emitter, dims
+from ..lowering.emitter import BOOL, Emitter, dims
 from .combiners import Combiner
 
 
@@ -69,5 +69,4 @@ def combine_windows(
         [e.fill(start, sizes) for start in starts],
         [dims(*range(rank), loops=loops)] * half,
         lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
-        [*[PARALLEL] * rank, *[REDUCTION] * len(wide)],
     )

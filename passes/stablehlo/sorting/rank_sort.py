@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ....ir.attribute_access import element_type
 from ....ir.index import IndexOrInt
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 
 Less = Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], SSAValue]
 """Emits whether one tuple of elements, one of each key, comes before another."""
@@ -54,7 +54,6 @@ def ranks(
         [e.fill(e.constant(0, i64), sizes)],
         [here],
         body,
-        [*[PARALLEL] * rank, REDUCTION],
         whole=(*whole, dimension, rank),
     )[0]
 
@@ -90,6 +89,5 @@ def placed(
         [e.fill(e.constant(0, element), sizes)],
         [here],
         body,
-        [*[PARALLEL] * rank, REDUCTION],
         whole=(*whole, dimension, rank),
     )[0]

@@ -30,7 +30,7 @@ from ....ir.index import IndexOrInt
 from ..data_movement.shapes import iota
 from ..elementwise.comparisons import total_order
 from ..lowering.element_types import kind, operand_kind
-from ..lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..lowering.emitter import Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, call_rule, tensor_rule
 from .merge_sort import in_order, sorted_numbers, sorted_order
 from .radix_sort import places_by_digits
@@ -232,7 +232,6 @@ def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
             [inner.empty([*outer, sections], i64)],
             [row],
             replaced,
-            [PARALLEL] * rank,
         )
         return [remaining, filled]
 
@@ -261,9 +260,8 @@ def _least(e: Emitter, packed: SSAValue, above: int) -> SSAValue:
         return [scalar.op("arith.minsi", args[1], args[0])]
 
     start = e.fill(e.constant(above, i64), outer)
-    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
     maps = [dims(*range(rank), loops=rank)]
-    return e.loops([packed], maps, [start], [column], smaller, iterators)[0]
+    return e.loops([packed], maps, [start], [column], smaller)[0]
 
 
 def _next_in_section(e: Emitter, cut: SSAValue, last: SSAValue, size: int) -> SSAValue:
@@ -288,8 +286,7 @@ def _next_in_section(e: Emitter, cut: SSAValue, last: SSAValue, size: int) -> SS
 
     row = dims(*range(rank), loops=rank)
     start = e.fill(e.constant(PACKED_BOUNDS[0], i64), outer)
-    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
-    return e.loops([last, empty], [column, row], [start], [column], smaller, iterators)[0]
+    return e.loops([last, empty], [column, row], [start], [column], smaller)[0]
 
 
 def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
@@ -307,7 +304,6 @@ def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
     beyond = e.fill(e.constant((1 << 63) - 1, i64), outer)
     places = e.empty([*outer, count], i64)
     row, last = dims(*range(rank), loops=rank), dims(*range(rank - 1), loops=rank)
-    iterators = [*[PARALLEL] * (rank - 1), REDUCTION]
 
     def is_open(scalar: Emitter, args: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
         key, last_key, last_place = args[:3]
@@ -329,10 +325,8 @@ def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
     def next_largest(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
         index, *last_found, places = args
         maps, found = [row, last, last, last], [keys, *last_found]
-        (key,) = inner.loops([*found, least], maps, [least], [last], largest, iterators)
-        (place,) = inner.loops(
-            [*found, key, beyond], [*maps, last], [beyond], [last], first_place, iterators
-        )
+        (key,) = inner.loops([*found, least], maps, [least], [last], largest)
+        (place,) = inner.loops([*found, key, beyond], [*maps, last], [beyond], [last], first_place)
         at = [*[0] * (rank - 1), index]
         column = inner.reshape(place, [*outer, 1])
         return [key, place, inner.insert_slice(column, places, at, [1] * rank)]
