@@ -83,7 +83,7 @@ def _shifted(e: Emitter, value: SSAValue, initial: SSAValue, dimension: int) -> 
     rank, sizes = len(shape(value)), e.sizes(value)
     one = [int(each == dimension) for each in range(rank)]
     padded = e.pad(value, one, [0] * rank, e.constant(0, element_type(value.type)))
-    moved = e.extract_slice(padded, [0] * rank, sizes, [1] * rank)
+    moved = e.extract_slice(padded, [0] * rank, sizes)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         is_first = inner.compare_integers("eq", inner.loop_index(dimension), inner.index(0))
@@ -152,8 +152,8 @@ def _joined(e: Emitter, one: SSAValue, other: SSAValue, dimension: int) -> SSAVa
     offsets[dimension] = sizes[dimension]
     sizes[dimension] = e.add(sizes[dimension], e.size(other, dimension))
     empty = e.empty(sizes, element_type(one.type))
-    first = e.insert_slice(one, empty, [0] * rank, [1] * rank)
-    return e.insert_slice(other, first, offsets, [1] * rank)
+    first = e.insert_slice(one, empty, [0] * rank)
+    return e.insert_slice(other, first, offsets)
 
 
 _STRICT = {2: "slt", 3: "slt", 4: "sgt", 5: "sgt", 6: "ult", 7: "ult", 8: "ugt", 9: "ugt"}
@@ -284,15 +284,14 @@ def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: 
     rank, sizes = len(shape(value)), e.sizes(value)
     first = convert_tensor(e, value, given, carried)
     row: list[IndexOrInt] = [1 if each == dimension else sizes[each] for each in range(rank)]
-    strides = [1] * rank
 
     def at(index: IndexOrInt) -> list[IndexOrInt]:
         return [index if each == dimension else 0 for each in range(rank)]
 
     def step(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
         position, done = args
-        before = inner.extract_slice(done, at(inner.subtract(position, 1)), row, strides)
-        here = inner.extract_slice(done, at(position), row, strides)
+        before = inner.extract_slice(done, at(inner.subtract(position, 1)), row)
+        here = inner.extract_slice(done, at(position), row)
         (made,) = inner.loops(
             [before, here],
             None,
@@ -300,6 +299,6 @@ def sequential_scan(e: Emitter, combined: Combiner, value: SSAValue, dimension: 
             None,
             lambda body, pair: combined.combine(body, pair[:1], pair[1:2], [carried]),
         )
-        return [inner.insert_slice(made, done, at(position), strides)]
+        return [inner.insert_slice(made, done, at(position))]
 
     return e.sequential_loop(sizes[dimension], [first], step, first=1)[0]

@@ -253,8 +253,7 @@ class _ScatterLowering:
         elements of the slice that the window does not cover keep their values.
         """
         offsets, sizes, shifts, hit = self._slice_to_rewrite(e, batch, carried[0])
-        strides = [1] * len(sizes)
-        parts = [e.extract_slice(value, offsets, sizes, strides) for value in carried]
+        parts = [e.extract_slice(value, offsets, sizes) for value in carried]
         combined, given = self.combined, self.kinds[self.count + 1 :]
         rank = len(shape(self.updates[0]))
 
@@ -279,7 +278,7 @@ class _ScatterLowering:
         empties = [e.empty(sizes, type_) for type_ in combined.carried]
         made = e.loops(parts, None, empties, None, body)
         return [
-            e.insert_slice(new, old, offsets, strides, sizes)
+            e.insert_slice(new, old, offsets, sizes=sizes)
             for new, old in zip(made, carried, strict=True)
         ]
 
@@ -356,7 +355,7 @@ class _ScatterLowering:
             offsets = [number if dimension == self.vector else 0 for dimension in range(len(sizes))]
             part = self.starts
             if shape(self.starts)[self.vector] != 1:
-                part = e.extract_slice(self.starts, offsets, sizes, [1] * len(sizes))
+                part = e.extract_slice(self.starts, offsets, sizes)
             found.append(e.reshape(part, kept))
         return found
 

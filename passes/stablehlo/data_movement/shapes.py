@@ -263,7 +263,7 @@ def _dynamic_slice(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
     if not sizes:
         return [source]
     offsets = clamped_starts(e, starts, operand_kind(op, 1), source, sizes)
-    return [e.extract_slice(source, offsets, sizes, [1] * len(sizes))]
+    return [e.extract_slice(source, offsets, sizes)]
 
 
 @tensor_rule("stablehlo.dynamic_update_slice")
@@ -274,7 +274,7 @@ def _dynamic_update_slice(lowering: Lowering, op: Operation, operands: Tensors) 
         return [update]
     sizes = e.sizes(update)
     offsets = clamped_starts(e, starts, operand_kind(op, 2), target, sizes)
-    return [e.insert_slice(update, target, offsets, [1] * len(starts), sizes)]
+    return [e.insert_slice(update, target, offsets, sizes=sizes)]
 
 
 @tensor_rule("stablehlo.pad")
@@ -293,7 +293,7 @@ def pad(
     value: SSAValue,
     low: Sequence[int],
     high: Sequence[int],
-    interior: Sequence[int],
+    interior: Sequence[int] = (),
 ) -> SSAValue:
     """Return a tensor with interior padding, then edge padding; negative edges remove elements."""
     if any(interior):
@@ -306,7 +306,7 @@ def pad(
         e.subtract(size, offset + max(-behind, 0))
         for size, offset, behind in zip(e.sizes(source), offsets, high, strict=True)
     ]
-    return e.extract_slice(source, offsets, sizes, [1] * len(sizes))
+    return e.extract_slice(source, offsets, sizes)
 
 
 def dilate(e: Emitter, source: SSAValue, value: SSAValue, distances: Sequence[int]) -> SSAValue:
@@ -413,4 +413,4 @@ def _set_dimension_size(lowering: Lowering, op: Operation, operands: Tensors) ->
     if result_sizes(op)[integer(op, "dimension")] >= 0:
         return operands[:1]
     sizes[integer(op, "dimension")] = e.to_index(e.element(operands[1]))
-    return [e.extract_slice(operands[0], [0] * len(sizes), sizes, [1] * len(sizes))]
+    return [e.extract_slice(operands[0], [0] * len(sizes), sizes)]

@@ -366,7 +366,7 @@ def _part(lowering: Lowering, value: SSAValue, dimension: int, number: int, coun
     sizes[dimension] //= count
     offsets = [0] * len(sizes)
     offsets[dimension] = number * sizes[dimension]
-    return lowering.emit.extract_slice(value, offsets, sizes, [1] * len(sizes))
+    return lowering.emit.extract_slice(value, offsets, sizes)
 
 
 @collective("stablehlo.reduce_scatter")

@@ -266,8 +266,7 @@ def _join_complex(e: Emitter, source: SSAValue, after: Kind) -> SSAValue:
     """Join each two complex<f32> along the last dimension, the parts of a complex<f64>."""
     rank, sizes = len(shape(source)) - 1, e.sizes(source)[:-1]
     pair = [
-        e.reshape(e.extract_slice(source, [*[0] * rank, at], [*sizes, 1], [1] * (rank + 1)), sizes)
-        for at in (0, 1)
+        e.reshape(e.extract_slice(source, [*[0] * rank, at], [*sizes, 1]), sizes) for at in (0, 1)
     ]
 
     def joined(inner: Emitter, number: SSAValue) -> SSAValue:

@@ -146,7 +146,7 @@ def _slice_at(e: Emitter, value: SSAValue, dimension: int, at: IndexOrInt) -> SS
     sizes = e.sizes(value)
     offsets: list[IndexOrInt] = [0] * len(sizes)
     offsets[dimension], sizes[dimension] = at, 1
-    part = e.extract_slice(value, offsets, sizes, [1] * len(sizes))
+    part = e.extract_slice(value, offsets, sizes)
     return e.reshape(part, [*sizes[:dimension], *sizes[dimension + 1 :]])
 
 
@@ -157,7 +157,7 @@ def _with_slice(
     sizes.insert(dimension, 1)
     offsets: list[IndexOrInt] = [0] * len(sizes)
     offsets[dimension] = at
-    return e.insert_slice(e.reshape(part, sizes), whole, offsets, [1] * len(sizes))
+    return e.insert_slice(e.reshape(part, sizes), whole, offsets)
 
 
 @tensor_rule("stablehlo.optimization_barrier")

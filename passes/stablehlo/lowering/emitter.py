@@ -231,9 +231,13 @@ class Emitter(ScalarEmitter):
         return sizes
 
     def extract_slice(
-        self, source: SSAValue, offsets: IndexList, sizes: IndexList, strides: Sequence[int]
+        self, source: SSAValue, offsets: IndexList, sizes: IndexList, strides: Sequence[int] = ()
     ) -> SSAValue:
-        """Emit a slice of the same rank. An empty slice may start past the last element."""
+        """Emit a slice of the same rank, of neighbouring elements unless there are strides.
+
+        An empty slice may start past the last element.
+        """
+        strides = strides or [1] * len(sizes)
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]
         if 0 in lists[1]:
             return self.empty(sizes, element_type(source.type))
@@ -292,11 +296,12 @@ class Emitter(ScalarEmitter):
         source: SSAValue,
         target: SSAValue,
         offsets: IndexList,
-        strides: Sequence[int],
+        strides: Sequence[int] = (),
         sizes: IndexList | None = None,
     ) -> SSAValue:
         """Return `target` with a slice replaced by `source`; `sizes` are those of `source`."""
         sizes = self.sizes(source) if sizes is None else sizes
+        strides = strides or [1] * len(sizes)
         if isinstance(element_type(source.type), ComplexType):
             return self._insert_elements(source, target, offsets, strides)
         lists = [[_folded(each) for each in part] for part in (offsets, sizes)]

@@ -111,18 +111,16 @@ def running_reduction(
     rank, blocks = len(shape(value)), -(-extent // BLOCK)
     sizes = e.sizes(value)
     none = [0] * rank
-    value = pad(e, value, initial, none, _at(dimension, blocks * BLOCK - extent, rank), none)
+    value = pad(e, value, initial, none, _at(dimension, blocks * BLOCK - extent, rank))
     split = [*sizes[:dimension], blocks, BLOCK, *sizes[dimension + 1 :]]
     value = e.reshape(value, split)
     within = _in_windows(e, combined, value, (initial, start), kinds[0], dimension + 1)
     last = [*split[: dimension + 1], 1, *split[dimension + 2 :]]
-    totals = e.extract_slice(
-        within, _at(dimension + 1, BLOCK - 1, rank + 1), last, [1] * (rank + 1)
-    )
+    totals = e.extract_slice(within, _at(dimension + 1, BLOCK - 1, rank + 1), last)
     totals = e.reshape(totals, [*split[: dimension + 1], *split[dimension + 2 :]])
     carried = combined.carried_kinds[0]
     before = running_reduction(e, combined, totals, start, (carried, carried), dimension)
-    before = pad(e, before, start, _at(dimension, 1, rank), _at(dimension, -1, rank), none)
+    before = pad(e, before, start, _at(dimension, 1, rank), _at(dimension, -1, rank))
     kept = [each for each in range(rank + 1) if each != dimension + 1]
     (result,) = e.loops(
         [before, within],
@@ -133,7 +131,7 @@ def running_reduction(
     )
     merged = [*split[:dimension], blocks * BLOCK, *split[dimension + 2 :]]
     result = e.reshape(result, merged)
-    return e.extract_slice(result, none, sizes, [1] * rank)
+    return e.extract_slice(result, none, sizes)
 
 
 def _at(dimension: int, number: int, rank: int) -> list[int]:
@@ -151,7 +149,7 @@ def _in_windows(
     """Compute one window per element; `starts` are the initial value as given and as carried."""
     initial, start = starts
     extent, none = shape(value)[dimension], [0] * len(shape(value))
-    padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none, none)
+    padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none)
     windows = [Window(extent if each == dimension else 1) for each in range(len(none))]
     (result,) = combine_windows(e, combined, [padded], windows, [start], [element])
     return result

@@ -57,7 +57,7 @@ def _choose(
     position_type = i32 if is_small else i64
     zero = e.constant(0, element)
     low, high = [each.low for each in windows], [each.high for each in windows]
-    padded = pad(e, operand, zero, low, high, [0] * rank)
+    padded = pad(e, operand, zero, low, high)
     loops = rank + len(wide)
 
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -185,7 +185,7 @@ class _ScatterSelected:
         made = e.reshape(self.block_elements(rows), lengths)
         made = e.pad(made, [max(-each.low, 0) for each in windows], [0] * len(windows), self.start)
         offsets = [max(each.low, 0) for each in windows]
-        return e.extract_slice(made, offsets, self.sizes, [1] * len(windows))
+        return e.extract_slice(made, offsets, self.sizes)
 
     def block_elements(
         self, rows: Sequence[_Blocks], phase: Sequence[int] | None = None
@@ -200,7 +200,6 @@ class _ScatterSelected:
         e, windows = self.emit, self.windows
         wide = [dimension for dimension, each in enumerate(windows) if not each.is_plain]
         low, high = [row.low for row in rows], [row.high for row in rows]
-        none = [0] * len(rows)
         zero = e.constant(0, kind(self.source.type).type)
         position = kind(self.chosen.type).type
         extents: list[IndexOrInt] = []
@@ -233,8 +232,8 @@ class _ScatterSelected:
         of_source = dims(*slid, loops=loops)
         return e.loops(
             [
-                pad(e, self.source, zero, low, high, none),
-                pad(e, self.chosen, e.constant(-1, position), low, high, none),
+                pad(e, self.source, zero, low, high),
+                pad(e, self.chosen, e.constant(-1, position), low, high),
                 e.empty([rows[dimension].reach for dimension in wide], BOOL),
             ],
             [of_source, of_source, dims(*range(outer, loops), loops=loops)],

@@ -45,7 +45,7 @@ def places_by_digits(e: Emitter, keys: Sequence[Keys], dimension: int) -> SSAVal
     def sorted_row(e: Emitter, number: SSAValue, places: SSAValue) -> SSAValue:
         inner_rows = e.index(inner)
         at = [e.op("arith.divui", number, inner_rows), 0, e.op("arith.remui", number, inner_rows)]
-        slices = [e.extract_slice(each, at, [1, count, 1], [1, 1, 1]) for each in cut]
+        slices = [e.extract_slice(each, at, [1, count, 1]) for each in cut]
         items = [e.reshape(each, [count]) for each in slices]
         if not is_packed:
             items.append(iota(e, [count], 0, kind(i64)))
@@ -54,7 +54,7 @@ def places_by_digits(e: Emitter, keys: Sequence[Keys], dimension: int) -> SSAVal
             for digit, counts in zip(digits, _counts(e, items[part], digits), strict=True):
                 items = _moved(e, items, part, digit, _starts(e, counts))
         found = places_of(e, items[0], 0) if is_packed else items[-1]
-        return e.insert_slice(e.reshape(found, [1, count, 1]), places, at, [1, 1, 1])
+        return e.insert_slice(e.reshape(found, [1, count, 1]), places, at)
 
     empty = e.empty([outer, count, inner], i64)
     (places,) = e.sequential_loop(

@@ -132,7 +132,7 @@ def in_sorted_order(
             return value
         sizes, rank = list(e.sizes(value)), len(shape(value))
         sizes[dimension] = kept
-        return e.extract_slice(value, [0] * rank, sizes, [1] * rank)
+        return e.extract_slice(value, [0] * rank, sizes)
 
     if shape(operands[0])[dimension] in (0, 1):
         return [first(value) for value in operands]
@@ -224,7 +224,7 @@ def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
         index, remaining, found = args
         best = _least(inner, remaining, PACKED_BOUNDS[0])
         at = [*[0] * (rank - 1), index]
-        filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), found, at, [1] * rank)
+        filled = inner.insert_slice(inner.reshape(best, [*outer, 1]), found, at)
         following = _next_in_section(inner, cut, best, size)
         (remaining,) = inner.loops(
             [remaining, best, following],
@@ -329,6 +329,6 @@ def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
         (place,) = inner.loops([*found, key, beyond], [*maps, last], [beyond], [last], first_place)
         at = [*[0] * (rank - 1), index]
         column = inner.reshape(place, [*outer, 1])
-        return [key, place, inner.insert_slice(column, places, at, [1] * rank)]
+        return [key, place, inner.insert_slice(column, places, at)]
 
     return e.sequential_loop(count, [least, none, places], next_largest)[2]
