@@ -304,7 +304,7 @@ def _caller(torch: Any, module: Any, inputs: Tree) -> Any:
                 weights = {k: v.requires_grad_(k in trained) for k, v in weights.items()}
             given = inputs.value([*tensors.values()])
             constants = constant_tensors(torch, module, self.numbers) if self.folds else {}
-            with located(torch), traceable(torch):
+            with located(torch), traceable():
                 found = torch.func.functional_call(module, {**weights, **constants}, *given)
             check_unwritten(constants)
             self.results = Tree(torch, found, leaf_names(torch, found), "result")

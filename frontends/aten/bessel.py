@@ -21,7 +21,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy import special
 
-from .rules import as_real, decomposition, real_type
+from .rules import as_real, decomposition, real_type, torch
 
 
 @cache
@@ -30,7 +30,7 @@ def fit_series(function: Callable[[Any], Any], degree: int) -> list[float]:
     return [float(each) for each in chebyshev.chebinterpolate(function, degree)]
 
 
-def series(torch: Any, coefficients: Sequence[float], t: Any) -> Any:
+def series(coefficients: Sequence[float], t: Any) -> Any:
     """Evaluate a Chebyshev series at `t` (Clenshaw's algorithm)."""
     last, before = torch.zeros_like(t), torch.zeros_like(t)
     for each in reversed(coefficients[1:]):
@@ -61,7 +61,7 @@ def _far_off(function: _Function, border: float, power: int, degree: int) -> lis
     return fit_series(on_series, degree)
 
 
-def _sides(torch: Any, x: Any, border: float, power: int) -> tuple[Any, Any, Any]:
+def _sides(x: Any, border: float, power: int) -> tuple[Any, Any, Any]:
     """Return |x| clamped to the border, and the series arguments for |x| near 0 and beyond it."""
     size = torch.abs(x)
     beyond = torch.clamp(size, min=border)
@@ -69,12 +69,12 @@ def _sides(torch: Any, x: Any, border: float, power: int) -> tuple[Any, Any, Any
     return beyond, near, 2 * (border / beyond) ** power - 1
 
 
-def _of_reals(name: str, function: Callable[[Any, Any], Any]) -> None:
+def _of_reals(name: str, function: Callable[[Any], Any]) -> None:
     """Register the rule of `special_<name>`, computed in f64."""
 
     @decomposition(f"special_{name}.default")
-    def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        return function(torch, x.to(torch.float64)).to(real_type(torch, x))
+    def rule(x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        return function(x.to(torch.float64)).to(real_type(x))
 
 
 # Waves -------------------------------------------------------------------------------------------
@@ -117,15 +117,15 @@ def _wave_series(order: int) -> tuple[list[float], ...]:
     )
 
 
-def _waves(torch: Any, x: Any, order: int) -> tuple[Any, Any]:
+def _waves(x: Any, order: int) -> tuple[Any, Any]:
     """Return the functions of the first and of the second kind for x >= 0."""
     first, second, cosine, sine = _wave_series(order)
-    beyond, near, far = _sides(torch, x, _WAVES, 2)
+    beyond, near, far = _sides(x, _WAVES, 2)
     factor = torch.sqrt(2 / (pi * beyond))
-    p, q = series(torch, cosine, far), series(torch, sine, far) / beyond
+    p, q = series(cosine, far), series(sine, far) / beyond
     angle = beyond - pi * (2 * order + 1) / 4
-    j = series(torch, first, near) * x**order
-    y = series(torch, second, near) * x**order + 2 / pi * torch.log(x / 2) * j
+    j = series(first, near) * x**order
+    y = series(second, near) * x**order + 2 / pi * torch.log(x / 2) * j
     if order == 1:
         y = y - 2 / (pi * x)
     far_j = factor * (p * torch.cos(angle) - q * torch.sin(angle))
@@ -135,25 +135,25 @@ def _waves(torch: Any, x: Any, order: int) -> tuple[Any, Any]:
     )
 
 
-def _first_kind(order: int) -> Callable[[Any, Any], Any]:
-    def function(torch: Any, x: Any) -> Any:
-        found, _ = _waves(torch, torch.abs(x), order)
+def _first_kind(order: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        found, _ = _waves(torch.abs(x), order)
         found = torch.sign(x) * found if order == 1 else found
         return torch.where(torch.isfinite(x), found, torch.nan)
 
     return function
 
 
-def _second_kind(order: int) -> Callable[[Any, Any], Any]:
-    def function(torch: Any, x: Any) -> Any:
-        _, found = _waves(torch, x, order)
+def _second_kind(order: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        _, found = _waves(x, order)
         found = torch.where(x == 0, -torch.inf, found)
         return torch.where(x >= 0, found, torch.nan)
 
     return function
 
 
-def _spherical(torch: Any, x: Any) -> Any:
+def _spherical(x: Any) -> Any:
     found = torch.where(x == 0, 1.0, torch.sin(x) / x)
     return torch.where(torch.isinf(x), 0.0, found)
 
@@ -182,13 +182,13 @@ def _modified_series(order: int) -> tuple[list[float], ...]:
     )
 
 
-def _modified(order: int, scaled: bool) -> Callable[[Any, Any], Any]:
-    def function(torch: Any, x: Any) -> Any:
+def _modified(order: int, scaled: bool) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
         first, second, decaying = _modified_series(order)
-        beyond, near, far = _sides(torch, x, _MODIFIED, 1)
-        logarithm = (-1) ** order * torch.log(x / 2) * series(torch, first, near) * x**order
-        near_by = series(torch, second, near) / x**order - logarithm
-        far_off = series(torch, decaying, far) / torch.sqrt(beyond)
+        beyond, near, far = _sides(x, _MODIFIED, 1)
+        logarithm = (-1) ** order * torch.log(x / 2) * series(first, near) * x**order
+        near_by = series(second, near) / x**order - logarithm
+        far_off = series(decaying, far) / torch.sqrt(beyond)
         if scaled:
             near_by = near_by * torch.exp(x)
         else:
@@ -221,37 +221,31 @@ def _scaled_coefficients(function: Callable[[Any], Any], degree: int, far: bool)
     return fit_series(far_off if far else near_by, degree)
 
 
-def _scaled_bessel(torch: Any, x: Any, function: Callable[[Any], Any]) -> Any:
-    x = as_real(torch, x)
+def _scaled_bessel(x: Any, function: Callable[[Any], Any]) -> Any:
+    x = as_real(x)
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
     degrees = (36, 30) if wide.dtype == torch.float64 else (22, 12)
     size = torch.abs(wide)
-    near_by = series(torch, _scaled_coefficients(function, degrees[0], False), size / 4 - 1)
+    near_by = series(_scaled_coefficients(function, degrees[0], False), size / 4 - 1)
     beyond = torch.clamp(size, min=8)
-    far_off = series(torch, _scaled_coefficients(function, degrees[1], True), 16 / beyond - 1)
+    far_off = series(_scaled_coefficients(function, degrees[1], True), 16 / beyond - 1)
     found = torch.where(size <= 8, near_by, far_off / torch.sqrt(beyond))
     return torch.where(torch.isnan(wide), wide, found)
 
 
 @decomposition("special_i0e.default")
-def i0e(torch: Any, x: Any) -> Any:
-    return _scaled_bessel(torch, x, special.i0e).to(real_type(torch, x))
+def i0e(x: Any) -> Any:
+    return _scaled_bessel(x, special.i0e).to(real_type(x))
 
 
 @decomposition("i0.default", "special_i0.default", "special_modified_bessel_i0.default")
-def i0(torch: Any, x: Any) -> Any:
-    return (_scaled_bessel(torch, x, special.i0e) * torch.exp(torch.abs(x))).to(real_type(torch, x))
+def i0(x: Any) -> Any:
+    return (_scaled_bessel(x, special.i0e) * torch.exp(torch.abs(x))).to(real_type(x))
 
 
 @decomposition("kaiser_window.default", "kaiser_window.periodic", "kaiser_window.beta")
 def kaiser_window(
-    torch: Any,
-    size: int,
-    periodic: bool = True,
-    beta: float = 12.0,
-    *,
-    dtype: Any = None,
-    **options: Any,
+    size: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **options: Any
 ) -> Any:
     """Return `i0(beta sqrt(1 - t^2)) / i0(beta)` at places t from -1 to 1, computed in f64."""
     dtype = dtype or torch.get_default_dtype()
@@ -260,11 +254,11 @@ def kaiser_window(
     last = size if periodic else size - 1
     places = torch.arange(size, dtype=torch.float64) * (2 / last) - 1
     root = beta * torch.sqrt(torch.clamp(1 - places * places, min=0))
-    return (i0(torch, root) / float(special.i0(beta))).to(dtype)
+    return (i0(root) / float(special.i0(beta))).to(dtype)
 
 
 @decomposition("special_i1.default", "special_modified_bessel_i1.default")
-def i1(torch: Any, x: Any) -> Any:
+def i1(x: Any) -> Any:
     return torch.ops.aten.special_i1e(x) * torch.exp(torch.abs(x))
 
 
@@ -279,10 +273,10 @@ def _scaled_error(t: Any) -> Any:
     return (1 + 2 * x) * special.erfcx(x)
 
 
-def _erfcx(torch: Any, x: Any) -> Any:
+def _erfcx(x: Any) -> Any:
     size = torch.abs(x)
     place = 1 - 2 * _HALFWAY / (size + _HALFWAY)
-    found = series(torch, fit_series(_scaled_error, 30), place) / (1 + 2 * size)
+    found = series(fit_series(_scaled_error, 30), place) / (1 + 2 * size)
     return torch.where(x < 0, 2 * torch.exp(x * x) - found, found)
 
 
@@ -296,12 +290,12 @@ def _quantile(t: Any) -> Any:
     return special.ndtri_exp(-root * root / 2) + root
 
 
-def _ndtri(torch: Any, x: Any) -> Any:
+def _ndtri(x: Any) -> Any:
     """Compute the quantile of a probability from sqrt(-2 log p) of the smaller tail p."""
     tail = torch.minimum(x, 1 - x)
     root = torch.sqrt(-2 * torch.log(tail))
     place = 2 * (_MEDIAN / root - _MIN_RATIO) / (1 - _MIN_RATIO) - 1
-    found = series(torch, fit_series(_quantile, 40), place) - root
+    found = series(fit_series(_quantile, 40), place) - root
     found = torch.where(tail == 0, -torch.inf, torch.where(tail > 0, found, torch.nan))
     return torch.where(x > 0.5, -found, found)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .rules import decomposition, is_static, require
+from .rules import decomposition, is_static, require, torch
 
 
 @decomposition("convolution.default")
 def depthwise_transposed(
-    torch: Any,
     x: Any,
     weight: Any,
     bias: Any,
@@ -30,7 +29,7 @@ def depthwise_transposed(
     windows = weight.shape[2:]
     rank = len(windows)
     for axis in range(rank):
-        x = _spread(torch, x, axis - rank, stride[axis])
+        x = _spread(x, axis - rank, stride[axis])
     margins: list[int] = []
     for axis in reversed(range(rank)):
         margin = dilation[axis] * (windows[axis] - 1) - padding[axis]
@@ -43,7 +42,7 @@ def depthwise_transposed(
     )
 
 
-def _spread(torch: Any, x: Any, dimension: int, stride: int) -> Any:
+def _spread(x: Any, dimension: int, stride: int) -> Any:
     """Put zeros between the elements along a dimension, which is counted from the end."""
     if stride == 1:
         return x

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from .rules import decomposition, require
+from .rules import decomposition, require, torch
 
 
-def _starts(torch: Any, x: Any) -> Any:
+def _starts(x: Any) -> Any:
     """Return whether each element of a vector (row of a matrix) differs from the one before it."""
     others = x[1:] != x[:-1]
     others = others.any(1) if x.dim() > 1 else others
     return torch.cat((torch.ones(1, dtype=torch.bool), others))
 
 
-def _runs(torch: Any, x: Any, starts: Any) -> tuple[Any, Any, Any]:
+def _runs(x: Any, starts: Any) -> tuple[Any, Any, Any]:
     """Return the first elements of runs, the run index of each element, and the run lengths."""
     places = torch.nonzero(starts).squeeze(1)
     ends = torch.cat((places[1:], torch.full_like(places[:1], x.shape[0])))
@@ -23,18 +23,14 @@ def _runs(torch: Any, x: Any, starts: Any) -> tuple[Any, Any, Any]:
 
 @decomposition("_unique2.default")
 def unique(
-    torch: Any,
-    x: Any,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    x: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
     """Return empty tensors for results that are not requested."""
     flat = x.reshape(-1)
     require(x.numel())
     kind = torch.uint8 if x.dtype == torch.bool else x.dtype
     ordered, places = torch.ops.aten.sort.default(flat.to(kind), 0, False)
-    values, numbers, counts = _runs(torch, ordered, _starts(torch, ordered))
+    values, numbers, counts = _runs(ordered, _starts(ordered))
     none = places[:0]
     inverse = torch.zeros_like(places).scatter(0, places, numbers).reshape(x.shape)
     return (
@@ -44,31 +40,26 @@ def unique(
     )
 
 
-def _rows(torch: Any, x: Any, dim: int) -> Any:
+def _rows(x: Any, dim: int) -> Any:
     """Flatten each slice along a dimension to a row."""
     moved = x.movedim(dim, 0).reshape(x.shape[dim], -1)
     return moved.to(torch.uint8) if x.dtype == torch.bool else moved
 
 
-def _chosen(torch: Any, x: Any, dim: int, starts: Any, order: Any, inverse: Any) -> Any:
+def _chosen(x: Any, dim: int, starts: Any, order: Any, inverse: Any) -> Any:
     """Return the first slice of each run, the run index of each slice, and the run lengths."""
-    places, numbers, counts = _runs(torch, order, starts)
+    places, numbers, counts = _runs(order, starts)
     numbers = torch.zeros_like(order).scatter(0, order, numbers) if inverse else numbers[:0]
     return x.index_select(dim, places), numbers, counts
 
 
 @decomposition("unique_dim.default")
 def unique_dim(
-    torch: Any,
-    x: Any,
-    dim: int,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    x: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
     """Order rows lexicographically, by the first elements in which they differ."""
     require(x.numel())
-    rows = _rows(torch, x, dim)
+    rows = _rows(x, dim)
     differ = (rows[:, None] != rows).to(torch.int32)
     # Equal rows differ nowhere: argmax gives 0, and they compare equal at the first element.
     own = rows.gather(1, differ.argmax(-1))
@@ -76,26 +67,22 @@ def unique_dim(
     numbers = torch.arange(x.shape[dim])
     before = before | (~differ.any(-1) & (numbers < numbers[:, None]))
     order = torch.zeros_like(numbers).scatter(0, before.sum(1), numbers)
-    starts = _starts(torch, rows.index_select(0, order))
-    values, inverse, counts = _chosen(torch, x, dim, starts, order, return_inverse)
+    starts = _starts(rows.index_select(0, order))
+    values, inverse, counts = _chosen(x, dim, starts, order, return_inverse)
     return values, inverse, counts if return_counts else counts[:0]
 
 
 @decomposition("unique_consecutive.default")
 def unique_consecutive(
-    torch: Any,
-    x: Any,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     require(x.numel())
     if dim is not None:
-        starts, numbers = _starts(torch, _rows(torch, x, dim)), torch.arange(x.shape[dim])
-        values, inverse, counts = _chosen(torch, x, dim, starts, numbers, return_inverse)
+        starts, numbers = _starts(_rows(x, dim)), torch.arange(x.shape[dim])
+        values, inverse, counts = _chosen(x, dim, starts, numbers, return_inverse)
         return values, inverse, counts if return_counts else counts[:0]
     flat = x.reshape(-1)
-    values, numbers, counts = _runs(torch, flat, _starts(torch, flat))
+    values, numbers, counts = _runs(flat, _starts(flat))
     none = numbers[:0]
     return (
         values,
@@ -105,7 +92,7 @@ def unique_consecutive(
 
 
 @decomposition("nonzero.default")
-def nonzero(torch: Any, x: Any) -> Any:
+def nonzero(x: Any) -> Any:
     """Handle rank 0, whose positions have no coordinates: torch-mlir crashes on it.
 
     It also has no complex numbers here.
@@ -117,7 +104,7 @@ def nonzero(torch: Any, x: Any) -> Any:
 
 
 @decomposition("nonzero_static.default")
-def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> Any:
+def nonzero_static(x: Any, *, size: int, fill_value: int = -1) -> Any:
     """Return the first `size` positions of non-zero elements, padded with `fill_value` rows."""
     require(x.dim() and x.numel())
     hits = (x != 0).reshape(-1)
@@ -134,7 +121,7 @@ def nonzero_static(torch: Any, x: Any, *, size: int, fill_value: int = -1) -> An
 
 
 @decomposition("repeat_interleave.Tensor")
-def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> Any:
+def repeat_interleave(repeats: Any, *, output_size: Any = None) -> Any:
     """Repeat each index as often as `repeats` says."""
     ends = torch.cumsum(repeats, 0)
     if output_size is None:
@@ -144,7 +131,7 @@ def repeat_interleave(torch: Any, repeats: Any, *, output_size: Any = None) -> A
 
 
 @decomposition("bincount.default")
-def bincount(torch: Any, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Add weights, which torch-mlir's conversion ignores."""
     require(weights is not None)
     counts = torch.ops.aten.bincount.default(x, None, minlength)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from .rules import Decompositions, table
+from .rules import Decompositions, table, torch
 
 
-def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
+def composite_rule(operation: Any) -> Callable[..., Any] | None:
     """Return PyTorch's decomposition of a composite operation; `None` if it is not composite."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     if not operation.has_kernel_for_dispatch_key(key):
@@ -22,12 +22,12 @@ def composite_rule(torch: Any, operation: Any) -> Callable[..., Any] | None:
     return rule
 
 
-def composites(torch: Any) -> Decompositions:
+def composites() -> Decompositions:
     """Return the rules for transforms that PyTorch composes of the ones in `fft`."""
     aten = torch.ops.aten
     names = [name for name in dir(aten) if name.startswith("fft_")]
     operations = [getattr(aten, name).default for name in names]
-    rules = {each: composite_rule(torch, each) for each in operations}
+    rules = {each: composite_rule(each) for each in operations}
     return {each: rule for each, rule in rules.items() if rule is not None}
 
 
@@ -51,7 +51,7 @@ _RULES = (
 """The modules that register rules."""
 
 
-def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
+def known_decompositions(names: Sequence[str]) -> Decompositions:
     """Return PyTorch's own decompositions of named operations (`aten.take`), where it has them."""
     table = import_module("torch._decomp").decomposition_table
     dispatched = set(torch._C._dispatch_get_all_op_names())
@@ -64,7 +64,7 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
         # TorchScript has operations that the dispatcher does not have.
         if operation is None or operation.name() not in dispatched:
             continue
-        composite = composite_rule(torch, operation)
+        composite = composite_rule(operation)
         if composite is not None:
             found[operation] = composite
         elif operation in table:
@@ -72,8 +72,8 @@ def known_decompositions(torch: Any, names: Sequence[str]) -> Decompositions:
     return found
 
 
-def decompositions(torch: Any) -> Decompositions:
+def decompositions() -> Decompositions:
     """Return our rules, for operations that PyTorch and torch-mlir lack or decompose wrongly."""
     for name in _RULES:
         import_module(f".{name}", __package__)
-    return {**table(torch), **composites(torch)}
+    return {**table(), **composites()}

@@ -9,11 +9,19 @@ from typing import Any
 
 from .complex_numbers import compared
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .rules import as_real, broadcast, decomposition, decomposition_with_op, is_static, require
+from .rules import (
+    as_real,
+    broadcast,
+    decomposition,
+    decomposition_with_op,
+    is_static,
+    require,
+    torch,
+)
 
 
 @decomposition("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
-def remainder(torch: Any, x: Any, y: Any) -> Any:
+def remainder(x: Any, y: Any) -> Any:
     """Return the remainder with the divisor's sign; torch-mlir gives it the dividend's."""
     dtype = torch.result_type(x, y)
     x, y = (
@@ -25,7 +33,7 @@ def remainder(torch: Any, x: Any, y: Any) -> Any:
 
 
 @decomposition("hypot.default")
-def hypot(torch: Any, x: Any, y: Any) -> Any:
+def hypot(x: Any, y: Any) -> Any:
     """Scale by the larger operand, so that the squares do not overflow."""
     x, y = torch.broadcast_tensors(torch.abs(x), torch.abs(y))
     most, least = torch.maximum(x, y), torch.minimum(x, y)
@@ -37,7 +45,7 @@ def hypot(torch: Any, x: Any, y: Any) -> Any:
 
 
 @decomposition("gelu.default")
-def gelu(torch: Any, x: Any, *, approximate: str = "none") -> Any:
+def gelu(x: Any, *, approximate: str = "none") -> Any:
     """Compute the approximation by tanh; torch-mlir's constants in linalg have few digits."""
     require(approximate == "tanh")
     wide = x if x.dtype == torch.float64 else x.to(torch.float32)
@@ -46,21 +54,21 @@ def gelu(torch: Any, x: Any, *, approximate: str = "none") -> Any:
 
 
 @decomposition("_assert_tensor_metadata.default")
-def assert_metadata(torch: Any, x: Any, *options: Any, **more: Any) -> None:
+def assert_metadata(x: Any, *options: Any, **more: Any) -> None:
     """Drop the assertion: it held in tracing, and torch-mlir compares its own numbers of types."""
 
 
 @decomposition("roll.default")
-def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+def roll(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """Keep shifts below the sizes: torch-mlir repeats the tensor if it is shifted by nothing.
 
     Without dimensions, roll the flattened tensor.
     """
     if not dims:
-        return roll(torch, x.reshape(-1), shifts, [0]).reshape(x.shape)
+        return roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
     require(x.dim())
     if not is_static(x.shape):
-        return _roll_open(torch, x, shifts, dims)
+        return _roll_open(x, shifts, dims)
     require(x.numel())
     for shift, dim in zip(shifts, dims, strict=True):
         size = x.shape[dim]
@@ -70,7 +78,7 @@ def roll(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) ->
     return x
 
 
-def _roll_open(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
+def _roll_open(x: Any, shifts: Sequence[int], dims: Sequence[int]) -> Any:
     """Leave shifts that are below the sizes to torch-mlir; select rows for others.
 
     Its conversion has no remainder of sizes, which a cut would need.
@@ -91,7 +99,7 @@ def _roll_open(torch: Any, x: Any, shifts: Sequence[int], dims: Sequence[int]) -
 
 
 @decomposition("put.default")
-def put(torch: Any, x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(x: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     flat = x.reshape(-1)
     return torch.index_put(flat, [index.reshape(-1)], source.reshape(-1), accumulate).reshape(
         x.shape
@@ -100,7 +108,7 @@ def put(torch: Any, x: Any, index: Any, source: Any, accumulate: bool = False) -
 
 @decomposition("scatter_reduce.two")
 def scatter_reduce(
-    torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+    x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
     """Make the dimension non-negative: torch-mlir crashes on negative ones.
 
@@ -117,14 +125,14 @@ def scatter_reduce(
 
 
 @decomposition_with_op("scatter.src", "scatter.value", "scatter_add.default")
-def scatter(torch: Any, operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
+def scatter(operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
     """Make the dimension non-negative: torch-mlir crashes on negative ones."""
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source)
 
 
 @decomposition("scatter.value_reduce", "scatter.reduce")
-def scatter_by_name(torch: Any, x: Any, dim: int, index: Any, source: Any, *, reduce: str) -> Any:
+def scatter_by_name(x: Any, dim: int, index: Any, source: Any, *, reduce: str) -> Any:
     """Reduce by `scatter_reduce`; a number is the source of all places."""
     if not isinstance(source, torch.Tensor):
         source = torch.full(index.shape, source, dtype=x.dtype)
@@ -134,7 +142,7 @@ def scatter_by_name(torch: Any, x: Any, dim: int, index: Any, source: Any, *, re
 
 @decomposition("index_reduce.default")
 def index_reduce(
-    torch: Any, x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+    x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
     """Reduce by `scatter_reduce`, with the index broadcast to the source."""
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
@@ -144,14 +152,14 @@ def index_reduce(
 
 def _comparison(name: str) -> None:
     @decomposition(f"{name}.Tensor", f"{name}.Scalar")
-    def compare(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def compare(x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Compare in the common type: torch-mlir compares in the first operand's type.
 
         It also folds constant floats against integers wrongly.
         """
         dtype, operation = torch.result_type(x, y), getattr(torch.ops.aten, name)
         if dtype.is_complex:
-            return compared(torch, name, x, y)
+            return compared(name, x, y)
         if isinstance(y, torch.Tensor):
             require(x.dtype != dtype or y.dtype != dtype)
             return operation.Tensor(x.to(dtype), y.to(dtype))
@@ -165,14 +173,14 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 
 @decomposition("isfinite.default")
-def isfinite(torch: Any, x: Any) -> Any:
+def isfinite(x: Any) -> Any:
     """Compare magnitudes; torch-mlir's linalg counts NaN as finite."""
     require(x.dtype.is_floating_point)
     return torch.abs(x) < torch.inf
 
 
 @decomposition("addbmm.default")
-def addbmm(torch: Any, x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     found = torch.bmm(a, b).sum(0, dtype=x.dtype)
     found = found if alpha == 1 else found * alpha
     # With beta 0, infinities and NaN of the operand must not propagate.
@@ -180,10 +188,10 @@ def addbmm(torch: Any, x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1)
 
 
 @decomposition("abs.default")
-def magnitude(torch: Any, x: Any) -> Any:
+def magnitude(x: Any) -> Any:
     if x.is_complex():
         body = "%r = stablehlo.abs %a0 : ({0}) -> {r}"
-        return emit_inline_mlir(torch, body, x.shape, x.dtype.to_real(), x)
+        return emit_inline_mlir(body, x.shape, x.dtype.to_real(), x)
     require(not x.dtype.is_signed)
     return x.clone()
 
@@ -192,20 +200,20 @@ def magnitude(torch: Any, x: Any) -> Any:
 
 
 @decomposition("fmod.Tensor", "fmod.Scalar")
-def fmod(torch: Any, x: Any, y: Any) -> Any:
+def fmod(x: Any, y: Any) -> Any:
     """Compute exactly; torch-mlir's `x - trunc(x / y) * y` fails for large and infinite numbers."""
-    x, y = broadcast(torch, x, y)
+    x, y = broadcast(x, y)
     require(x.dtype.is_floating_point or (x.dtype.is_signed and not x.dtype.is_complex))
-    return emit_elementwise(torch, "%r = stablehlo.remainder %a0, %a1 : {r}", x, y)
+    return emit_elementwise("%r = stablehlo.remainder %a0, %a1 : {r}", x, y)
 
 
 @decomposition("floor_divide.default", "floor_divide.Scalar")
-def floor_divide(torch: Any, x: Any, y: Any) -> Any:
+def floor_divide(x: Any, y: Any) -> Any:
     """Divide as Python does: correct by the exact remainder, not by the rounded quotient."""
     if not torch.result_type(x, y).is_floating_point:
-        return _divided(torch, x, y, "floor")
-    x, y = broadcast(torch, x, y)
-    rest = fmod(torch, x, y)
+        return _divided(x, y, "floor")
+    x, y = broadcast(x, y)
+    rest = fmod(x, y)
     quotient = (x - rest) / y
     quotient = torch.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
     whole = torch.floor(quotient)
@@ -214,20 +222,20 @@ def floor_divide(torch: Any, x: Any, y: Any) -> Any:
 
 
 @decomposition("div.Tensor_mode", "div.Scalar_mode")
-def div_mode(torch: Any, x: Any, y: Any, *, rounding_mode: str | None) -> Any:
+def div_mode(x: Any, y: Any, *, rounding_mode: str | None) -> Any:
     if rounding_mode == "floor":
-        return floor_divide(torch, x, y)
+        return floor_divide(x, y)
     require(rounding_mode and not torch.result_type(x, y).is_floating_point)
-    return _divided(torch, x, y, "trunc")
+    return _divided(x, y, "trunc")
 
 
-def _divided(torch: Any, x: Any, y: Any, rounding_mode: str) -> Any:
+def _divided(x: Any, y: Any, rounding_mode: str) -> Any:
     """Divide integers in their common type, of at least 32 bits.
 
     torch-mlir's linalg extends bytes as signed numbers, and crashes on other small types.
     """
     kinds = {each.dtype for each in (x, y) if isinstance(each, torch.Tensor)}
-    x, y = broadcast(torch, x, y)
+    x, y = broadcast(x, y)
     wide = torch.promote_types(x.dtype, torch.int32)
     require(kinds != {wide})
     return torch.div(x.to(wide), y.to(wide), rounding_mode=rounding_mode).to(x.dtype)
@@ -235,10 +243,10 @@ def _divided(torch: Any, x: Any, y: Any, rounding_mode: str) -> Any:
 
 @decomposition("fake_quantize_per_channel_affine_cachemask.default")
 def fake_quantize_per_channel(
-    torch: Any, x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int
+    x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int
 ) -> Any:
     scale, zero_point = (per_channel(each, x, axis) for each in (scale, zero_point))
-    return fake_quantized(torch, x, scale, zero_point, least, most)
+    return fake_quantized(x, scale, zero_point, least, most)
 
 
 def per_channel(each: Any, x: Any, axis: int) -> Any:
@@ -246,9 +254,7 @@ def per_channel(each: Any, x: Any, axis: int) -> Any:
     return each.reshape([-1 if at == axis % x.dim() else 1 for at in range(x.dim())])
 
 
-def fake_quantized(
-    torch: Any, x: Any, scale: Any, zero_point: Any, least: int, most: int
-) -> tuple[Any, Any]:
+def fake_quantized(x: Any, scale: Any, zero_point: Any, least: int, most: int) -> tuple[Any, Any]:
     """Round to steps of a scale, and return which elements are in range."""
     scale, zero_point = torch.as_tensor(scale), torch.as_tensor(zero_point)
     zero = zero_point.to(x.dtype)
@@ -265,17 +271,17 @@ def fake_quantized(
 
 def _extremum(name: str) -> None:
     @decomposition(f"{name}.default")
-    def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def choose(x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Propagate NaN of either operand, which torch-mlir's linalg does not.
 
         Its linalg also converts bytes to the common type as signed numbers.
         """
         kinds = {x.dtype, y.dtype}
-        x, y = broadcast(torch, x, y)
+        x, y = broadcast(x, y)
         if not x.dtype.is_floating_point:
             require(len(kinds) > 1)
             return getattr(torch.ops.aten, name).default(x, y)
-        return emit_elementwise(torch, f"%r = stablehlo.{name} %a0, %a1 : {{r}}", x, y)
+        return emit_elementwise(f"%r = stablehlo.{name} %a0, %a1 : {{r}}", x, y)
 
 
 _extremum("maximum")
@@ -283,48 +289,48 @@ _extremum("minimum")
 
 
 @decomposition("clamp.default", "clamp.Tensor")
-def clamp(torch: Any, x: Any, least: Any = None, most: Any = None) -> Any:
+def clamp(x: Any, least: Any = None, most: Any = None) -> Any:
     """Propagate NaN, which torch-mlir's linalg does not."""
     require(x.dtype.is_floating_point)
     if least is not None:
-        x = torch.maximum(*broadcast(torch, x, least))
-    return x if most is None else torch.minimum(*broadcast(torch, x, most))
+        x = torch.maximum(*broadcast(x, least))
+    return x if most is None else torch.minimum(*broadcast(x, most))
 
 
 @decomposition("hardtanh.default")
-def hardtanh(torch: Any, x: Any, least: Any = -1, most: Any = 1) -> Any:
+def hardtanh(x: Any, least: Any = -1, most: Any = 1) -> Any:
     return torch.clamp(x, least, most)
 
 
 @decomposition("relu6.default")
-def relu6(torch: Any, x: Any) -> Any:
+def relu6(x: Any) -> Any:
     return torch.clamp(x, 0, 6)
 
 
 @decomposition("atan2.default")
-def atan2(torch: Any, x: Any, y: Any) -> Any:
+def atan2(x: Any, y: Any) -> Any:
     """Convert to the common type: torch-mlir's linalg reads bytes as signed numbers."""
     require(not (x.dtype.is_floating_point and y.dtype.is_floating_point))
-    x, y = broadcast(torch, x, y)
-    return torch.atan2(as_real(torch, x), as_real(torch, y))
+    x, y = broadcast(x, y)
+    return torch.atan2(as_real(x), as_real(y))
 
 
 @decomposition("clamp_max.Tensor")
-def clamp_max(torch: Any, x: Any, most: Any) -> Any:
+def clamp_max(x: Any, most: Any) -> Any:
     """Propagate NaN of either operand, and broadcast, which torch-mlir does not."""
-    return torch.minimum(*broadcast(torch, x, most))
+    return torch.minimum(*broadcast(x, most))
 
 
 @decomposition("clamp_min.Tensor")
-def clamp_min(torch: Any, x: Any, least: Any) -> Any:
-    return torch.maximum(*broadcast(torch, x, least))
+def clamp_min(x: Any, least: Any) -> Any:
+    return torch.maximum(*broadcast(x, least))
 
 
 def _without_nan(name: str, extremum: str) -> None:
     @decomposition(f"{name}.default")
-    def choose(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def choose(x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Prefer numbers to NaN, and broadcast, which torch-mlir does not."""
-        x, y = broadcast(torch, x, y)
+        x, y = broadcast(x, y)
         found = getattr(torch, extremum)(x, y)
         if not x.dtype.is_floating_point:
             return found
@@ -336,14 +342,14 @@ _without_nan("fmin", "minimum")
 
 
 @decomposition("sign.default")
-def sign(torch: Any, x: Any) -> Any:
+def sign(x: Any) -> Any:
     """Handle rank 0: torch-mlir computes -1 for positive constants."""
     require(not x.dim() and x.dtype != torch.bool)
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
 @decomposition("trunc.default")
-def trunc(torch: Any, x: Any) -> Any:
+def trunc(x: Any) -> Any:
     """Handle rank 0: torch-mlir multiplies by the sign, which it computes wrongly."""
     require(not x.dim() and x.dtype.is_floating_point)
     return torch.where(x < 0, torch.ceil(x), torch.floor(x))
@@ -375,17 +381,17 @@ cond {{{{
 
 
 @decomposition("gcd.default")
-def gcd(torch: Any, x: Any, y: Any) -> Any:
+def gcd(x: Any, y: Any) -> Any:
     """Run Euclid's algorithm on all elements, until the largest remainder is 0."""
-    x, y = (torch.abs(each) for each in broadcast(torch, x, y))
+    x, y = (torch.abs(each) for each in broadcast(x, y))
     signed = "i" if x.dtype.is_signed else "ui"
     kind = f"{signed}{torch.iinfo(x.dtype).bits}"
     body = _EUCLID.format(kind=kind, dims=list(range(x.dim())))
-    return emit_elementwise(torch, body, x, y, torch.ones_like(x))
+    return emit_elementwise(body, x, y, torch.ones_like(x))
 
 
 @decomposition("lcm.default")
-def lcm(torch: Any, x: Any, y: Any) -> Any:
-    x, y = broadcast(torch, x, y)
-    common = gcd(torch, x, y)
+def lcm(x: Any, y: Any) -> Any:
+    x, y = broadcast(x, y)
+    common = gcd(x, y)
     return torch.abs(torch.div(x, torch.where(common == 0, 1, common), rounding_mode="trunc") * y)

@@ -7,12 +7,10 @@ from math import prod
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, is_static, require
+from .rules import decomposition, is_static, require, torch
 
 
-def _transform(
-    torch: Any, x: Any, kind: str, dimension: int, size: int, dtype: Any, scale: float
-) -> Any:
+def _transform(x: Any, kind: str, dimension: int, size: int, dtype: Any, scale: float) -> Any:
     """Transform one dimension.
 
     `scale` is PyTorch's factor; StableHLO already divides inverses by the size.
@@ -22,7 +20,7 @@ def _transform(
         scale *= size
     length = size // 2 + 1 if kind == "RFFT" else size
     body = f"%r = stablehlo.fft %a0, type = {kind}, length = [{size}] : ({{0}}) -> {{r}}"
-    found = emit_inline_mlir(torch, body, (*x.shape[:-1], length), dtype, x)
+    found = emit_inline_mlir(body, (*x.shape[:-1], length), dtype, x)
     return (found if scale == 1 else found * scale).movedim(-1, dimension)
 
 
@@ -31,60 +29,51 @@ def _scale(sizes: Sequence[int], normalization: int) -> float:
 
 
 @decomposition("_fft_c2c.default")
-def complex_to_complex(
-    torch: Any, x: Any, dim: Sequence[int], normalization: int, forward: bool
-) -> Any:
+def complex_to_complex(x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
     require(dim and is_static(x.shape[each] for each in dim))
     for each in dim:
         kind, size = "FFT" if forward else "IFFT", x.shape[each]
-        x = _transform(torch, x, kind, each, size, x.dtype, _scale([size], normalization))
+        x = _transform(x, kind, each, size, x.dtype, _scale([size], normalization))
     return x
 
 
 @decomposition("_fft_r2c.default")
-def real_to_complex(
-    torch: Any, x: Any, dim: Sequence[int], normalization: int, onesided: bool
-) -> Any:
+def real_to_complex(x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
     require(dim and is_static(x.shape[each] for each in dim))
     if not onesided:
         whole = torch.view_as_complex(torch.stack((x, torch.zeros_like(x)), -1))
-        return complex_to_complex(torch, whole, dim, normalization, True)
+        return complex_to_complex(whole, dim, normalization, True)
     size = x.shape[dim[-1]]
     scale = _scale([size], normalization)
-    x = _transform(torch, x, "RFFT", dim[-1], size, x.dtype.to_complex(), scale)
-    return complex_to_complex(torch, x, dim[:-1], normalization, True) if dim[:-1] else x
+    x = _transform(x, "RFFT", dim[-1], size, x.dtype.to_complex(), scale)
+    return complex_to_complex(x, dim[:-1], normalization, True) if dim[:-1] else x
 
 
 @decomposition("_fft_c2r.default")
-def complex_to_real(
-    torch: Any, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int
-) -> Any:
+def complex_to_real(x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
     require(dim and is_static(x.shape[each] for each in dim))
     if dim[:-1]:
-        x = complex_to_complex(torch, x, dim[:-1], normalization, False)
+        x = complex_to_complex(x, dim[:-1], normalization, False)
     scale = _scale([last_dim_size], normalization)
     x = x.narrow(dim[-1], 0, last_dim_size // 2 + 1)
-    return _transform(torch, x, "IRFFT", dim[-1], last_dim_size, x.dtype.to_real(), scale)
+    return _transform(x, "IRFFT", dim[-1], last_dim_size, x.dtype.to_real(), scale)
 
 
 @decomposition("fft_fftfreq.default")
-def frequencies(torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Any:
+def frequencies(n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Any:
     kind = dtype or torch.get_default_dtype()
     places = torch.arange(n)
     return torch.where(places < (n + 1) // 2, places, places - n).to(kind) * (1.0 / (n * d))
 
 
 @decomposition("fft_rfftfreq.default")
-def half_frequencies(
-    torch: Any, n: int, d: float = 1.0, *, dtype: Any = None, **options: Any
-) -> Any:
+def half_frequencies(n: int, d: float = 1.0, *, dtype: Any = None, **options: Any) -> Any:
     kind = dtype or torch.get_default_dtype()
     return torch.arange(n // 2 + 1).to(kind) * (1.0 / (n * d))
 
 
 @decomposition("stft.default")
 def short_time(
-    torch: Any,
     x: Any,
     n_fft: int,
     hop_length: int | None = None,
@@ -98,7 +87,7 @@ def short_time(
     """Transform windowed frames; torch-mlir takes only half of the result, or does not end."""
     require(is_static(x.shape[-1:]) and not align_to_window)
     hop = hop_length or n_fft // 4
-    weights = _window(torch, window, win_length or n_fft, n_fft, x.dtype.to_real())
+    weights = _window(window, win_length or n_fft, n_fft, x.dtype.to_real())
     starts = torch.arange(0, x.shape[-1] - n_fft + 1, hop)
     frames = x[..., starts[:, None] + torch.arange(n_fft)] * weights
     norm = "ortho" if normalized else "backward"
@@ -108,7 +97,7 @@ def short_time(
     return found if return_complex else torch.view_as_real(found)
 
 
-def _window(torch: Any, window: Any, size: int, n_fft: int, dtype: Any) -> Any:
+def _window(window: Any, size: int, n_fft: int, dtype: Any) -> Any:
     """Return the weights of a frame: the window, or ones, with zeros around it."""
     weights = torch.ones(size, dtype=dtype) if window is None else window
     before = (n_fft - size) // 2
@@ -117,7 +106,6 @@ def _window(torch: Any, window: Any, size: int, n_fft: int, dtype: Any) -> Any:
 
 @decomposition("istft.default")
 def inverse_short_time(
-    torch: Any,
     x: Any,
     n_fft: int,
     hop_length: int | None = None,
@@ -144,7 +132,7 @@ def inverse_short_time(
         parts = torch.fft.irfft(frames, n=n_fft, norm=norm)
     else:
         parts = torch.fft.ifft(frames, n=n_fft, norm=norm).real
-    weights = _window(torch, window, size, n_fft, x.dtype.to_real())
+    weights = _window(window, size, n_fft, x.dtype.to_real())
     start = n_fft // 2 if center else 0
     whole = n_fft + hop * (x.shape[-1] - 1)
     end = whole - start if length is None else start + length

@@ -9,12 +9,12 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
-from .rules import decomposition, decomposition_with_op, is_static, non_negative, require
+from .rules import decomposition, decomposition_with_op, is_static, non_negative, require, torch
 
 
 @decomposition("as_strided.default")
 def as_strided(
-    torch: Any, x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
+    x: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
 ) -> Any:
     # PyTorch expresses some reshapes this way. torch-mlir does not model storage and rejects
     # dynamic sizes here.
@@ -31,7 +31,7 @@ def as_strided(
 
 
 @decomposition("gather.default")
-def gather(torch: Any, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """Select from vectors of one element where PyTorch allows rank 0."""
     require(not x.dim() or not index.dim())
     x, places = (each if each.dim() else each.reshape(1) for each in (x, index))
@@ -40,12 +40,7 @@ def gather(torch: Any, x: Any, dim: int, index: Any, *, sparse_grad: bool = Fals
 
 @decomposition("as_strided_scatter.default")
 def as_strided_scatter(
-    torch: Any,
-    x: Any,
-    part: Any,
-    size: Sequence[Any],
-    stride: Sequence[Any],
-    storage_offset: Any = None,
+    x: Any, part: Any, size: Sequence[Any], stride: Sequence[Any], storage_offset: Any = None
 ) -> Any:
     """Write to places of the flattened tensor."""
     require(x.is_contiguous() and is_static((*x.shape, *size)) and part.numel())
@@ -57,12 +52,12 @@ def as_strided_scatter(
 
 
 @decomposition("take.default")
-def take(torch: Any, x: Any, index: Any) -> Any:
+def take(x: Any, index: Any) -> Any:
     """Index the flattened tensor. PyTorch's rule would read the value of a single index."""
     return torch.ops.aten.index.Tensor(x.reshape(-1), [index])
 
 
-def _counted_from_the_start(torch: Any, x: Any, indices: Sequence[Any]) -> list[Any]:
+def _counted_from_the_start(x: Any, indices: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     dimension = 0
     for index in indices:
@@ -71,12 +66,12 @@ def _counted_from_the_start(torch: Any, x: Any, indices: Sequence[Any]) -> list[
             dimension += index.dim()
             continue
         size = x.shape[dimension]
-        found.append(None if index is None else non_negative(torch, index, size))
+        found.append(None if index is None else non_negative(index, size))
         dimension += 1
     return found
 
 
-def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
+def _masked(x: Any, indices: Sequence[Any]) -> Any:
     """Select by a mask with `nonzero`: torch-mlir's own conversion does not terminate."""
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension]
@@ -85,7 +80,7 @@ def _masked(torch: Any, x: Any, indices: Sequence[Any]) -> Any:
     return x.reshape(*x.shape[:dimension], -1, *rest).index_select(dimension, places)
 
 
-def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
+def _put_by_mask(x: Any, indices: Sequence[Any], values: Any, adds: bool) -> Any:
     """Write values by a mask without data-dependent positions: each element selects its value."""
     (dimension,) = [at for at, index in enumerate(indices) if index is not None]
     mask = indices[dimension] != 0
@@ -108,13 +103,13 @@ def _put_by_mask(torch: Any, x: Any, indices: Sequence[Any], values: Any, adds: 
 
 
 @decomposition("masked_select.default")
-def masked_select(torch: Any, x: Any, mask: Any) -> Any:
+def masked_select(x: Any, mask: Any) -> Any:
     x, mask = torch.broadcast_tensors(x, mask)
-    return _masked(torch, x, [mask])
+    return _masked(x, [mask])
 
 
 @decomposition("masked_scatter.default")
-def masked_scatter(torch: Any, x: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     """Let each chosen element select its value, where PyTorch's rule depends on `nonzero`."""
     require(not is_static(source.shape) or source.numel())
     x, mask = torch.broadcast_tensors(x, mask)
@@ -128,9 +123,7 @@ _in_rule: ContextVar[bool] = ContextVar("in_rule", default=False)
 """
 
 
-def _by_any_number(
-    torch: Any, x: Any, indices: Sequence[Any], values: Any = None, adds: bool = False
-) -> Any:
+def _by_any_number(x: Any, indices: Sequence[Any], values: Any = None, adds: bool = False) -> Any:
     """Select or write by indices of adjacent dimensions, whose number depends on data.
 
     torch-mlir does not join such indices, and writes by the first index if there is none.
@@ -141,7 +134,7 @@ def _by_any_number(
     require(not any(indices[at].dtype in (torch.bool, torch.uint8) for at in places))
     number: Any = 0
     for at in places:
-        number = number * x.shape[at] + non_negative(torch, indices[at], x.shape[at])
+        number = number * x.shape[at] + non_negative(indices[at], x.shape[at])
     joined, rows = x.flatten(first, last), number.reshape(-1).to(torch.int64)
     shape = (*x.shape[:first], *number.shape, *x.shape[last + 1 :])
     if values is None:
@@ -154,38 +147,35 @@ def _by_any_number(
 
 
 @decomposition_with_op("index.Tensor", "index_put.default")
-def _from_the_start(
-    torch: Any, operation: Any, x: Any, indices: Sequence[Any], *others: Any
-) -> Any:
+def _from_the_start(operation: Any, x: Any, indices: Sequence[Any], *others: Any) -> Any:
     """Make negative indices non-negative: torch-mlir's StableHLO conversion reads them wrongly."""
     given = [index for index in indices if index is not None]
     if len(given) == 1 and given[0].dtype in (torch.bool, torch.uint8):
         if operation is torch.ops.aten.index.Tensor:
-            return _masked(torch, x, indices)
-        return _put_by_mask(torch, x, indices, *(*others, False)[:2])
+            return _masked(x, indices)
+        return _put_by_mask(x, indices, *(*others, False)[:2])
     require(not _in_rule.get())
     free = import_module("torch.fx.experimental.symbolic_shapes").free_unbacked_symbols
     token = _in_rule.set(True)
     try:
         if any(free(index.shape) for index in given):
-            return _by_any_number(torch, x, indices, *others)
-        return operation(x, _counted_from_the_start(torch, x, indices), *others)
+            return _by_any_number(x, indices, *others)
+        return operation(x, _counted_from_the_start(x, indices), *others)
     finally:
         _in_rule.reset(token)
 
 
 @decomposition("embedding_bag.padding_idx")
-def embedding_bag_of(torch: Any, table: Any, *options: Any) -> Any:
+def embedding_bag_of(table: Any, *options: Any) -> Any:
     """Make a negative padding index non-negative: in `embedding_bag`, -1 means none."""
     *others, padding_idx = options
     if padding_idx is not None and padding_idx < 0:
         padding_idx += table.shape[0]
-    return embedding_bag(torch, table, *others, padding_idx)
+    return embedding_bag(table, *others, padding_idx)
 
 
 @decomposition("_embedding_bag.default", "_embedding_bag_forward_only.default")
 def embedding_bag(
-    torch: Any,
     table: Any,
     indices: Any,
     offsets: Any,
@@ -220,7 +210,7 @@ def embedding_bag(
 
 
 @decomposition("transformers::grouped_mm_fallback.default")
-def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
+def grouped_mm(x: Any, weights: Any, ends: Any) -> Any:
     """Multiply runs of rows by one matrix each, as the experts of `transformers` do."""
     starts = torch.cat((torch.zeros_like(ends[:1]), ends[:-1]))
     rows = torch.arange(x.shape[0])
@@ -231,7 +221,7 @@ def grouped_mm(torch: Any, x: Any, weights: Any, ends: Any) -> Any:
 
 
 @decomposition("split_with_sizes.default")
-def split_with_sizes(torch: Any, x: Any, sizes: Sequence[Any], dim: int = 0) -> Any:
+def split_with_sizes(x: Any, sizes: Sequence[Any], dim: int = 0) -> Any:
     """Slice by sizes that are not known."""
     require(not is_static(sizes))
     starts = accumulate(sizes, initial=0)
@@ -240,13 +230,7 @@ def split_with_sizes(torch: Any, x: Any, sizes: Sequence[Any], dim: int = 0) -> 
 
 @decomposition("slice_scatter.default")
 def slice_scatter(
-    torch: Any,
-    x: Any,
-    part: Any,
-    dim: int = 0,
-    start: Any = None,
-    end: Any = None,
-    step: int = 1,
+    x: Any, part: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Any:
     """Clamp the bounds to the tensor: the end of `x[1:] = y` is the largest integer.
 
@@ -262,9 +246,7 @@ def slice_scatter(
 
 
 @decomposition("diagonal_scatter.default")
-def diagonal_scatter(
-    torch: Any, x: Any, part: Any, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Any:
+def diagonal_scatter(x: Any, part: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     rows, columns = torch.arange(x.shape[dim1]), torch.arange(x.shape[dim2])
     on_diagonal = columns == rows[:, None] + offset
     if not part.numel():
@@ -277,7 +259,7 @@ def diagonal_scatter(
 
 
 @decomposition("block_diag.default")
-def block_diag(torch: Any, tensors: Sequence[Any]) -> Any:
+def block_diag(tensors: Sequence[Any]) -> Any:
     blocks = [torch.atleast_2d(each) for each in tensors]
     dtype = blocks[0].dtype
     for each in blocks:
@@ -292,7 +274,7 @@ def block_diag(torch: Any, tensors: Sequence[Any]) -> Any:
 
 
 @decomposition("embedding_renorm.default")
-def embedding_renorm(torch: Any, x: Any, index: Any, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm(x: Any, index: Any, max_norm: float, norm_type: float) -> Any:
     """Shorten the indexed rows that are longer than `max_norm`."""
     length = torch.linalg.vector_norm(x, norm_type, 1, keepdim=True)
     named = (index.reshape(-1) == torch.arange(x.shape[0])[:, None]).any(1, keepdim=True)

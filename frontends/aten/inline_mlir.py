@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from .rules import torch
+
 _NAMESPACE = "mesh_opt"
 _OPERATIONS = ("torch.mesh_opt.carried_", "torch.mesh_opt.looped_")
 
 
-def emit_inline_mlir(
-    torch: Any, body: str, shape: Sequence[Any], dtype: Any, *operands: Any
-) -> Any:
+def emit_inline_mlir(body: str, shape: Sequence[Any], dtype: Any, *operands: Any) -> Any:
     """Return a tensor that `body`, MLIR text, computes as `%r` from the operands `%a0`, `%a1`, ...
 
     In the text `{0}`, `{1}`, ... stand for the types of the operands, and `{r}` for the type of the
@@ -27,16 +27,16 @@ def emit_inline_mlir(
     """
     # Pass the name of the type: torch-mlir numbers types in another order.
     kind = str(dtype).removeprefix("torch.")
-    return inline_mlir_op(torch, len(operands))(body, list(shape), kind, *operands)
+    return inline_mlir_op(len(operands))(body, list(shape), kind, *operands)
 
 
-def emit_elementwise(torch: Any, body: str, *operands: Any) -> Any:
+def emit_elementwise(body: str, *operands: Any) -> Any:
     """Return a tensor like the first operand that `body` computes; see `emit_inline_mlir`."""
     x = operands[0]
-    return emit_inline_mlir(torch, body, x.shape, x.dtype, *operands)
+    return emit_inline_mlir(body, x.shape, x.dtype, *operands)
 
 
-def inline_mlir_loop_op(torch: Any, count: int, carried: int) -> Any:
+def inline_mlir_loop_op(count: int, carried: int) -> Any:
     """Return an operation of `count` operands whose text computes `%r`.
 
     The results have the types of the first `carried` operands.
@@ -47,18 +47,16 @@ def inline_mlir_loop_op(torch: Any, count: int, carried: int) -> Any:
         return found[0] if carried == 1 else tuple(found)
 
     results = f"({', '.join(['Tensor'] * carried)})" if carried > 1 else "Tensor"
-    return _defined(torch, f"looped_{count}_{carried}", "", count, results, traced)
+    return _defined(f"looped_{count}_{carried}", "", count, results, traced)
 
 
-def inline_mlir_op(torch: Any, count: int) -> Any:
+def inline_mlir_op(count: int) -> Any:
     """Return an operation of a text, the result's shape and type, and `count` operands."""
 
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
         return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
 
-    return _defined(
-        torch, f"carried_{count}", "SymInt[] shape, str dtype, ", count, "Tensor", traced
-    )
+    return _defined(f"carried_{count}", "SymInt[] shape, str dtype, ", count, "Tensor", traced)
 
 
 def is_inline_mlir(target: Any) -> bool:
@@ -66,9 +64,7 @@ def is_inline_mlir(target: Any) -> bool:
     return getattr(target, "namespace", None) == _NAMESPACE
 
 
-def _defined(
-    torch: Any, name: str, options: str, count: int, results: str, traced: Callable[..., Any]
-) -> Any:
+def _defined(name: str, options: str, count: int, results: str, traced: Callable[..., Any]) -> Any:
     """Define an operation of PyTorch that can be traced but not run, once for each name."""
     if name not in _DEFINED:
         library = torch.library.Library(_NAMESPACE, "FRAGMENT")

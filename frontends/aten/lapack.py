@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, require
+from .rules import decomposition, require, torch
 
 _COMPLEX_NAMES = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
 
-def is_supported(torch: Any, *operands: Any) -> bool:
+def is_supported(*operands: Any) -> bool:
     """Return whether operands are f32, f64 or complex tensors of static sizes, none of them 0."""
     kinds = (torch.float32, torch.float64, torch.complex64, torch.complex128)
     return all(
@@ -26,7 +26,6 @@ def is_supported(torch: Any, *operands: Any) -> bool:
 
 
 def _of_lapack(
-    torch: Any,
     name: str,
     operands: Sequence[Any],
     results: Sequence[tuple[Sequence[int], Any]],
@@ -65,7 +64,7 @@ def _of_lapack(
             f"{names} = stablehlo.custom_call @lapack_{letter}{name}_ffi({given}){options}"
             f" : ({given_types}) -> ({types})"
         )
-        found.append(emit_inline_mlir(torch, body, shape, dtype, *operands))
+        found.append(emit_inline_mlir(body, shape, dtype, *operands))
     return found
 
 
@@ -73,42 +72,35 @@ def _of_lapack(
 
 
 @decomposition("linalg_eig.default")
-def eig(torch: Any, x: Any) -> Any:
+def eig(x: Any) -> Any:
     """Return complex eigenvalues and eigenvectors; the scale of a vector is arbitrary."""
-    require(is_supported(torch, x))
+    require(is_supported(x))
     config = f"compute_left = {ord('N')} : ui8, compute_right = {ord('V')} : ui8"
     vectors = (x.shape, x.dtype.to_complex())
     values = [(x.shape[:-1], x.dtype)] * (1 if x.is_complex() else 2)
     results = [*values, vectors, vectors, (x.shape[:-2], torch.int32)]
-    *values, _, right, _ = _of_lapack(torch, "geev", [x], results, config)
+    *values, _, right, _ = _of_lapack("geev", [x], results, config)
     return values[0] if x.is_complex() else torch.complex(*values), right
 
 
 @decomposition("_linalg_eigvals.default", "linalg_eigvals.default")
-def eigvals(torch: Any, x: Any) -> Any:
-    return eig(torch, x)[0]
+def eigvals(x: Any) -> Any:
+    return eig(x)[0]
 
 
 @decomposition("_linalg_eigh.default")
-def eigh(torch: Any, x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
-    require(is_supported(torch, x))
+def eigh(x: Any, uplo: str = "L", compute_v: bool = True) -> Any:
+    require(is_supported(x))
     config = f"mode = {ord('V')} : ui8, uplo = {ord(uplo.upper())} : ui8"
     values = (x.shape[:-1], x.dtype.to_real())
     results = [(x.shape, x.dtype), values, (x.shape[:-2], torch.int32)]
-    vectors, found, _ = _of_lapack(torch, "syevd", [x], results, config)
+    vectors, found, _ = _of_lapack("syevd", [x], results, config)
     return found, vectors if compute_v else x.new_empty(0)
 
 
 @decomposition("_linalg_svd.default")
-def svd(
-    torch: Any,
-    x: Any,
-    full_matrices: bool = False,
-    compute_uv: bool = True,
-    *,
-    driver: Any = None,
-) -> Any:
-    require(is_supported(torch, x))
+def svd(x: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None) -> Any:
+    require(is_supported(x))
     *batch, rows, columns = x.shape
     least = min(rows, columns)
     left, right = (rows, columns) if full_matrices else (least, least)
@@ -120,7 +112,7 @@ def svd(
         (batch, torch.int32),
     ]
     config = f"mode = {ord('A' if full_matrices else 'S')} : ui8"
-    _, s, u, v, _ = _of_lapack(torch, "gesdd", [x], results, config)
+    _, s, u, v, _ = _of_lapack("gesdd", [x], results, config)
     return (u, s, v) if compute_uv else (x.new_empty(0), s, x.new_empty(0))
 
 
@@ -128,52 +120,50 @@ def svd(
 
 
 @decomposition("geqrf.default")
-def geqrf(torch: Any, x: Any) -> Any:
+def geqrf(x: Any) -> Any:
     """Return Householder reflectors and their factors."""
-    require(is_supported(torch, x))
+    require(is_supported(x))
     factors = (*x.shape[:-2], min(x.shape[-2:]))
-    return tuple(_of_lapack(torch, "geqrf", [x], [(x.shape, x.dtype), (factors, x.dtype)]))
+    return tuple(_of_lapack("geqrf", [x], [(x.shape, x.dtype), (factors, x.dtype)]))
 
 
 @decomposition("linalg_householder_product.default", "orgqr.default")
-def householder_product(torch: Any, reflectors: Any, tau: Any) -> Any:
-    require(is_supported(torch, reflectors, tau))
+def householder_product(reflectors: Any, tau: Any) -> Any:
+    require(is_supported(reflectors, tau))
     results = [(reflectors.shape, reflectors.dtype)]
-    return _of_lapack(torch, "orgqr", [reflectors, tau], results)[0]
+    return _of_lapack("orgqr", [reflectors, tau], results)[0]
 
 
 @decomposition("ormqr.default")
-def ormqr(
-    torch: Any, reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False
-) -> Any:
-    require(is_supported(torch, reflectors, tau, other))
+def ormqr(reflectors: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    require(is_supported(reflectors, tau, other))
     config = f"left = {str(left).lower()}, transpose = {str(transpose).lower()}"
     results = [(other.shape, other.dtype)]
-    return _of_lapack(torch, "ormqr", [reflectors, tau, other], results, config)[0]
+    return _of_lapack("ormqr", [reflectors, tau, other], results, config)[0]
 
 
 @decomposition("linalg_qr.default")
-def qr(torch: Any, x: Any, mode: str = "reduced") -> Any:
-    require(is_supported(torch, x))
+def qr(x: Any, mode: str = "reduced") -> Any:
+    require(is_supported(x))
     rows, least = x.shape[-2], min(x.shape[-2:])
-    packed, tau = geqrf(torch, x)
+    packed, tau = geqrf(x)
     kept = rows if mode == "complete" else least
     r = packed[..., :kept, :].triu()
     if mode == "r":
         return x.new_empty(0), r
     # More columns than reflectors stand for columns of the unit matrix.
     reflectors = torch.nn.functional.pad(packed[..., :least], (0, kept - least))
-    return householder_product(torch, reflectors, tau), r
+    return householder_product(reflectors, tau), r
 
 
 # LU ----------------------------------------------------------------------------------------------
 
 
 @decomposition("linalg_lu_factor.default")
-def lu_factor(torch: Any, x: Any, *, pivot: bool = True) -> Any:
+def lu_factor(x: Any, *, pivot: bool = True) -> Any:
     """Return both factors in one matrix, and the swapped rows, counted from 1."""
-    require(is_supported(torch, x) and pivot)
+    require(is_supported(x) and pivot)
     *batch, rows, columns = x.shape
     pivots = ((*batch, min(rows, columns)), torch.int32)
     results = [(x.shape, x.dtype), pivots, (batch, torch.int32)]
-    return tuple(_of_lapack(torch, "getrf", [x], results)[:2])
+    return tuple(_of_lapack("getrf", [x], results)[:2])

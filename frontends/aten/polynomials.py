@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .inline_mlir import emit_elementwise
-from .rules import decomposition
+from .rules import decomposition, torch
 
 _Line = tuple[float, float]
 """A coefficient that is linear in the degree: its value at degree 0, and its slope."""
@@ -72,7 +72,7 @@ _LINE = """
 """
 
 
-def _polynomial(torch: Any, family: _Family, x: Any, n: Any, shifted: bool) -> Any:
+def _polynomial(family: _Family, x: Any, n: Any, shifted: bool) -> Any:
     """Evaluate the polynomial of degree trunc(n) at `x`; 0 for negative degrees."""
     dtype = torch.result_type(x, n)
     dtype = dtype if dtype.is_floating_point else torch.get_default_dtype()
@@ -89,14 +89,14 @@ def _polynomial(torch: Any, family: _Family, x: Any, n: Any, shifted: bool) -> A
     )
     body = _LOOP.format(kind=kind, dims=list(range(x.dim())), lines=lines)
     start, slope = family.first
-    found = emit_elementwise(torch, body, slope * x + start, x, n, n > 0)
+    found = emit_elementwise(body, slope * x + start, x, n, n > 0)
     return torch.where(n < 0, 0.0, found)
 
 
 def _rule(name: str, family: _Family, shifted: bool = False) -> None:
     @decomposition(*(f"special_{name}.{each}" for each in ("default", "x_scalar", "n_scalar")))
-    def rule(torch: Any, x: Any, n: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        return _polynomial(torch, family, x, n, shifted)
+    def rule(x: Any, n: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        return _polynomial(family, x, n, shifted)
 
 
 for _name, _family in _FAMILIES.items():

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .rules import Declined, decomposition, is_static, require
+from .rules import Declined, decomposition, is_static, require, torch
 
 
 def _pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
     def pool(  # pyright: ignore[reportUnusedFunction]
-        torch: Any,
         x: Any,
         window: Sequence[int],
         stride: Sequence[int] = (),
@@ -27,7 +26,7 @@ def _pool(name: str, rank: int) -> None:
         )
         if x.dtype == torch.uint8 or (rank == 3 and not x.dtype.is_floating_point):
             options = (window, stride, padding, dilation, ceil_mode)
-            return _of_integers(torch, name, x, *options)
+            return _of_integers(name, x, *options)
         # torch-mlir always rounds sizes down.
         require(ceil_mode and is_static(sizes))
         ends = _ends(sizes, window, stride, padding, dilation)
@@ -51,7 +50,7 @@ def _pool(name: str, rank: int) -> None:
         return found[0], at
 
 
-def _of_integers(torch: Any, name: str, x: Any, *options: Any) -> Any:
+def _of_integers(name: str, x: Any, *options: Any) -> Any:
     """Pool integers in float64, which is exact up to 2^53: torch-mlir crashes on integers."""
     if torch.iinfo(x.dtype).bits > 32:
         raise NotImplementedError(f"{name} of {x.dtype}, which float64 cannot represent exactly")
@@ -89,7 +88,6 @@ for _rank in (2, 3):
 
 @decomposition("avg_pool3d.default")
 def average(
-    torch: Any,
     x: Any,
     window: Sequence[int],
     stride: Sequence[int] = (),
@@ -113,7 +111,7 @@ def average(
     return found * (prod(window) / divisor)
 
 
-def _adaptive_windows(torch: Any, size: int, count: int) -> tuple[Any, Any]:
+def _adaptive_windows(size: int, count: int) -> tuple[Any, Any]:
     """Return the positions in each of `count` windows over `size` elements, and which are valid.
 
     Both have the shape `[count, widest]`. Windows overlap if `size` is not a multiple of `count`.
@@ -128,7 +126,7 @@ def _adaptive_windows(torch: Any, size: int, count: int) -> tuple[Any, Any]:
 
 def _adaptive_pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
-    def pool(torch: Any, x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def pool(x: Any, counts: Sequence[int]) -> Any:  # pyright: ignore[reportUnusedFunction]
         sizes = x.shape[-rank:]
         require(is_static((*sizes, *counts)) and 0 not in (*sizes, *counts))
         require(x.dtype.is_floating_point)
@@ -138,7 +136,7 @@ def _adaptive_pool(name: str, rank: int) -> None:
         lead = x.dim() - rank
         found = x
         for each, (size, count) in enumerate(zip(sizes, counts, strict=True)):
-            places, within = _adaptive_windows(torch, size, count)
+            places, within = _adaptive_windows(size, count)
             axis = lead + 2 * each
             chosen = found.index_select(axis, places.reshape(-1))
             found = chosen.reshape(*found.shape[:axis], *places.shape, *found.shape[axis + 1 :])

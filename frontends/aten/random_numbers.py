@@ -11,119 +11,111 @@ from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, require
+from .rules import decomposition, require, torch
 
 _RNG = "%r = stablehlo.rng %a0, %a1, %a2, distribution = {} : ({{0}}, {{1}}, {{2}}) -> {{r}}"
 _UNIFORM, _NORMAL = map(_RNG.format, ("UNIFORM", "NORMAL"))
 
 
-def _drawn(
-    torch: Any, text: str, size: Sequence[Any], dtype: Any, first: float, second: float
-) -> Any:
+def _drawn(text: str, size: Sequence[Any], dtype: Any, first: float, second: float) -> Any:
     """Draw numbers of two parameters: bounds, or a mean and a deviation."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     sizes: Sequence[Any] = size or (1,)
     lengths = torch.stack([torch.full((), each, dtype=torch.int64) for each in sizes])
     bounds = (torch.full((), each, dtype=dtype) for each in (first, second))
-    found = emit_inline_mlir(torch, text, sizes, dtype, *bounds, lengths)
+    found = emit_inline_mlir(text, sizes, dtype, *bounds, lengths)
     return found if size else found.reshape(())
 
 
 @decomposition("rand.default")
-def rand(torch: Any, size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
-    return _drawn(torch, _UNIFORM, size, dtype, 0, 1)
+def rand(size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
+    return _drawn(_UNIFORM, size, dtype, 0, 1)
 
 
 @decomposition("randn.default")
-def randn(torch: Any, size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
+def randn(size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
     require(not (dtype or torch.get_default_dtype()).is_complex)
-    return _drawn(torch, _NORMAL, size, dtype, 0, 1)
+    return _drawn(_NORMAL, size, dtype, 0, 1)
 
 
 @decomposition("rand_like.default")
-def rand_like(torch: Any, x: Any, *, dtype: Any = None, **_: Any) -> Any:
-    return _drawn(torch, _UNIFORM, x.shape, dtype or x.dtype, 0, 1)
+def rand_like(x: Any, *, dtype: Any = None, **_: Any) -> Any:
+    return _drawn(_UNIFORM, x.shape, dtype or x.dtype, 0, 1)
 
 
 @decomposition("randn_like.default")
-def randn_like(torch: Any, x: Any, *, dtype: Any = None, **_: Any) -> Any:
+def randn_like(x: Any, *, dtype: Any = None, **_: Any) -> Any:
     require(not (dtype or x.dtype).is_complex)
-    return _drawn(torch, _NORMAL, x.shape, dtype or x.dtype, 0, 1)
+    return _drawn(_NORMAL, x.shape, dtype or x.dtype, 0, 1)
 
 
 @decomposition("uniform.default")
-def uniform(torch: Any, x: Any, low: float = 0.0, high: float = 1.0, **_: Any) -> Any:
-    return _drawn(torch, _UNIFORM, x.shape, x.dtype, low, high)
+def uniform(x: Any, low: float = 0.0, high: float = 1.0, **_: Any) -> Any:
+    return _drawn(_UNIFORM, x.shape, x.dtype, low, high)
 
 
 @decomposition("normal_functional.default")
-def normal_functional(torch: Any, x: Any, mean: float = 0.0, std: float = 1.0, **_: Any) -> Any:
-    return _drawn(torch, _NORMAL, x.shape, x.dtype, mean, std)
+def normal_functional(x: Any, mean: float = 0.0, std: float = 1.0, **_: Any) -> Any:
+    return _drawn(_NORMAL, x.shape, x.dtype, mean, std)
 
 
 @decomposition("bernoulli.p")
-def bernoulli(torch: Any, x: Any, p: float, **_: Any) -> Any:
+def bernoulli(x: Any, p: float, **_: Any) -> Any:
     dtype = x.dtype if x.dtype.is_floating_point else torch.float32
-    return (_drawn(torch, _UNIFORM, x.shape, dtype, 0, 1) < p).to(x.dtype)
+    return (_drawn(_UNIFORM, x.shape, dtype, 0, 1) < p).to(x.dtype)
 
 
 @decomposition("normal.Tensor_float", "normal.Tensor_Tensor")
-def normal(torch: Any, mean: Any, std: Any = 1.0, **_: Any) -> Any:
+def normal(mean: Any, std: Any = 1.0, **_: Any) -> Any:
     shape = torch.broadcast_shapes(mean.shape, getattr(std, "shape", ()))
-    return _drawn(torch, _NORMAL, shape, mean.dtype, 0, 1) * std + mean
+    return _drawn(_NORMAL, shape, mean.dtype, 0, 1) * std + mean
 
 
 @decomposition("normal.float_Tensor")
-def normal_of_deviations(torch: Any, mean: float, std: Any, **_: Any) -> Any:
-    return _drawn(torch, _NORMAL, std.shape, std.dtype, 0, 1) * std + mean
+def normal_of_deviations(mean: float, std: Any, **_: Any) -> Any:
+    return _drawn(_NORMAL, std.shape, std.dtype, 0, 1) * std + mean
 
 
-def _integers(torch: Any, low: int, high: int, size: Sequence[Any], dtype: Any) -> Any:
+def _integers(low: int, high: int, size: Sequence[Any], dtype: Any) -> Any:
     # `rng` draws no unsigned numbers and no bytes.
-    drawn = _drawn(torch, _UNIFORM, size, torch.int64, low, high)
+    drawn = _drawn(_UNIFORM, size, torch.int64, low, high)
     return drawn.to(torch.int64 if dtype is None else dtype)
 
 
 @decomposition("randint.default")
-def randint(torch: Any, high: int, size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
-    return _integers(torch, 0, high, size, dtype)
+def randint(high: int, size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
+    return _integers(0, high, size, dtype)
 
 
 @decomposition("randint.low")
-def randint_low(
-    torch: Any, low: int, high: int, size: Sequence[Any], *, dtype: Any = None, **_: Any
-) -> Any:
-    return _integers(torch, low, high, size, dtype)
+def randint_low(low: int, high: int, size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
+    return _integers(low, high, size, dtype)
 
 
 @decomposition("randint_like.default")
-def randint_like(torch: Any, x: Any, high: int, *, dtype: Any = None, **_: Any) -> Any:
-    return _integers(torch, 0, high, x.shape, dtype or x.dtype)
+def randint_like(x: Any, high: int, *, dtype: Any = None, **_: Any) -> Any:
+    return _integers(0, high, x.shape, dtype or x.dtype)
 
 
 @decomposition("randint_like.low_dtype")
-def randint_like_low(
-    torch: Any, x: Any, low: int, high: int, *, dtype: Any = None, **_: Any
-) -> Any:
-    return _integers(torch, low, high, x.shape, dtype or x.dtype)
+def randint_like_low(x: Any, low: int, high: int, *, dtype: Any = None, **_: Any) -> Any:
+    return _integers(low, high, x.shape, dtype or x.dtype)
 
 
 @decomposition("randperm.default")
-def randperm(torch: Any, n: Any, *, dtype: Any = None, **_: Any) -> Any:
+def randperm(n: Any, *, dtype: Any = None, **_: Any) -> Any:
     """Sort random numbers."""
-    drawn = _drawn(torch, _UNIFORM, (n,), torch.float32, 0, 1)
+    drawn = _drawn(_UNIFORM, (n,), torch.float32, 0, 1)
     return drawn.argsort().to(torch.int64 if dtype is None else dtype)
 
 
 @decomposition("multinomial.default")
-def multinomial(
-    torch: Any, weights: Any, num_samples: int, replacement: bool = False, **_: Any
-) -> Any:
+def multinomial(weights: Any, num_samples: int, replacement: bool = False, **_: Any) -> Any:
     """Draw by the quotients of weights and exponential numbers, of which the largest is number i
     with the probability of its weight.
     """
     shape = (*weights.shape[:-1], *((num_samples,) if replacement else ()), weights.shape[-1])
-    drawn = _drawn(torch, _UNIFORM, shape, weights.dtype, 0, 1)
+    drawn = _drawn(_UNIFORM, shape, weights.dtype, 0, 1)
     chances = weights.unsqueeze(-2) if replacement else weights
     keys = torch.where(chances > 0, chances / -torch.log1p(-drawn), -1.0)
     return keys.argmax(-1) if replacement else keys.topk(num_samples).indices

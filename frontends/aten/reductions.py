@@ -10,25 +10,23 @@ from collections.abc import Callable
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, decomposition_with_op, is_static, require
+from .rules import decomposition, decomposition_with_op, is_static, require, torch
 
 
-def _is_small(torch: Any, x: Any) -> bool:
+def _is_small(x: Any) -> bool:
     return x.dtype in (torch.bool, torch.uint8)
 
 
-def as_integers(
-    torch: Any, operation: Callable[..., Any], x: Any, *options: Any, **more: Any
-) -> Any:
+def as_integers(operation: Callable[..., Any], x: Any, *options: Any, **more: Any) -> Any:
     """Apply an operation to bytes or booleans as i32; indices in the result stay as they are."""
-    require(_is_small(torch, x))
+    require(_is_small(x))
     found = operation(x.to(torch.int32), *options, **more)
     if isinstance(found, torch.Tensor):
         return found.to(x.dtype) if found.dtype == torch.int32 else found
     return tuple(each.to(x.dtype) if each.dtype == torch.int32 else each for each in found)
 
 
-def _ordered(torch: Any, x: Any, largest: bool) -> Any:
+def _ordered(x: Any, largest: bool) -> Any:
     """Map floats to integers in the same order, with NaN at the requested end.
 
     On floats with NaN, torch-mlir finds a later index.
@@ -37,89 +35,83 @@ def _ordered(torch: Any, x: Any, largest: bool) -> Any:
     whole = torch.int64 if wide.dtype == torch.float64 else torch.int32
     body = "%r = stablehlo.bitcast_convert %a0 : ({0}) -> {r}"
     # Adding 0.0 turns -0.0 into 0.0.
-    bits = emit_inline_mlir(torch, body, x.shape, whole, wide + 0.0)
+    bits = emit_inline_mlir(body, x.shape, whole, wide + 0.0)
     limits = torch.iinfo(whole)
     found = torch.where(bits < 0, bits ^ limits.max, bits)
     return torch.where(torch.isnan(wide), limits.max if largest else limits.min, found)
 
 
 @decomposition_with_op("amax.default", "amin.default")
-def reduction(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+def reduction(operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return operation(x.reshape(1), *options, **more).reshape(())
-    return as_integers(torch, operation, x, *options, **more)
+    return as_integers(operation, x, *options, **more)
 
 
 @decomposition_with_op("argmax.default", "argmin.default")
-def place(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+def place(operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if x.dim() and x.dtype.is_floating_point:
         is_largest = operation is torch.ops.aten.argmax.default
-        return operation(_ordered(torch, x, is_largest), *options, **more)
-    return reduction(torch, operation, x, *options, **more)
+        return operation(_ordered(x, is_largest), *options, **more)
+    return reduction(operation, x, *options, **more)
 
 
-def _extremum(torch: Any, name: str, x: Any, *options: Any, **more: Any) -> Any:
+def _extremum(name: str, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    if _is_small(torch, x):
+    if _is_small(x):
         operation = getattr(torch.ops.aten, name).dim
-        return as_integers(torch, operation, x, *options, **more)
+        return as_integers(operation, x, *options, **more)
     require(x.dtype.is_floating_point)
     values = getattr(torch, f"a{name}")(x, *options, **more)
     return values, getattr(torch, f"arg{name}")(x, *options, **more)
 
 
 @decomposition("_is_all_true.default")
-def is_all_true(torch: Any, x: Any) -> Any:
+def is_all_true(x: Any) -> Any:
     return torch.all(x)
 
 
 @decomposition("max.dim")
-def largest(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
-    return _extremum(torch, "max", x, *options, **more)
+def largest(x: Any, *options: Any, **more: Any) -> Any:
+    return _extremum("max", x, *options, **more)
 
 
 @decomposition("min.dim")
-def least(torch: Any, x: Any, *options: Any, **more: Any) -> Any:
-    return _extremum(torch, "min", x, *options, **more)
+def least(x: Any, *options: Any, **more: Any) -> Any:
+    return _extremum("min", x, *options, **more)
 
 
-def _narrowed(torch: Any, x: Any, k: Any, dim: int, largest: bool) -> Any:
+def _narrowed(x: Any, k: Any, dim: int, largest: bool) -> Any:
     """Return the first `k` numbers of a sort, in which NaN is the largest."""
     found = torch.ops.aten.sort.default(x, dim, largest)
     return tuple(each.narrow(dim, 0, k) for each in found)
 
 
-def _largest(torch: Any, x: Any, k: Any, dim: int) -> Any:
+def _largest(x: Any, k: Any, dim: int) -> Any:
     """Use CHLO's top_k for static sizes; torch-mlir's comparison does not order NaN."""
     if not is_static((*x.shape, k)):
-        return _narrowed(torch, x, k, dim, True)
+        return _narrowed(x, k, dim, True)
     x = x.movedim(dim, -1)
     shape = [*x.shape[:-1], k]
     sizes = "x".join(map(str, shape))
     types = f"({{{{0:{sizes}}}}}, tensor<{sizes}xi32>)"
     body = f"{{}} = chlo.top_k(%a0, k = {k}) : {{{{0}}}} -> {types}"
-    values = emit_inline_mlir(torch, body.format("%r, %other"), shape, x.dtype, x)
-    places = emit_inline_mlir(torch, body.format("%other, %r"), shape, torch.int32, x)
+    values = emit_inline_mlir(body.format("%r, %other"), shape, x.dtype, x)
+    places = emit_inline_mlir(body.format("%other, %r"), shape, torch.int32, x)
     return values.movedim(-1, dim), places.to(torch.int64).movedim(-1, dim)
 
 
 @decomposition_with_op("topk.default")
 def topk(
-    torch: Any,
-    operation: Any,
-    x: Any,
-    k: Any,
-    dim: int = -1,
-    largest: bool = True,
-    sorted: bool = True,
+    operation: Any, x: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> Any:
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if x.dtype.is_floating_point:
-        return _largest(torch, x, k, dim) if largest else _narrowed(torch, x, k, dim, False)
-    if _is_small(torch, x):
-        return as_integers(torch, operation, x, k, dim, largest, True)
+        return _largest(x, k, dim) if largest else _narrowed(x, k, dim, False)
+    if _is_small(x):
+        return as_integers(operation, x, k, dim, largest, True)
     # An unsorted result may have any order; torch-mlir supports only the sorted one.
     require(not sorted)
     return operation(x, k, dim, largest, True)
@@ -129,7 +121,7 @@ decomposition_with_op("max.default", "min.default")(as_integers)
 
 
 @decomposition_with_op("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
-def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
+def ask(operation: Any, x: Any, *options: Any) -> Any:
     """Return bytes for bytes, and test both parts of complex numbers."""
     require(x.dtype == torch.uint8 or x.is_complex())
     found = operation(x != 0, *options)
@@ -137,7 +129,7 @@ def ask(torch: Any, operation: Any, x: Any, *options: Any) -> Any:
 
 
 @decomposition("logsumexp.default")
-def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Handle rank 0, which has no dimension."""
     require(not x.dim())
     real = x.dtype.is_floating_point or x.is_complex()
@@ -145,14 +137,14 @@ def logsumexp(torch: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
 
 
 @decomposition_with_op("softmax.int", "log_softmax.int", "_softmax.default", "_log_softmax.default")
-def softmax(torch: Any, operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any:
+def softmax(operation: Any, x: Any, dim: int, *options: Any, **more: Any) -> Any:
     """Handle rank 0, on which torch-mlir hangs or crashes."""
     require(not x.dim())
     return operation(x.reshape(1), 0, *options, **more).reshape(())
 
 
 @decomposition_with_op("linalg_vector_norm.default", "norm.ScalarOpt_dim", "norm.Scalar")
-def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
+def norm(operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     if not x.dim():
         return operation(x.reshape(1), *options, **more).reshape(())
     # A norm depends only on magnitudes.
@@ -160,7 +152,7 @@ def norm(torch: Any, operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     return operation(torch.abs(x), *options, **more)
 
 
-def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
+def _product(x: Any, dim: int, dtype: Any) -> Any:
     """Multiply complex numbers, on which torch-mlir crashes, and bytes in the result's type."""
     kind = x.dtype if dtype is None else dtype
     if x.dtype == torch.uint8:
@@ -173,15 +165,13 @@ def _product(torch: Any, x: Any, dim: int, dtype: Any) -> Any:
 
 
 @decomposition("prod.default")
-def prod(torch: Any, x: Any, *, dtype: Any = None) -> Any:
-    return _product(torch, x.reshape(-1), 0, dtype)
+def prod(x: Any, *, dtype: Any = None) -> Any:
+    return _product(x.reshape(-1), 0, dtype)
 
 
 @decomposition("prod.dim_int")
-def prod_of_dimension(
-    torch: Any, x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None
-) -> Any:
+def prod_of_dimension(x: Any, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if not x.dim():
         return torch.prod(x.reshape(1), 0, dtype=dtype)
-    found = _product(torch, x, dim, dtype)
+    found = _product(x, dim, dtype)
     return found.unsqueeze(dim) if keepdim else found

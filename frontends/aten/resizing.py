@@ -13,14 +13,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from .rules import decomposition, is_static, require
+from .rules import decomposition, is_static, require, torch
 
 
-def _linear(torch: Any, x: Any) -> Any:
+def _linear(x: Any) -> Any:
     return torch.clamp(1 - torch.abs(x), min=0)
 
 
-def cubic(torch: Any, x: Any, a: float = -0.5) -> Any:
+def cubic(x: Any, a: float = -0.5) -> Any:
     """Evaluate the Keys kernel. PyTorch's antialiased resizes use a = -0.5, others a = -0.75."""
     x = torch.abs(x)
     near_by = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -36,7 +36,6 @@ def _scale(size: int, count: int, align_corners: bool, factor: float | None) -> 
 
 
 def _weights(
-    torch: Any,
     filters: tuple[Callable[..., Any], int],
     size: int,
     count: int,
@@ -53,13 +52,12 @@ def _weights(
     # Round the range of pixels as PyTorch's kernels do.
     first = torch.clamp((centres - reach + 0.5).to(torch.int64), min=0)
     last = torch.clamp((centres + reach + 0.5).to(torch.int64), max=size)
-    weights = function(torch, (pixels - centres + 0.5) / wide)
+    weights = function((pixels - centres + 0.5) / wide)
     weights = torch.where((pixels >= first) & (pixels < last), weights, 0.0)
     return weights / weights.sum(1, keepdim=True)
 
 
 def _near_weights(
-    torch: Any,
     filters: tuple[Callable[..., Any], int],
     size: int,
     count: int,
@@ -71,7 +69,7 @@ def _near_weights(
     numbers = torch.arange(count).to(torch.float64)[:, None]
     scale = _scale(size, count, align_corners, factor)
     places = numbers * scale if align_corners else scale * (numbers + 0.5) - 0.5
-    weights = function(torch, torch.arange(-radius, size + radius) - torch.clamp(places, -1, size))
+    weights = function(torch.arange(-radius, size + radius) - torch.clamp(places, -1, size))
     before, inner, after = weights.split((radius, size, radius), 1)
     pixels = torch.arange(size)
     first = torch.where(pixels == 0, before.sum(1, keepdim=True), 0.0)
@@ -79,16 +77,16 @@ def _near_weights(
     return inner + first + last
 
 
-def _resized(torch: Any, x: Any, rows: Any, columns: Any) -> Any:
+def _resized(x: Any, rows: Any, columns: Any) -> Any:
     if x.dtype == torch.uint8:
-        across = _of_bytes(torch, x, columns, lambda pixels, weights: pixels @ weights.T)
-        found = _of_bytes(torch, across, rows, lambda pixels, weights: weights @ pixels)
+        across = _of_bytes(x, columns, lambda pixels, weights: pixels @ weights.T)
+        found = _of_bytes(across, rows, lambda pixels, weights: weights @ pixels)
         return found.to(torch.uint8)
     wide = torch.float64 if x.dtype == torch.float64 else torch.float32
     return (rows.to(wide) @ (x.to(wide) @ columns.to(wide).T)).to(x.dtype)
 
 
-def _of_bytes(torch: Any, x: Any, weights: Any, product: Callable[[Any, Any], Any]) -> Any:
+def _of_bytes(x: Any, weights: Any, product: Callable[[Any, Any], Any]) -> Any:
     """Multiply by 16-bit weights, with as many fractional bits as fit."""
     places = torch.arange(22)
     fits = 0.5 + weights.amax() * 2.0 ** (places + 1).to(torch.float64) < 1 << 15
@@ -103,7 +101,6 @@ def _of_bytes(torch: Any, x: Any, weights: Any, product: Callable[[Any, Any], An
 def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
     @decomposition(f"{name}.default")
     def resize(  # pyright: ignore[reportUnusedFunction]
-        torch: Any,
         x: Any,
         counts: Sequence[int],
         align_corners: bool,
@@ -113,10 +110,10 @@ def _antialiased(name: str, function: Callable[..., Any], radius: int) -> None:
         require(x.dtype.is_floating_point or x.dtype == torch.uint8)
         require(is_static((*x.shape[-2:], *counts)))
         rows, columns = (
-            _weights(torch, (function, radius), size, count, align_corners, scale)
+            _weights((function, radius), size, count, align_corners, scale)
             for size, count, scale in zip(x.shape[-2:], counts, (scales_h, scales_w), strict=True)
         )
-        return _resized(torch, x, rows, columns)
+        return _resized(x, rows, columns)
 
 
 _antialiased("_upsample_bilinear2d_aa", _linear, 1)
@@ -126,7 +123,6 @@ _antialiased("_upsample_bicubic2d_aa", cubic, 2)
 def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None:
     @decomposition(f"{name}.vec")
     def resize(  # pyright: ignore[reportUnusedFunction]
-        torch: Any,
         x: Any,
         counts: Sequence[int] | None,
         align_corners: bool,
@@ -149,10 +145,10 @@ def _of_neighbours(name: str, function: Callable[..., Any], radius: int) -> None
         if counts is None:
             counts = [int(size * (each or 1)) for size, each in zip(sizes, given, strict=True)]
         rows, columns = (
-            _near_weights(torch, (function, radius), size, count, align_corners, factor)
+            _near_weights((function, radius), size, count, align_corners, factor)
             for size, count, factor in zip(sizes, counts, given, strict=True)
         )
-        return _resized(torch, x, rows, columns)
+        return _resized(x, rows, columns)
 
 
 def _scaled(size: int, factor: float) -> int:
@@ -173,9 +169,7 @@ _of_neighbours("upsample_bicubic2d", partial(cubic, a=-0.75), 2)
         for rank in (1, 3)
     )
 )
-def repeated(
-    torch: Any, x: Any, counts: Sequence[int] | None, factors: Sequence[float] | None
-) -> Any:
+def repeated(x: Any, counts: Sequence[int] | None, factors: Sequence[float] | None) -> Any:
     """Repeat elements of dynamic sizes by whole factors: torch-mlir converts no sizes to floats."""
     require(factors is not None and not is_static(x.shape))
     require(all(float(each).is_integer() for each in factors or ()))

@@ -1,21 +1,35 @@
 """Table of our decompositions of PyTorch operations, by operation name, and what many rules share.
 
     @decomposition("linalg_inv.default", "inverse.default")
-    def inverse(torch: Any, x: Any) -> Any: ...
+    def inverse(x: Any) -> Any: ...
 
 Names outside of the namespace `aten` include theirs, `transformers::...`.
 
-A rule takes the `torch` module, which is imported only when needed, and the arguments of the
-operation. It is traced; `require` says where it leaves the operation unchanged.
+A rule takes the arguments of the operation. It is traced; `require` says where it leaves the
+operation unchanged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from ...ir.rules import Rules
+
+
+class _Torch:
+    """The module `torch`, which is imported when a rule first needs it."""
+
+    def __getattr__(self, name: str) -> Any:
+        module = import_module("torch")
+        # Dynamo traces rules, but not this function.
+        vars(self).update(vars(module))
+        return getattr(module, name)
+
+
+torch: Any = _Torch()
 
 Decompositions = Mapping[Any, Callable[..., Any]]
 
@@ -34,7 +48,7 @@ def require(condition: object) -> None:
 
 
 def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a rule for several operations. It takes the operation after `torch`."""
+    """Register a rule for several operations. It takes the operation first."""
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -44,39 +58,39 @@ def decomposition_with_op(*names: str) -> Callable[[Callable[..., Any]], Callabl
     return register
 
 
-def _of_named(name: str, rule: Callable[..., Any], torch: Any, *args: Any, **more: Any) -> Any:
-    return rule(torch, _operation(torch, name), *args, **more)
+def _of_named(name: str, rule: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    return rule(_operation(name), *args, **more)
 
 
-def _operation(torch: Any, name: str) -> Any:
+def _operation(name: str) -> Any:
     """Return the operation of a name; `None` if this version of PyTorch lacks it."""
     namespace, _, rest = name.rpartition("::")
     base, _, overload = rest.partition(".")
     return getattr(getattr(getattr(torch.ops, namespace or "aten"), base, None), overload, None)
 
 
-def _applied(rule: Callable[..., Any], torch: Any, *args: Any, **more: Any) -> Any:
+def _applied(rule: Callable[..., Any], *args: Any, **more: Any) -> Any:
     """Apply a rule; return `NotImplemented`, as PyTorch expects, if it leaves the operation."""
     try:
-        return rule(torch, *args, **more)
+        return rule(*args, **more)
     except Declined:
         return NotImplemented
 
 
-def table(torch: Any) -> Decompositions:
+def table() -> Decompositions:
     """Return the rules by operation, for the operations that this version of PyTorch has."""
-    rules = ((_operation(torch, name), rule) for name, rule in decomposition.items())
-    return {each: partial(_applied, rule, torch) for each, rule in rules if each is not None}
+    rules = ((_operation(name), rule) for name, rule in decomposition.items())
+    return {each: partial(_applied, rule) for each, rule in rules if each is not None}
 
 
-def real_type(torch: Any, x: Any) -> Any:
+def real_type(x: Any) -> Any:
     """Return the result type of functions of real numbers."""
     return x.dtype if x.dtype.is_floating_point else torch.get_default_dtype()
 
 
-def as_real(torch: Any, x: Any) -> Any:
+def as_real(x: Any) -> Any:
     """Return an argument of functions of real numbers: integers become the default float type."""
-    return x.to(real_type(torch, x))
+    return x.to(real_type(x))
 
 
 def is_static(sizes: Iterable[Any]) -> bool:
@@ -84,17 +98,17 @@ def is_static(sizes: Iterable[Any]) -> bool:
     return all(isinstance(size, int) for size in sizes)
 
 
-def as_number(torch: Any, size: Any, dtype: Any) -> Any:
+def as_number(size: Any, dtype: Any) -> Any:
     """Return a size to calculate with: torch-mlir does not convert dynamic ones to floats."""
     return size if isinstance(size, int) else torch.scalar_tensor(size, dtype=dtype)
 
 
-def non_negative(torch: Any, index: Any, size: Any) -> Any:
+def non_negative(index: Any, size: Any) -> Any:
     """Return indices counted from the start of a dimension; negative ones count from its end."""
     return torch.where(index < 0, index + size, index)
 
 
-def broadcast(torch: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def broadcast(x: Any, y: Any) -> tuple[Any, Any]:
     """Return two operands in their common type and shape."""
     dtype = torch.result_type(x, y)
     x, y = (

@@ -13,34 +13,32 @@ from itertools import product
 from typing import Any
 
 from .resizing import cubic
-from .rules import as_number, decomposition, is_static, require
+from .rules import as_number, decomposition, is_static, require, torch
 
 _BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 
 
 @decomposition("grid_sampler_2d.default")
-def grid_sampler_2d(torch: Any, x: Any, grid: Any, *options: Any) -> Any:
+def grid_sampler_2d(x: Any, grid: Any, *options: Any) -> Any:
     """Sample images of open sizes. For others this is PyTorch's rule, which calculates with sizes
     that torch-mlir does not convert to floats.
     """
     if is_static((*x.shape, *grid.shape)):
         rules = import_module("torch._decomp").decomposition_table
         return rules[torch.ops.aten.grid_sampler_2d.default](x, grid, *options)
-    return _sampled(torch, x, grid, *options)
+    return _sampled(x, grid, *options)
 
 
 @decomposition("grid_sampler_3d.default")
-def grid_sampler_3d(torch: Any, x: Any, grid: Any, interpolation: int, *options: Any) -> Any:
+def grid_sampler_3d(x: Any, grid: Any, interpolation: int, *options: Any) -> Any:
     require(interpolation in (_BILINEAR, _NEAREST) and x.numel())
-    return _sampled(torch, x, grid, interpolation, *options)
+    return _sampled(x, grid, interpolation, *options)
 
 
-def _sampled(
-    torch: Any, x: Any, grid: Any, interpolation: int, padding: int, align_corners: bool
-) -> Any:
+def _sampled(x: Any, grid: Any, interpolation: int, padding: int, align_corners: bool) -> Any:
     # The last dimension of the grid counts columns first.
-    numbers = [as_number(torch, size, grid.dtype) for size in x.shape[2:]]
+    numbers = [as_number(size, grid.dtype) for size in x.shape[2:]]
     points = [
         (grid[..., -1 - axis] + 1) / 2 * (size - 1)
         if align_corners
@@ -48,19 +46,17 @@ def _sampled(
         for axis, size in enumerate(numbers)
     ]
     padded = [
-        partial(_padded, torch, size=size, padding=padding, align_corners=align_corners)
+        partial(_padded, size=size, padding=padding, align_corners=align_corners)
         for size in numbers
     ]
     if interpolation == _BICUBIC:
-        return _weighted(torch, x, points, padded, partial(cubic, torch, a=-0.75), range(-1, 3))
+        return _weighted(x, points, padded, partial(cubic, a=-0.75), range(-1, 3))
     points = [inside(point) for inside, point in zip(padded, points, strict=True)]
     if interpolation == _NEAREST:
         places = [torch.round(each) for each in points]
-        return _pixels(torch, x, places, torch.ones_like(places[0]))
+        return _pixels(x, places, torch.ones_like(places[0]))
     # Pixels beyond the padded places have no weight, or are outside.
-    return _weighted(
-        torch, x, points, [_same] * len(points), lambda far: 1 - torch.abs(far), range(2)
-    )
+    return _weighted(x, points, [_same] * len(points), lambda far: 1 - torch.abs(far), range(2))
 
 
 def _same(place: Any) -> Any:
@@ -68,7 +64,6 @@ def _same(place: Any) -> Any:
 
 
 def _weighted(
-    torch: Any,
     x: Any,
     points: Sequence[Any],
     padded: Sequence[Callable[[Any], Any]],
@@ -83,14 +78,14 @@ def _weighted(
         for point, low, side in zip(points, lower, corner, strict=True):
             weight = weight * weigh(point - low - side)
         ends = [inside(low + side) for inside, low, side in zip(padded, lower, corner, strict=True)]
-        found = found + _pixels(torch, x, ends, weight)
+        found = found + _pixels(x, ends, weight)
     return found
 
 
-def _padded(torch: Any, place: Any, *, size: Any, padding: int, align_corners: bool) -> Any:
+def _padded(place: Any, *, size: Any, padding: int, align_corners: bool) -> Any:
     """Return a coordinate in pixels inside of the image, or unchanged where zeros surround it."""
     if padding == _REFLECTION:
-        place = _reflected(torch, place, size, align_corners)
+        place = _reflected(place, size, align_corners)
     if padding == _ZEROS:
         return place
     most = size - 1
@@ -102,7 +97,7 @@ def _padded(torch: Any, place: Any, *, size: Any, padding: int, align_corners: b
     return torch.where(torch.isnan(place), most, bounded)
 
 
-def _reflected(torch: Any, place: Any, size: Any, align_corners: bool) -> Any:
+def _reflected(place: Any, size: Any, align_corners: bool) -> Any:
     """Reflect at the centres of the first and the last pixel, or at their outer edges."""
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
     if isinstance(span, int) and not span:
@@ -113,11 +108,11 @@ def _reflected(torch: Any, place: Any, size: Any, align_corners: bool) -> Any:
     return torch.where(odd, span - rest, rest) + low
 
 
-def _pixels(torch: Any, x: Any, places: Sequence[Any], weight: Any) -> Any:
+def _pixels(x: Any, places: Sequence[Any], weight: Any) -> Any:
     """Return weighted pixels, and zero outside of the image. `places` are whole numbers."""
     inside: Any = True
     flat: Any = 0
-    sizes = [as_number(torch, size, torch.int64) for size in x.shape[2:]]
+    sizes = [as_number(size, torch.int64) for size in x.shape[2:]]
     for place, size in zip(places, sizes, strict=True):
         within = (place >= 0) & (place < size)
         inside = within & inside
@@ -130,7 +125,7 @@ def _pixels(torch: Any, x: Any, places: Sequence[Any], weight: Any) -> Any:
 def _fractional_pool(name: str, rank: int) -> None:
     @decomposition(f"{name}.default")
     def pool(  # pyright: ignore[reportUnusedFunction]
-        torch: Any, x: Any, window: Sequence[int], counts: Sequence[int], samples: Any
+        x: Any, window: Sequence[int], counts: Sequence[int], samples: Any
     ) -> Any:
         """Take the maximum of each window. PyTorch's last NaN of a window wins."""
         sizes = x.shape[-rank:]
@@ -140,7 +135,7 @@ def _fractional_pool(name: str, rank: int) -> None:
         order = [1, 0] if rank == 2 else [0, 1, 2]
         flat: Any = 0
         for axis, (size, extent, count) in enumerate(zip(sizes, window, counts, strict=True)):
-            starts = _starts(torch, samples[..., order[axis]], size, extent, count)
+            starts = _starts(samples[..., order[axis]], size, extent, count)
             places = starts[..., None] + torch.arange(extent)
             shape = [1] * (2 * rank)
             shape[axis], shape[rank + axis] = count, extent
@@ -156,7 +151,7 @@ def _fractional_pool(name: str, rank: int) -> None:
         return values.reshape(shape), places.reshape(shape)
 
 
-def _starts(torch: Any, sample: Any, size: int, extent: int, count: int) -> Any:
+def _starts(sample: Any, size: int, extent: int, count: int) -> Any:
     """Return where the windows of a sample start: the last one ends at the end of the image."""
     last = torch.full((*sample.shape, 1), size - extent, dtype=torch.int64)
     if count < 2:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .complex_numbers import as_complex, by_parts
-from .rules import decomposition, require
+from .rules import decomposition, require, torch
 
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 """Reduces the tensors of a scan so far with those of the elements before; associative."""
 
 
-def _inclusive_scan(torch: Any, combine: Combine, values: Sequence[Any], dim: int) -> Sequence[Any]:
+def _inclusive_scan(combine: Combine, values: Sequence[Any], dim: int) -> Sequence[Any]:
     """Return the running reduction of tensors of one shape along a dimension of static size."""
     if not values[0].dim():
         return values
@@ -31,7 +31,7 @@ def _inclusive_scan(torch: Any, combine: Combine, values: Sequence[Any], dim: in
     return values
 
 
-def _running_extremum(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
+def _running_extremum(x: Any, dim: int, beats: Callable[[Any, Any], Any]) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     require(isinstance(x.shape[dim], int))
@@ -45,21 +45,21 @@ def _running_extremum(torch: Any, x: Any, dim: int, beats: Callable[[Any, Any], 
 
     shape = [-1 if axis == dim % x.dim() else 1 for axis in range(x.dim())]
     places = torch.arange(x.shape[dim]).reshape(shape).expand(x.shape)
-    return tuple(_inclusive_scan(torch, combine, (x, places), dim))
+    return tuple(_inclusive_scan(combine, (x, places), dim))
 
 
 @decomposition("cummax.default")
-def cummax(torch: Any, x: Any, dim: int) -> Any:
-    return _running_extremum(torch, x, dim, operator.ge)
+def cummax(x: Any, dim: int) -> Any:
+    return _running_extremum(x, dim, operator.ge)
 
 
 @decomposition("cummin.default")
-def cummin(torch: Any, x: Any, dim: int) -> Any:
-    return _running_extremum(torch, x, dim, operator.le)
+def cummin(x: Any, dim: int) -> Any:
+    return _running_extremum(x, dim, operator.le)
 
 
 @decomposition("logcumsumexp.default")
-def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
+def logcumsumexp(x: Any, dim: int) -> Any:
     """Add logarithms; plain sums of exponentials would overflow."""
     if x.dim() == 0:
         return x.clone()
@@ -72,12 +72,12 @@ def logcumsumexp(torch: Any, x: Any, dim: int) -> Any:
         same = torch.isinf(most) & (most == least)
         return [torch.where(same, most, most + torch.log1p(torch.exp(least - most)))]
 
-    (found,) = _inclusive_scan(torch, combine, (x,), dim)
+    (found,) = _inclusive_scan(combine, (x,), dim)
     return found
 
 
 @decomposition("cumprod.default")
-def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumprod(x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Multiply bytes in i32, and complex numbers: torch-mlir crashes."""
     kind = x.dtype if dtype is None else dtype
     if kind == torch.uint8:
@@ -87,14 +87,14 @@ def cumprod(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     def combine(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
         return [before[0] * after[0]]
 
-    (found,) = _inclusive_scan(torch, combine, (as_complex(torch, x, kind),), dim)
+    (found,) = _inclusive_scan(combine, (as_complex(x, kind),), dim)
     return found
 
 
 @decomposition("cumsum.default")
-def cumsum(torch: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
+def cumsum(x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Sum bytes in i32, and complex numbers by parts: torch-mlir crashes."""
     operation = torch.ops.aten.cumsum.default
     if dtype == torch.uint8:
         return operation(x, dim, dtype=torch.int32).to(dtype)
-    return by_parts(torch, operation, x, dim, dtype=dtype)
+    return by_parts(operation, x, dim, dtype=dtype)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .inline_mlir import emit_inline_mlir
 from .reductions import as_integers
-from .rules import decomposition
+from .rules import decomposition, torch
 
 _SORT = """
 {results} = "stablehlo.sort"(%a0, %a1) <{{{{dimension = {dim} : i64, is_stable = true}}}}> ({{{{
@@ -42,12 +42,12 @@ _NAN = {
 
 
 @decomposition("sort.default")
-def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
+def sort(x: Any, dim: int = -1, descending: bool = False) -> Any:
     """Sort NaN as the largest number; torch-mlir's comparison does not order it."""
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if not x.dtype.is_floating_point:
-        return as_integers(torch, torch.ops.aten.sort.default, x, dim, descending)
+        return as_integers(torch.ops.aten.sort.default, x, dim, descending)
     dim %= x.dim()
     element, nan = _NAN[str(x.dtype).removeprefix("torch.")]
     kind = f"tensor<{element}>"
@@ -57,7 +57,6 @@ def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
     order = "GT" if descending else "LT"
     values, found = (
         emit_inline_mlir(
-            torch,
             _SORT.format(results=results, dim=dim, kind=kind, keys=keys, order=order),
             x.shape,
             dtype,
@@ -70,22 +69,20 @@ def sort(torch: Any, x: Any, dim: int = -1, descending: bool = False) -> Any:
 
 
 @decomposition("sort.stable")
-def stable_sort(
-    torch: Any, x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False
-) -> Any:
+def stable_sort(x: Any, *, stable: Any = None, dim: int = -1, descending: bool = False) -> Any:
     # All our sorts are stable.
     return torch.ops.aten.sort.default(x, dim, descending)
 
 
 @decomposition("kthvalue.default")
-def kthvalue(torch: Any, x: Any, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(x: Any, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
     found = torch.ops.aten.sort.default(x, dim, False)
     if x.dim():
         found = tuple(each.narrow(dim, k - 1, 1) for each in found)
     return found if keepdim or not x.dim() else tuple(each.squeeze(dim) for each in found)
 
 
-def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
+def _middle(x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> Any:
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     # The sort puts NaN last.
@@ -100,33 +97,33 @@ def _middle(torch: Any, x: Any, dim: int, keepdim: bool, ignores_nan: bool) -> A
 
 
 @decomposition("median.dim")
-def median_dim(torch: Any, x: Any, dim: int, keepdim: bool = False) -> Any:
-    return _middle(torch, x, dim, keepdim, False)
+def median_dim(x: Any, dim: int, keepdim: bool = False) -> Any:
+    return _middle(x, dim, keepdim, False)
 
 
 @decomposition("nanmedian.dim")
-def nanmedian_dim(torch: Any, x: Any, dim: int, keepdim: bool = False) -> Any:
-    return _middle(torch, x, dim, keepdim, True)
+def nanmedian_dim(x: Any, dim: int, keepdim: bool = False) -> Any:
+    return _middle(x, dim, keepdim, True)
 
 
 @decomposition("median.default")
-def median(torch: Any, x: Any) -> Any:
-    return _middle(torch, x.reshape(-1), 0, False, False)[0]
+def median(x: Any) -> Any:
+    return _middle(x.reshape(-1), 0, False, False)[0]
 
 
 @decomposition("nanmedian.default")
-def nanmedian(torch: Any, x: Any) -> Any:
-    return _middle(torch, x.reshape(-1), 0, False, True)[0]
+def nanmedian(x: Any) -> Any:
+    return _middle(x.reshape(-1), 0, False, True)[0]
 
 
-def _hits(torch: Any, x: Any, places: Any, bins: int, low: Any, high: Any) -> Any:
+def _hits(x: Any, places: Any, bins: int, low: Any, high: Any) -> Any:
     """Return a matrix with 1 where an element, between `low` and `high`, is in a bin."""
     inside = (x >= low) & (x <= high)
     return ((places[:, None] == torch.arange(bins)) & inside[:, None]).to(x.dtype)
 
 
 @decomposition("histc.default")
-def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
+def histc(x: Any, bins: int = 100, least: float = 0, most: float = 0) -> Any:
     x = x.reshape(-1)
     low: Any = least
     high: Any = most
@@ -135,18 +132,12 @@ def histc(torch: Any, x: Any, bins: int = 100, least: float = 0, most: float = 0
         apart = (low == high).to(x.dtype)
         low, high = low - apart, high + apart
     places = torch.clamp(torch.floor((x - low) * bins / (high - low)), 0, bins - 1)
-    return _hits(torch, x, places, bins, low, high).sum(0)
+    return _hits(x, places, bins, low, high).sum(0)
 
 
 @decomposition("histogram.bin_ct")
 def histogram(
-    torch: Any,
-    x: Any,
-    bins: int = 100,
-    *,
-    range: Any = None,
-    weight: Any = None,
-    density: bool = False,
+    x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
     x = x.reshape(-1)
     low, high = x.amin(), x.amax()
@@ -157,13 +148,13 @@ def histogram(
     edges = low + (high - low) * torch.arange(bins + 1, dtype=x.dtype) / bins
     # The last bin includes its upper edge.
     places = torch.clamp(torch.searchsorted(edges, x, right=True) - 1, max=bins - 1)
-    hits = _hits(torch, x, places, bins, low, high)
+    hits = _hits(x, places, bins, low, high)
     found = hits.sum(0) if weight is None else weight.reshape(-1) @ hits
     return (found / (found.sum() * (high - low) / bins) if density else found), edges
 
 
 @decomposition("multilabel_margin_loss_forward.default")
-def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
+def multilabel(x: Any, target: Any, reduction: int) -> Any:
     # PyTorch's own rule wrongly counts targets after the first negative one.
     classes = x.shape[-1]
     numbers = torch.arange(classes)
@@ -180,7 +171,6 @@ def multilabel(torch: Any, x: Any, target: Any, reduction: int) -> Any:
 
 @decomposition("searchsorted.Tensor", "searchsorted.Scalar")
 def searchsorted(
-    torch: Any,
     boundaries: Any,
     x: Any,
     *,
@@ -204,19 +194,17 @@ def searchsorted(
 
 
 @decomposition("bucketize.Tensor", "bucketize.Scalar")
-def bucketize(
-    torch: Any, x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
-) -> Any:
-    return searchsorted(torch, boundaries, x, out_int32=out_int32, right=right)
+def bucketize(x: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    return searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
 @decomposition("mode.default")
-def mode(torch: Any, x: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """Return the least of the most frequent values, and its last position."""
     if x.dim() == 0:
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
     if x.dtype == torch.bool:
-        values, places = mode(torch, x.to(torch.int8), dim, keepdim)
+        values, places = mode(x.to(torch.int8), dim, keepdim)
         return values.to(torch.bool), places
     x = x.movedim(dim, -1)
     ordered, places = torch.ops.aten.sort.default(x, -1, False)

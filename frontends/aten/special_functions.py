@@ -8,7 +8,7 @@ from math import gamma
 from typing import Any
 
 from .inline_mlir import emit_elementwise, emit_inline_mlir
-from .rules import as_real, broadcast, decomposition
+from .rules import as_real, broadcast, decomposition, torch
 
 _FUNCTIONS = {
     "erfc": "chlo.erfc",
@@ -20,9 +20,9 @@ _FUNCTIONS = {
 
 def _real_function(name: str, operation: str) -> None:
     @decomposition(f"{name}.default")
-    def rule(torch: Any, x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
-        x = as_real(torch, x)
-        return emit_elementwise(torch, f"%r = {operation} %a0 : {{0}} -> {{r}}", x)
+    def rule(x: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+        x = as_real(x)
+        return emit_elementwise(f"%r = {operation} %a0 : {{0}} -> {{r}}", x)
 
 
 for _name, _operation in _FUNCTIONS.items():
@@ -30,21 +30,21 @@ for _name, _operation in _FUNCTIONS.items():
 
 
 @decomposition("digamma.default")
-def digamma(torch: Any, x: Any) -> Any:
-    x = as_real(torch, x)
-    found = emit_elementwise(torch, "%r = chlo.digamma %a0 : {0} -> {r}", x)
+def digamma(x: Any) -> Any:
+    x = as_real(x)
+    found = emit_elementwise("%r = chlo.digamma %a0 : {0} -> {r}", x)
     # At 0, PyTorch returns a signed infinity; CHLO's result is undefined.
     return torch.where(x == 0, -1 / x, found)
 
 
 def _times_log(names: Sequence[str], log: str) -> None:
     @decomposition(*names)
-    def rule(torch: Any, x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
+    def rule(x: Any, y: Any) -> Any:  # pyright: ignore[reportUnusedFunction]
         """Multiply in the common float type: PyTorch's rules make operations without a conversion.
 
         0 times a logarithm is 0, except for NaN.
         """
-        x, y = (as_real(torch, each) for each in broadcast(torch, x, y))
+        x, y = (as_real(each) for each in broadcast(x, y))
         found = torch.where(x == 0, torch.zeros_like(x), x * getattr(torch, log)(y))
         return torch.where(torch.isnan(y), y, found)
 
@@ -56,33 +56,33 @@ _times_log(
 )
 
 
-def _of_pairs(torch: Any, operation: str, x: Any, y: Any) -> Any:
-    x, y = torch.broadcast_tensors(as_real(torch, x), as_real(torch, y))
+def _of_pairs(operation: str, x: Any, y: Any) -> Any:
+    x, y = torch.broadcast_tensors(as_real(x), as_real(y))
     body = f"%r = {operation} %a0, %a1 : {{0}}, {{1}} -> {{r}}"
-    return emit_elementwise(torch, body, x, y)
+    return emit_elementwise(body, x, y)
 
 
 @decomposition("special_zeta.default")
-def zeta(torch: Any, x: Any, y: Any) -> Any:
-    found = _of_pairs(torch, "chlo.zeta", x, y)
+def zeta(x: Any, y: Any) -> Any:
+    found = _of_pairs("chlo.zeta", x, y)
     # CHLO's result is undefined at the poles.
     return torch.where((x > 1) & (y <= 0) & (y == torch.floor(y)), torch.inf, found)
 
 
 @decomposition("polygamma.default")
-def polygamma(torch: Any, n: int, x: Any) -> Any:
+def polygamma(n: int, x: Any) -> Any:
     if n == 0:
-        return digamma(torch, x)
+        return digamma(x)
     if x.dtype in (torch.bfloat16, torch.float16):
-        return polygamma(torch, n, x.to(torch.float32)).to(x.dtype)
-    x = as_real(torch, x)
+        return polygamma(n, x.to(torch.float32)).to(x.dtype)
+    x = as_real(x)
     if n > 1:
         # CHLO takes the logarithm of the zeta function, which may be negative below 0.
         factor = gamma(n + 1) if n < 171 else torch.inf
-        return (factor if n % 2 else -factor) * zeta(torch, torch.full_like(x, n + 1), x)
+        return (factor if n % 2 else -factor) * zeta(torch.full_like(x, n + 1), x)
     # CHLO's series is for x > 0. Reflect: t(x) = pi^2 / sin(pi x)^2 - t(1 - x).
     below = x < 0.5
-    found = _of_pairs(torch, "chlo.polygamma", torch.ones_like(x), torch.where(below, 1 - x, x))
+    found = _of_pairs("chlo.polygamma", torch.ones_like(x), torch.where(below, 1 - x, x))
     mirrored = (torch.pi / torch.sin(torch.pi * x)) ** 2 - found
     return torch.where(x == torch.inf, 0.0, torch.where(below, mirrored, found))
 
@@ -148,7 +148,7 @@ _FRACTION = _Iteration(
 """A step of Lentz's method for 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...))."""
 
 
-def _repeated(torch: Any, iteration: _Iteration, a: Any, x: Any) -> Any:
+def _repeated(iteration: _Iteration, a: Any, x: Any) -> Any:
     """Repeat a step until no element changes by more than a rounding error; return `%s`."""
     starts = iteration.starts
     carried = ", ".join(f"%{name} = {value}" for name, value in starts.items())
@@ -173,10 +173,10 @@ cond {{{{
     : tensor<f64>, tensor<f64>{types}
 }}}}
 %r = stablehlo.optimization_barrier %w#{last} : {{r}}"""
-    return emit_inline_mlir(torch, body, x.shape, x.dtype, a, x)
+    return emit_inline_mlir(body, x.shape, x.dtype, a, x)
 
 
-def _incomplete_gamma(torch: Any, a: Any, x: Any, upper: bool) -> Any:
+def _incomplete_gamma(a: Any, x: Any, upper: bool) -> Any:
     """Sum the series of the lower function up to x = a + 1, beyond it the fraction of the upper."""
     dtype = torch.promote_types(a.dtype, x.dtype)
     a, x = torch.broadcast_tensors(a.to(torch.float64), x.to(torch.float64))
@@ -187,13 +187,11 @@ def _incomplete_gamma(torch: Any, a: Any, x: Any, upper: bool) -> Any:
     by_fraction = inside & (x >= a + 1)
     # Elements of the other formula converge at once, so that they do not prolong the loop.
     series = _repeated(
-        torch,
         _SERIES,
         torch.where(by_series, a, 1.0),
         torch.where(by_series, x, 0.0),
     )
     fraction = _repeated(
-        torch,
         _FRACTION,
         torch.where(by_fraction, a, 1.0),
         torch.where(by_fraction, x, 2.0),
@@ -214,10 +212,10 @@ def _incomplete_gamma(torch: Any, a: Any, x: Any, upper: bool) -> Any:
 
 
 @decomposition("igamma.default", "special_gammainc.default")
-def igamma(torch: Any, a: Any, x: Any) -> Any:
-    return _incomplete_gamma(torch, a, x, upper=False)
+def igamma(a: Any, x: Any) -> Any:
+    return _incomplete_gamma(a, x, upper=False)
 
 
 @decomposition("igammac.default", "special_gammaincc.default")
-def igammac(torch: Any, a: Any, x: Any) -> Any:
-    return _incomplete_gamma(torch, a, x, upper=True)
+def igammac(a: Any, x: Any) -> Any:
+    return _incomplete_gamma(a, x, upper=True)

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from .rules import decomposition, decomposition_with_op, require
+from .rules import decomposition, decomposition_with_op, require, torch
 
 # Distances ---------------------------------------------------------------------------------------
 
 
 @decomposition("_cdist_forward.default")
-def cdist(torch: Any, x: Any, y: Any, p: float, compute_mode: int | None = None) -> Any:
+def cdist(x: Any, y: Any, p: float, compute_mode: int | None = None) -> Any:
     """Return the distances between all rows of two matrices."""
     apart = torch.abs(x[..., :, None, :] - y[..., None, :, :])
-    return _norm(torch, apart, p)
+    return _norm(apart, p)
 
 
-def _norm(torch: Any, x: Any, p: float) -> Any:
+def _norm(x: Any, p: float) -> Any:
     """Return the p-norm of non-negative numbers along the last dimension."""
     if not x.shape[-1]:
         return x.sum(-1)
@@ -32,12 +32,12 @@ def _norm(torch: Any, x: Any, p: float) -> Any:
 
 
 @decomposition("_pdist_forward.default")
-def pdist(torch: Any, x: Any, p: float = 2) -> Any:
+def pdist(x: Any, p: float = 2) -> Any:
     """Return the distances between each row of a matrix and the rows after it."""
     count = x.shape[0]
     require(isinstance(count, int) and x.numel())
     rows, others = torch.triu_indices(count, count, 1)
-    return _norm(torch, torch.abs(x[rows] - x[others]), p)
+    return _norm(torch.abs(x[rows] - x[others]), p)
 
 
 # Variances ---------------------------------------------------------------------------------------
@@ -45,7 +45,6 @@ def pdist(torch: Any, x: Any, p: float = 2) -> Any:
 
 @decomposition("var.correction")
 def variance(
-    torch: Any,
     x: Any,
     dim: Sequence[int] | None = None,
     *,
@@ -74,13 +73,13 @@ def variance(
 
 
 @decomposition("std.correction")
-def deviation(torch: Any, x: Any, dim: Any = None, **options: Any) -> Any:
-    return torch.sqrt(variance(torch, x, dim, **options))
+def deviation(x: Any, dim: Any = None, **options: Any) -> Any:
+    return torch.sqrt(variance(x, dim, **options))
 
 
 @decomposition_with_op("var_mean.correction", "std_mean.correction")
 def with_mean(
-    torch: Any, operation: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
+    operation: Any, x: Any, dim: Any = None, *, keepdim: bool = False, **options: Any
 ) -> Any:
     aten = torch.ops.aten
     spread = aten.var if operation is aten.var_mean.correction else aten.std

@@ -120,7 +120,7 @@ def _is_known(torch: Any, node: Any) -> bool:
 def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:
     """Turn a node into the operation of `text`, whose results are like its first operands."""
     carried = len(node.meta["val"])
-    node.target, node.args = inline_mlir_loop_op(torch, len(operands), carried), (text, *operands)
+    node.target, node.args = inline_mlir_loop_op(len(operands), carried), (text, *operands)
     if carried > 1:
         return
     # An operation with one result does not return a tuple.

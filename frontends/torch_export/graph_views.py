@@ -41,7 +41,7 @@ def join_dimensions(torch: Any, graph_module: Any) -> None:
             continue
         kind = str(value.dtype).removeprefix("torch.")
         # Change the node in place: outputs refer to its name.
-        node.target = inline_mlir_op(torch, 1)
+        node.target = inline_mlir_op(1)
         node.args = (body, list(node.args[1]), kind, operand)
     graph_module.recompile()
 

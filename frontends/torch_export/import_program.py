@@ -98,7 +98,7 @@ def import_program(
     functions = call_loops(torch, exported.graph_module, called, name)
     refusals: list[_ConversionFailure] = []
     for output in outputs:
-        own = decompositions(torch)
+        own = decompositions()
         table = {**fx.get_decomposition_table(), **own}
         first: _ConversionFailure | None = None
         while True:
@@ -113,7 +113,7 @@ def import_program(
                 return replace(found, text=text, squeezed=squeezed)
             # The first refusal names the user's operations; later ones name parts of them.
             first = first or found
-            known = known_decompositions(torch, found.operations)
+            known = known_decompositions(found.operations)
             more = {each: known[each] for each in known if each not in table or each in own}
             if not more:
                 break

@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import Any
 
 from ..aten.elementwise import fake_quantized, per_channel
-from ..aten.rules import non_negative
+from ..aten.rules import non_negative, torch
 
 
 @contextmanager
-def traceable(torch: Any) -> Generator[None]:
+def traceable() -> Generator[None]:
     """Replace functions that cannot be traced in all calls inside the context."""
     functional, base = torch.nn.functional, torch.Tensor
     known: dict[Any, Callable[..., Any]] = {
@@ -37,7 +37,7 @@ def traceable(torch: Any) -> Generator[None]:
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             rule = known.get(function)
-            found = NotImplemented if rule is None else rule(torch, *args, **(kwargs or {}))
+            found = NotImplemented if rule is None else rule(*args, **(kwargs or {}))
             return function(*args, **(kwargs or {})) if found is NotImplemented else found
 
     module: Any = torch.nn.Module
@@ -97,15 +97,15 @@ def _apply(module: Any, original: Callable[..., Any], change: Any, recurse: bool
 # Places that a tensor says -----------------------------------------------------------------------
 
 
-def _is_place(torch: Any, index: Any) -> bool:
-    return isinstance(index, torch.Tensor) and not index.dim() and not _chooses(torch, index)
+def _is_place(index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and not index.dim() and not _chooses(index)
 
 
-def _chooses(torch: Any, index: Any) -> bool:
+def _chooses(index: Any) -> bool:
     return index.dtype in (torch.bool, torch.uint8) or index.dtype.is_floating_point
 
 
-def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, Any]]] | None:
+def _spread(x: Any, index: Any) -> tuple[list[Any], list[tuple[int, Any]]] | None:
     """Split an index: replace each tensor position by a full slice.
 
     Return the index, and the dimensions with their positions. Return `None` if there is no tensor
@@ -113,8 +113,8 @@ def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, 
     """
     items: list[Any] = [*index] if isinstance(index, tuple) else [index]  # pyright: ignore
     plain = (int, slice, type(None), type(Ellipsis))
-    places = [each for each in items if _is_place(torch, each)]
-    if not places or not all(isinstance(each, plain) or _is_place(torch, each) for each in items):
+    places = [each for each in items if _is_place(each)]
+    if not places or not all(isinstance(each, plain) or _is_place(each) for each in items):
         return None
     if any(isinstance(each, bool) for each in items):
         return None
@@ -122,44 +122,42 @@ def _spread(torch: Any, x: Any, index: Any) -> tuple[list[Any], list[tuple[int, 
     if Ellipsis in [each for each in items if not isinstance(each, torch.Tensor)]:
         at = next(at for at, each in enumerate(items) if each is Ellipsis)
         items[at : at + 1] = [slice(None)] * (x.dim() - used)
-    found = [slice(None) if _is_place(torch, each) else each for each in items]
+    found = [slice(None) if _is_place(each) else each for each in items]
     # Dimensions of the result before positions are selected.
     kept = [sum(not isinstance(each, int) for each in items[:at]) for at in range(len(items))]
     pairs = zip(kept, items, strict=True)
-    return found, [(at, each) for at, each in pairs if _is_place(torch, each)]
+    return found, [(at, each) for at, each in pairs if _is_place(each)]
 
 
-def _as_index(torch: Any, place: Any, size: Any) -> Any:
+def _as_index(place: Any, size: Any) -> Any:
     """Return a position counted from the start, as a vector."""
-    return non_negative(torch, place, size).reshape(1)
+    return non_negative(place, size).reshape(1)
 
 
-def _getitem(torch: Any, x: Any, index: Any) -> Any:
-    found = _spread(torch, x, index)
+def _getitem(x: Any, index: Any) -> Any:
+    found = _spread(x, index)
     if found is None:
         return NotImplemented
     items, places = found
     x = x[tuple(items)]
     for dimension, place in reversed(places):
-        x = x.index_select(dimension, _as_index(torch, place, x.shape[dimension])).squeeze(
-            dimension
-        )
+        x = x.index_select(dimension, _as_index(place, x.shape[dimension])).squeeze(dimension)
     return x
 
 
-def _setitem(torch: Any, x: Any, index: Any, value: Any) -> Any:
-    found = _spread(torch, x, index)
+def _setitem(x: Any, index: Any, value: Any) -> Any:
+    found = _spread(x, index)
     if found is None or len(found[1]) > 1:
         return NotImplemented
     items, ((dimension, place),) = found
     part = x[tuple(items)]
     shape = [size for at, size in enumerate(part.shape) if at != dimension]
     value = torch.as_tensor(value, dtype=x.dtype).expand(shape).unsqueeze(dimension)
-    part.index_copy_(dimension, _as_index(torch, place, part.shape[dimension]), value)
+    part.index_copy_(dimension, _as_index(place, part.shape[dimension]), value)
     return None
 
 
-def _one_hot(torch: Any, x: Any, num_classes: int = -1) -> Any:
+def _one_hot(x: Any, num_classes: int = -1) -> Any:
     """Without a number of classes, derive it from the largest index, which must not be negative."""
     if num_classes < -1 or not num_classes or not x.numel() or x.dtype != torch.int64:
         return NotImplemented
@@ -172,19 +170,17 @@ def _one_hot(torch: Any, x: Any, num_classes: int = -1) -> Any:
 # Quantization that PyTorch's kernels compute, which cannot be traced with dynamic sizes -----------
 
 
-def _fake_quantize(
-    torch: Any, x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int
-) -> Any:
+def _fake_quantize(x: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
     if torch.is_grad_enabled() and x.requires_grad:
         return NotImplemented
-    return fake_quantized(torch, x, scale, zero_point, quant_min, quant_max)[0]
+    return fake_quantized(x, scale, zero_point, quant_min, quant_max)[0]
 
 
 def _fake_quantize_per_channel(
-    torch: Any, x: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
+    x: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
 ) -> Any:
     scale, zero_point = (per_channel(each, x, axis) for each in (scale, zero_point))
-    return _fake_quantize(torch, x, scale, zero_point, quant_min, quant_max)
+    return _fake_quantize(x, scale, zero_point, quant_min, quant_max)
 
 
 # Losses ------------------------------------------------------------------------------------------
@@ -195,13 +191,7 @@ def _reduced(loss: Any, reduction: str) -> Any:
 
 
 def _gaussian_nll_loss(
-    torch: Any,
-    x: Any,
-    target: Any,
-    var: Any,
-    full: bool = False,
-    eps: float = 1e-6,
-    reduction: str = "mean",
+    x: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """Compute the loss without the check that no variance is negative."""
     var = torch.as_tensor(var, dtype=x.dtype)
@@ -229,7 +219,7 @@ def _adaptive_log_softmax(
     return results(output, (-output).mean())
 
 
-def _log_sum(torch: Any, values: Sequence[Any]) -> Any:
+def _log_sum(values: Sequence[Any]) -> Any:
     """Return the logarithm of a sum of exponentials, all of which may be 0."""
     stacked = torch.stack(values)
     most = stacked.amax(0)
@@ -238,7 +228,6 @@ def _log_sum(torch: Any, values: Sequence[Any]) -> Any:
 
 
 def _ctc_loss(
-    torch: Any,
     log_probs: Any,
     targets: Any,
     input_lengths: Any,
@@ -276,7 +265,7 @@ def _ctc_loss(
         one = torch.cat((never[:, :1], sums[:, :-1]), 1)
         two = torch.cat((never[:, :2], sums[:, :-2]), 1)
         two = torch.where(skips, two, never)
-        new = _log_sum(torch, (sums, one, two)) + now
+        new = _log_sum((sums, one, two)) + now
         return torch.where((time < times)[:, None], new, sums), time.clone()
 
     if steps > 1:
@@ -285,7 +274,7 @@ def _ctc_loss(
     last = sums.gather(1, 2 * sizes[:, None])
     before = sums.gather(1, torch.clamp(2 * sizes[:, None] - 1, min=0))
     before = torch.where(sizes[:, None] > 0, before, -torch.inf)
-    loss = -_log_sum(torch, (last, before)).squeeze(1)
+    loss = -_log_sum((last, before)).squeeze(1)
     if zero_infinity:
         loss = torch.where(loss == torch.inf, 0.0, loss)
     if reduction == "mean":
@@ -297,7 +286,7 @@ def _ctc_loss(
 # Least squares -----------------------------------------------------------------------------------
 
 
-def _lstsq(torch: Any, x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def _lstsq(x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
     """Solve with the pseudo-inverse.
 
     Assume full rank, on which the shape of the residuals depends.
@@ -316,9 +305,7 @@ def _lstsq(torch: Any, x: Any, y: Any, rcond: Any = None, *, driver: str | None 
     return torch.return_types.linalg_lstsq((found, residuals, rank, none))
 
 
-def _cov(
-    torch: Any, x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None
-) -> Any:
+def _cov(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Assume weights that PyTorch accepts."""
     x = x.reshape(1, -1) if x.dim() < 2 else x
     x = x if x.dtype.is_floating_point or x.is_complex() else x.to(torch.get_default_dtype())
@@ -332,8 +319,8 @@ def _cov(
     return found.squeeze()
 
 
-def _corrcoef(torch: Any, x: Any) -> Any:
-    found = _cov(torch, x)
+def _corrcoef(x: Any) -> Any:
+    found = _cov(x)
     if not found.dim():
         return found / found
     width = found.diagonal().real.sqrt()
