@@ -6,15 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.affine import (
-    AffineBinaryOpExpr,
-    AffineBinaryOpKind,
-    AffineDimExpr,
-    AffineExpr,
-    AffineMap,
-)
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ...ir.linear_forms import linear
 from ...runtime.abi.elements import F32, F64, NATIVE_WIDTHS, Element, integer_element
 from .ast_builder import Term
 from .static_values import constant_attribute, shape_of, splat_value
@@ -25,7 +20,6 @@ I32 = integer_element(32)
 TOTALS = (F32, F64, I32, integer_element(64))
 """The element types of sums, which have the same form in registers and in memory."""
 
-_LINEAR = (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul)
 _SUMS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
 _WIDENINGS = {"arith.extf": False, "arith.extsi": False, "arith.extui": True}
 
@@ -123,7 +117,8 @@ def operand_of(
     stored = is_stored(writer, value)
     if is_vector:
         along = [each for each in affine_map.results if AffineDimExpr(row) in each.dfs()]
-        stride = _coefficient(along[0], affine_map.num_dims, row)
+        index = linear(along[0])
+        stride = 0 if index is None else index.coefficients.get(row, 0)
         is_row = stride > 0 and len(along) == 1
         is_contiguous = stride == 1 and along[0] == affine_map.results[-1]
         is_plain = element.is_float or (
@@ -206,17 +201,6 @@ def paired_loop(
     is_even = isinstance(size, int) and size % 2 == 0
     is_alone = last.position not in others.used_dims() and shared.uses(last.position)
     return last.position if is_even and is_alone and shared.is_contiguous else None
-
-
-def _coefficient(expression: AffineExpr, loops: int, loop: int) -> int:
-    """Return the factor of a loop in a linear expression, 0 if the expression is not linear."""
-    for each in expression.dfs():
-        if isinstance(each, AffineBinaryOpExpr) and each.kind not in _LINEAR:
-            return 0
-    point = [0] * loops
-    start = expression.eval(point, [])
-    point[loop] = 1
-    return expression.eval(point, []) - start
 
 
 def initial_scalar(writer: KernelWriter, output: SSAValue) -> Term | None:

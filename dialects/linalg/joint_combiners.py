@@ -13,12 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import isnan, nan
-from operator import eq, ge, gt, le, lt, ne
 
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...ir.attribute_access import attribute
+from ...ir.attribute_access import integer
+from ...tiling.element_types import INDEX_BITS
+from ..arith.integer_folds import evaluate
 from .structured_view import StructuredView
 
 MANY = 3
@@ -190,37 +191,22 @@ def _evaluate(combiner: JointCombiner, held: Numbers, given: Numbers) -> Numbers
     return tuple(_plain(values[result]) for result in combiner.results)
 
 
-_ORDERS: tuple[Callable[[Number, Number], bool], ...] = (eq, gt, ge, lt, le, ne)
-"""Comparisons of the float predicates 1 to 6 (ordered); 8 to 13 also hold for NaNs (unordered)."""
-_INTEGER_ORDERS: tuple[Callable[[Number, Number], bool], ...] = (eq, ne, lt, le, gt, ge)
+_EQUAL, _GREATER, _LESS = 1, 2, 4
+_ORDERS = (*range(8), *range(1, 7), 0, 7)
+"""The orders of two numbers for which each predicate of floats holds; from 8 on, it holds for NaN.
+"""
 
 
-def _predicate(operation: Operation) -> int:
-    held = attribute(operation, "predicate")
-    return held.value.data if isinstance(held, IntegerAttr) else -1
+def _compare_floats(operation: Operation, operands: list[Number]) -> Number:
+    predicate, (left, right) = integer(operation, "predicate"), operands
+    if isnan(left) or isnan(right):
+        return int(predicate >= 8)
+    order = _EQUAL if left == right else _GREATER if left > right else _LESS
+    return int(bool(_ORDERS[predicate] & order))
 
 
-def _compare_floats(operation: Operation, operands: list[Number]) -> Number | None:
-    predicate = _predicate(operation)
-    unordered = any(map(isnan, operands))
-    match predicate:
-        case 0 | 15:
-            return int(predicate == 15)
-        case 7 | 14:
-            return int(unordered == (predicate == 14))
-        case 1 | 2 | 3 | 4 | 5 | 6:
-            return int(not unordered and _ORDERS[predicate - 1](*operands))
-        case 8 | 9 | 10 | 11 | 12 | 13:
-            return int(unordered or _ORDERS[predicate - 8](*operands))
-        case _:
-            return None
-
-
-def _compare_integers(operation: Operation, operands: list[Number]) -> Number | None:
-    predicate = _predicate(operation)
-    if 6 <= predicate <= 9:
-        return int(_INTEGER_ORDERS[predicate - 4](*(n if n >= 0 else 9 - n for n in operands)))
-    return int(_INTEGER_ORDERS[predicate](*operands)) if 0 <= predicate <= 5 else None
+def _compute_integer(operation: Operation, operands: list[Number]) -> Number | None:
+    return evaluate(operation, [int(operand) for operand in operands], INDEX_BITS)
 
 
 def _on_bits(
@@ -254,15 +240,15 @@ _LARGER: dict[str, Callable[[Operation, list[Number]], Number | None]] = {
     "arith.minimumf": _unless_nan(min),
     "arith.maxnumf": _without_nan(max),
     "arith.minnumf": _without_nan(min),
-    "arith.maxsi": lambda _, operands: max(operands),
-    "arith.minsi": lambda _, operands: min(operands),
+    "arith.maxsi": _compute_integer,
+    "arith.minsi": _compute_integer,
 }
 """Operations that return one of their operands."""
 
 _EVALUATED: dict[str, Callable[[Operation, list[Number]], Number | None]] = {
     **_LARGER,
     "arith.cmpf": _compare_floats,
-    "arith.cmpi": _compare_integers,
+    "arith.cmpi": _compute_integer,
     "arith.select": lambda _, operands: operands[1] if operands[0] else operands[2],
     "arith.andi": _on_bits(lambda a, b: a & b),
     "arith.ori": _on_bits(lambda a, b: a | b),
