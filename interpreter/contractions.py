@@ -17,8 +17,8 @@ from xdsl.ir import SSAValue
 
 from ..runtime.abi.arrays import Array, is_narrow_float, wrap
 from ..runtime.abi.values import integer_width, is_unsigned
-from .frames import Frame, Plan, Step
-from .loops import Extents, loop_index, run_body
+from .frames import Plan, Step
+from .loops import Extents, LoopNest, run_body
 
 _SUMS = {
     "arith.addf": "arith.mulf",
@@ -87,30 +87,18 @@ def depends_on(plan: Plan, value: SSAValue) -> bool:
     return value in read
 
 
-def contract(
-    factor_plans: Sequence[Plan],
-    plan: Plan,
-    reads: Sequence[Array],
-    start: Array,
-    parallel: Sequence[int],
-    extents: Extents,
-    frame: Frame,
-) -> Array | None:
-    """Evaluate a body that adds the product of its factors, over all loops but the `parallel` ones.
+def contract(factor_plans: Sequence[Plan], nest: LoopNest) -> Array | None:
+    """Evaluate a body that adds the product of its factors, over all loops but the parallel ones.
 
     Returns `None` if a factor is too large.
     """
-    output_type = plan.arguments[len(reads)].type
-    arguments = [*reads, start]
-
-    def index(loop: int) -> Array:
-        return loop_index(loop, extents)
-
+    (start,), parallel, extents = nest.writes, nest.parallel, nest.extents
+    output_type = nest.plan.arguments[len(nest.reads)].type
     factors: list[Array] = []
     for factor in factor_plans:
-        if _size(factor, plan.arguments, reads, extents) > _MAXIMAL_FACTOR:
+        if _size(factor, nest) > _MAXIMAL_FACTOR:
             return None
-        (value,) = run_body(factor, arguments, frame, index)
+        (value,) = run_body(factor, [*nest.reads, start], nest.frame, nest.index)
         array = np.asarray(value)
         factors.append(array.reshape((1,) * (len(extents) - array.ndim) + array.shape))
     repeated = prod(
@@ -129,16 +117,14 @@ def contract(
     return (start.astype(compute, copy=False) + total).astype(start.dtype)
 
 
-def _size(
-    factor: Plan, arguments: Sequence[SSAValue], reads: Sequence[Array], extents: Extents
-) -> int:
+def _size(factor: Plan, nest: LoopNest) -> int:
     shapes = [
         read.shape
-        for argument, read in zip(arguments, reads, strict=False)
+        for argument, read in zip(nest.plan.arguments, nest.reads, strict=False)
         if depends_on(factor, argument)
     ]
     if any(step.name == "linalg.index" for step in factor.steps):
-        shapes.append(extents)
+        shapes.append(nest.extents)
     return prod(np.broadcast_shapes(*shapes)) if len(shapes) > 1 else 0
 
 

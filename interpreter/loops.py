@@ -7,6 +7,7 @@ that does not depend on a loop has extent 1 there and broadcasts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -71,6 +72,29 @@ def evaluate_map(
         return [evaluate(result, dimensions, symbols) for result in affine_map.results]
     except ValueError as error:
         raise OperationError(op, str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """A body that is run at each point of some loops, and arrays over these loops."""
+
+    plan: Plan
+    reads: Sequence[Array]
+    writes: Sequence[Array]
+    """What the body updates: initial values, then results."""
+    parallel: Sequence[int]
+    """The loops along which no two points share an element of any output."""
+    extents: Extents
+    frame: Frame
+
+    @property
+    def sequential(self) -> list[int]:
+        """The other loops."""
+        return [loop for loop in range(len(self.extents)) if loop not in self.parallel]
+
+    def index(self, loop: int) -> Array:
+        """Return the index of a loop at every point."""
+        return loop_index(loop, self.extents)
 
 
 def loop_index(loop: int, extents: Extents) -> Array:

@@ -12,7 +12,7 @@ from ..ir.combiners import COMBINERS
 from ..runtime.abi.arrays import Array, is_narrow_float
 from .contractions import depends_on, sub_plan
 from .frames import Frame, Plan, Step
-from .loops import Extents, loop_index, run_body, slice_over_loops
+from .loops import Extents, LoopNest, run_body, slice_over_loops
 
 ASSOCIATIVE = frozenset({*COMBINERS, "complex.mul"})
 """Operations whose order in a reduction does not matter (for floats: up to rounding)."""
@@ -56,16 +56,10 @@ def find_reductions(plan: Plan, input_count: int) -> tuple[Reduction, ...] | Non
     return tuple(reductions)
 
 
-def reduce_by_halves(
-    reductions: Sequence[Reduction],
-    reads: Sequence[Array],
-    starts: Sequence[Array],
-    sequential: Sequence[int],
-    extents: Extents,
-    frame: Frame,
-) -> list[Array]:
-    """Return the outputs after all loops, with extent 1 along the `sequential` ones."""
-    indices = [loop_index(loop, extents) for loop in range(len(extents))]
+def reduce_by_halves(reductions: Sequence[Reduction], nest: LoopNest) -> list[Array]:
+    """Return the outputs after all loops, with extent 1 along the sequential ones."""
+    starts, sequential, extents, frame = nest.writes, nest.sequential, nest.extents, nest.frame
+    indices = [nest.index(loop) for loop in range(len(extents))]
     longest = max(sequential, key=lambda loop: extents[loop])
     others = prod(extents) // extents[longest]
     piece = max(1, _MAXIMAL_PIECE // max(others, 1))
@@ -76,7 +70,7 @@ def reduce_by_halves(
             slice(begin, end) if loop == longest else slice(None) for loop in range(len(extents))
         )
         shape = tuple(end - begin if loop == longest else n for loop, n in enumerate(extents))
-        arguments = [slice_over_loops(read, span) for read in reads] + list(starts)
+        arguments = [slice_over_loops(read, span) for read in nest.reads] + list(starts)
 
         def index(loop: int, span: tuple[slice, ...] = span) -> Array:
             return slice_over_loops(indices[loop], span)

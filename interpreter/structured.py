@@ -26,8 +26,8 @@ from ..ir.diagnostics import OperationError
 from ..ir.linear_forms import linear
 from ..runtime.abi.arrays import Array, Value
 from .contractions import contract, product_factors
-from .frames import Exit, Frame, Plan
-from .loops import Extents, is_pointwise, loop_extents, loop_index, run_body, slice_over_loops, view
+from .frames import Exit, Frame
+from .loops import LoopNest, is_pointwise, loop_extents, run_body, slice_over_loops, view
 from .reductions import find_reductions, reduce_by_halves
 from .registry import Routine
 
@@ -52,14 +52,12 @@ def run_structured(nest: StructuredView, operands: Sequence[Value], frame: Frame
         for array, indexing_map in zip(results, nest.output_maps, strict=True)
     ]
     plan = frame.process.program.plan(nest.body)
-    if not is_pointwise(plan):
-        yield _run_each_point(plan, reads, writes, extents, frame)
-        return results
     parallel = parallel_loops(nest.output_maps, len(extents))
-    if len(parallel) == len(extents) or not _run_reduction(
-        plan, reads, writes, parallel, extents, frame
-    ):
-        _run_sequentially(plan, reads, writes, parallel, extents, frame)
+    loops = LoopNest(plan, reads, writes, parallel, extents, frame)
+    if not is_pointwise(plan):
+        yield _run_each_point(loops)
+    elif len(parallel) == len(extents) or not _run_reduction(loops):
+        _run_sequentially(loops)
     return results
 
 
@@ -78,55 +76,39 @@ def check_output_map(op: Operation, indexing_map: AffineMap) -> None:
         raise OperationError(op, f"writes at {indexing_map}, which is not a linear map")
 
 
-def _run_reduction(
-    plan: Plan,
-    reads: Sequence[Array],
-    writes: Sequence[Array],
-    parallel: Sequence[int],
-    extents: Extents,
-    frame: Frame,
-) -> bool:
+def _run_reduction(nest: LoopNest) -> bool:
     """Evaluate a contraction or another known reduction; return False for other bodies."""
-    sequential = [loop for loop in range(len(extents)) if loop not in parallel]
-    if any(write.shape[loop] != 1 for write in writes for loop in sequential):
+    if any(write.shape[loop] != 1 for write in nest.writes for loop in nest.sequential):
         return False
-    factors = product_factors(plan, len(reads))
+    factors = product_factors(nest.plan, len(nest.reads))
     if factors is not None:
-        total = contract(factors, plan, reads, writes[0], parallel, extents, frame)
+        total = contract(factors, nest)
         if total is not None:
-            writes[0][...] = total
+            nest.writes[0][...] = total
             return True
-    reductions = find_reductions(plan, len(reads))
+    reductions = find_reductions(nest.plan, len(nest.reads))
     if reductions is None:
         return False
-    totals = reduce_by_halves(reductions, reads, writes, sequential, extents, frame)
-    for write, total in zip(writes, totals, strict=True):
+    for write, total in zip(nest.writes, reduce_by_halves(reductions, nest), strict=True):
         write[...] = total
     return True
 
 
-def _run_sequentially(
-    plan: Plan,
-    reads: Sequence[Array],
-    writes: Sequence[Array],
-    parallel: Sequence[int],
-    extents: Extents,
-    frame: Frame,
-) -> None:
+def _run_sequentially(nest: LoopNest) -> None:
     """Run the body on whole arrays, once for each point of the loops that are not parallel."""
-    indices = [loop_index(loop, extents) for loop in range(len(extents))]
+    indices = [nest.index(loop) for loop in range(len(nest.extents))]
     spans = [
-        [slice(None)] if loop in parallel else [slice(i, i + 1) for i in range(extent)]
-        for loop, extent in enumerate(extents)
+        [slice(None)] if loop in nest.parallel else [slice(i, i + 1) for i in range(extent)]
+        for loop, extent in enumerate(nest.extents)
     ]
     for point in product(*spans):
-        targets = [slice_over_loops(write, point) for write in writes]
-        arguments = [slice_over_loops(read, point) for read in reads] + targets
+        targets = [slice_over_loops(write, point) for write in nest.writes]
+        arguments = [slice_over_loops(read, point) for read in nest.reads] + targets
 
         def index(loop: int, point: tuple[slice, ...] = point) -> Array:
             return slice_over_loops(indices[loop], point)
 
-        values = run_body(plan, arguments, frame, index)
+        values = run_body(nest.plan, arguments, nest.frame, index)
         if len(targets) > 1:
             # A value yielded for one output may be a view of another output, which is overwritten.
             values = [np.array(value) for value in values]
@@ -134,20 +116,15 @@ def _run_sequentially(
             target[...] = value
 
 
-def _run_each_point(
-    plan: Plan,
-    reads: Sequence[Array],
-    writes: Sequence[Array],
-    extents: Extents,
-    frame: Frame,
-) -> Routine:
+def _run_each_point(nest: LoopNest) -> Routine:
     """Run a body with regions or calls, one point after the other."""
+    plan, frame = nest.plan, nest.frame
     if plan.block is None:
         raise ValueError("a body without a block cannot be run point by point")
-    for point in product(*(range(extent) for extent in extents)):
+    for point in product(*(range(extent) for extent in nest.extents)):
         here = tuple(slice(i, i + 1) for i in point)
-        targets = [slice_over_loops(write, here) for write in writes]
-        sources = [slice_over_loops(read, here) for read in reads] + targets
+        targets = [slice_over_loops(write, here) for write in nest.writes]
+        sources = [slice_over_loops(read, here) for read in nest.reads] + targets
         arguments = [source.reshape(())[()] for source in sources]
         frame.points.append(point)
         exit_: Exit = yield frame.run_block(plan.block, arguments[: len(plan.arguments)])
