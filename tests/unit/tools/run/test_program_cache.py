@@ -113,12 +113,12 @@ def test_files_that_others_may_write_are_not_run(
 def test_programs_with_objects_outside_the_text_are_not_cached(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # SciPy computes transforms of a length with a prime factor above 5.
+    # SciPy computes transforms of a length with a prime factor above 13.
     two = ADD + ADD.replace("@f", "@g")
-    python = """func.func @f(%a: tensor<11xcomplex<f32>>) -> tensor<11xcomplex<f32>> {
-      %r = stablehlo.fft %a, type = FFT, length = [11]
-        : (tensor<11xcomplex<f32>>) -> tensor<11xcomplex<f32>>
-      return %r : tensor<11xcomplex<f32>>
+    python = """func.func @f(%a: tensor<17xcomplex<f32>>) -> tensor<17xcomplex<f32>> {
+      %r = stablehlo.fft %a, type = FFT, length = [17]
+        : (tensor<17xcomplex<f32>>) -> tensor<17xcomplex<f32>>
+      return %r : tensor<17xcomplex<f32>>
     }"""
     assert run(two, "--function=f", *INPUTS)[0] == 0
     assert run(python, "--random-inputs=0")[0] == 0
