@@ -33,7 +33,7 @@ class DataTilePass(NamedPipeline):
         encode = (SetEncodingPass(self.encode_convolutions), PropagateEncodingsPass())
         tensors = (
             *default_passes("convert-stablehlo-to-linalg", "convert-tm-tensor-to-linalg"),
-            *default_passes("tosa-to-scf", "tosa-to-util"),
+            *default_passes("tosa-to-scf", "tosa-to-util", "convert-tosa-to-linalg"),
             *default_passes("simplify-sizes", "strip-annotations"),
             AssignDevicesPass(layouts=self.host_layouts),
             *default_passes("inline-calls", "linalg-detensorize", "scf-uplift-while-to-for"),

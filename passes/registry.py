@@ -19,6 +19,7 @@ _PASSES = {
     "convert-stream-to-hal": "hal.convert_stream_to_hal",
     "convert-tm-tensor-to-linalg": "tm_tensor.convert_tm_tensor_to_linalg",
     "convert-to-stream": "stream.convert_to_stream",
+    "convert-tosa-to-linalg": "tosa.convert_tosa_to_linalg",
     "data-tile": "data_tile",
     "fold-constant-encodes": "encoding.fold_constant_encodes",
     "form-dispatches": "dispatch.form_dispatches",

@@ -72,7 +72,7 @@ def convolve(
         kernel = _split(e, kernel, kernel_names, "o", groups * batches)
         result_names.insert(result_names.index("o"), "g")
     named = (image, image_names), (kernel, kernel_names)
-    result = _sums_of_windows(e, named, result_names, windows, counts, kinds)
+    result = sums_of_windows(e, named, result_names, windows, counts, kinds)
     if groups * batches > 1:
         merged = e.sizes(result)
         at = result_names.index("g")
@@ -81,7 +81,7 @@ def convolve(
     return result
 
 
-def _sums_of_windows(
+def sums_of_windows(
     e: Emitter,
     operands: Sequence[tuple[SSAValue, Sequence[str]]],
     result_names: Sequence[str],

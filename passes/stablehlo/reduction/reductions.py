@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -103,4 +104,5 @@ def _reduce_window(lowering: Lowering, op: Operation, operands: Tensors) -> Tens
         pad(e, value, start, low, high, between)
         for value, start in zip(operands[:half], initial, strict=True)
     ]
-    return combined.finish(e, combine_windows(e, combined, padded, windows, starts, given))
+    combine = partial(combined.combine, given=given)
+    return combined.finish(e, combine_windows(e, combine, padded, windows, starts))

@@ -13,6 +13,7 @@ with the running sum of the preceding blocks' totals, as XLA does it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -151,5 +152,6 @@ def _in_windows(
     extent, none = shape(value)[dimension], [0] * len(shape(value))
     padded = pad(e, value, initial, _at(dimension, extent - 1, len(none)), none)
     windows = [Window(extent if each == dimension else 1) for each in range(len(none))]
-    (result,) = combine_windows(e, combined, [padded], windows, [start], [element])
+    combine = partial(combined.combine, given=[element])
+    (result,) = combine_windows(e, combine, [padded], windows, [start])
     return result

@@ -11,9 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from ....dialects.stablehlo.windows import Window
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ..lowering.element_types import Kind
 from ..lowering.emitter import BOOL, Emitter, dims
-from .combiners import Combiner
 
 
 def windows_of(op: Operation, read: Callable[[Operation], list[Window]]) -> list[Window]:
@@ -43,17 +41,16 @@ def window_map(windows: Sequence[Window], wide: Sequence[int]) -> AffineMap:
 
 def combine_windows(
     e: Emitter,
-    combined: Combiner,
+    combine: Callable[[Emitter, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]],
     padded: Sequence[SSAValue],
     windows: Sequence[Window],
     starts: Sequence[SSAValue],
-    given: Sequence[Kind],
 ) -> list[SSAValue]:
-    """Return the reduction of each window, in the types that the combiner carries.
+    """Return the reduction of each window, in the types of the accumulators.
 
-    Inputs are padded already, `starts` are the initial accumulators, and `given` are the kinds of
-    the inputs' elements. A window dimension of size 1 gets no loop: it would keep the loops from
-    being vectorised. Raises OperationError if the body does not work element by element.
+    `combine` combines accumulators with elements, inputs are padded already, and `starts` are the
+    initial accumulators. A window dimension of size 1 gets no loop: it would keep the loops from
+    being vectorised.
     """
     rank, half = len(windows), len(padded)
     sizes = [
@@ -68,5 +65,5 @@ def combine_windows(
         [*[window_map(windows, wide)] * half, dims(*range(rank, loops), loops=loops)],
         [e.fill(start, sizes) for start in starts],
         [dims(*range(rank), loops=loops)] * half,
-        lambda inner, args: combined.combine(inner, args[half + 1 :], args[:half], given),
+        lambda inner, args: combine(inner, args[half + 1 :], args[:half]),
     )

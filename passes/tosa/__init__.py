@@ -1,0 +1,1 @@
+"""Convert TOSA to linalg, tensor, arith and math."""

@@ -1,0 +1,260 @@
+"""Convert elementwise operations of TOSA to `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.attribute_access import attribute, constant_integer, flag, text
+from ...tiling.element_types import integer_range
+from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.lowering.element_types import Kind, kind, operand_kind, result_kind
+from ..stablehlo.lowering.emitter import Emitter, shape
+from .rules import broadcast_pointwise, has_one_element, only_element, tosa_rule
+
+Scalars = Sequence[SSAValue]
+ScalarRule = Callable[[Emitter, Operation, Scalars], SSAValue]
+
+F32, I32, I64 = kind(f32), kind(i32), kind(i64)
+
+
+def _pointwise(*names: str, whole: int = 0) -> Callable[[ScalarRule], ScalarRule]:
+    """Return a decorator for a rule that emits one element of the result from those of operands.
+
+    It registers operations of TOSA, whose last `whole` operands must have one element.
+    """
+
+    def register(rule: ScalarRule) -> ScalarRule:
+        @tosa_rule(*(f"tosa.{name}" for name in names))
+        def convert_op(e: Emitter, op: Operation) -> SSAValue | None:  # pyright: ignore[reportUnusedFunction]
+            count = len(op.operands) - whole
+            ranks = [len(shape(value)) for value in (*op.results, *op.operands[:count])]
+            if ranks[0] < max(ranks) or not all(map(has_one_element, op.operands[count:])):
+                return None
+            return broadcast_pointwise(
+                e,
+                op.operands[:count],
+                result_kind(op).type,
+                lambda inner, args: [rule(inner, op, args)],
+            )
+
+        return rule
+
+    return register
+
+
+def _one_op(name: str, for_floats: str | None, for_integers: str | None = None) -> None:
+    """Register an operation that is one op of arith or math for floats, and one for integers."""
+
+    @tosa_rule(f"tosa.{name}")
+    def convert_op(e: Emitter, op: Operation) -> SSAValue | None:  # pyright: ignore[reportUnusedFunction]
+        element = operand_kind(op)
+        found = for_floats if element.name == "float" else for_integers
+        if found is None:
+            return None
+        return broadcast_pointwise(
+            e, op.operands, element.type, lambda inner, args: [inner.op(found, *args)]
+        )
+
+
+for _name in ("ceil", "cos", "erf", "exp", "floor", "log", "rsqrt", "sin", "tanh"):
+    _one_op(_name, f"math.{_name}")
+_one_op("pow", "math.powf")
+_one_op("abs", "math.absf", "math.absi")
+_one_op("add", "arith.addf", "arith.addi")
+_one_op("sub", "arith.subf", "arith.subi")
+_one_op("clz", None, "math.ctlz")
+_one_op("logical_left_shift", None, "arith.shli")
+_one_op("logical_right_shift", None, "arith.shrui")
+for _name in ("and", "or", "xor"):
+    _one_op(f"bitwise_{_name}", None, f"arith.{_name}i")
+    _one_op(f"logical_{_name}", None, f"arith.{_name}i")
+
+
+@_pointwise("bitwise_not", "logical_not")
+def _not(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op("arith.xori", args[0], e.constant(-1, args[0].type))
+
+
+@_pointwise("maximum")
+def _maximum(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op(extremum(op, "max"), *args)
+
+
+@_pointwise("minimum")
+def _minimum(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op(extremum(op, "min"), *args)
+
+
+def extremum(op: Operation, name: str) -> str:
+    """Return the op of arith for `max` or `min` of the elements of the first operand."""
+    if operand_kind(op).name != "float":
+        return f"arith.{name}si"
+    ignores_nan = "IGNORE" in text(op, "nan_mode").upper()
+    return f"arith.{name}numf" if ignores_nan else f"arith.{name}imumf"
+
+
+@_pointwise("clamp")
+def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Limit a number; where NaN is ignored it becomes the lower bound."""
+    low, high = (
+        e.constant(cast(Any, attribute(op, f"{side}_val")).value.data, args[0].type)
+        for side in ("min", "max")
+    )
+    least = "arith.minimumf" if operand_kind(op).name == "float" else "arith.minsi"
+    return e.op(least, e.op(extremum(op, "max"), args[0], low), high)
+
+
+def _comparison(name: str, for_floats: str, for_integers: str) -> None:
+    @_pointwise(name)
+    def rule(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        if operand_kind(op).name == "float":
+            return e.compare_floats(for_floats, *args)
+        return e.compare_integers(for_integers, *args)
+
+
+_comparison("equal", "oeq", "eq")
+_comparison("greater", "ogt", "sgt")
+_comparison("greater_equal", "oge", "sge")
+
+
+@_pointwise("select")
+def _select(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.select(*args)
+
+
+@_pointwise("reciprocal")
+def _reciprocal(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op("arith.divf", e.constant(1.0, args[0].type), args[0])
+
+
+@_pointwise("sigmoid")
+def _sigmoid(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Use exp(-|x|), which does not overflow, for both signs."""
+    element = operand_kind(op)
+    wide = F32 if element.is_narrow_float else element
+    value = convert(e, args[0], element, wide)
+    one, zero = e.constant(1.0, wide.type), e.constant(0.0, wide.type)
+    power = e.op("math.exp", e.op("arith.negf", e.op("math.absf", value)))
+    top = e.select(e.compare_floats("oge", value, zero), one, power)
+    return convert(e, e.op("arith.divf", top, e.op("arith.addf", one, power)), wide, element)
+
+
+@_pointwise("cast")
+def _cast(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Round to the nearest integer, ties to even, and saturate."""
+    source, target = operand_kind(op), result_kind(op)
+    value = args[0]
+    if source.name == "float" and target.name == "signed":
+        value = e.op("math.roundeven", value)
+    return convert(e, value, source, target)
+
+
+@_pointwise("negate", whole=2)
+def _negate(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Emit `output zero point - (x - input zero point)`; narrow integers saturate."""
+    element = operand_kind(op)
+    if element.name == "float":
+        return e.op("arith.negf", args[0])
+    wide = I32 if element.width < 32 else element
+    zeros = (only_element(e, each) for each in op.operands[1:])
+    value, source, target = (convert(e, each, element, wide) for each in (args[0], *zeros))
+    result = e.op("arith.subi", target, e.op("arith.subi", value, source))
+    return narrowed(e, result, wide, element)
+
+
+def narrowed(e: Emitter, value: SSAValue, wide: Kind, element: Kind) -> SSAValue:
+    """Emit the conversion of a signed integer to a narrower one, with saturation."""
+    if wide.width > element.width:
+        limits = integer_range(element.width, is_signed=element.name != "unsigned")
+        low, high = (e.constant(each, wide.type) for each in limits)
+        value = e.op("arith.minsi", e.op("arith.maxsi", value, low), high)
+    return convert(e, value, wide, element)
+
+
+@_pointwise("arithmetic_right_shift")
+def _shift_right(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Shift; to round is to add the last bit that is shifted out."""
+    value, amount = args
+    shifted = e.op("arith.shrsi", value, amount)
+    if not flag(op, "round"):
+        return shifted
+    one, zero = e.constant(1, value.type), e.constant(0, value.type)
+    is_shifted = e.compare_integers("sgt", amount, zero)
+    before = e.select(is_shifted, e.op("arith.subi", amount, one), zero)
+    last = e.op("arith.andi", e.op("arith.shrsi", value, before), one)
+    return e.op("arith.addi", shifted, e.select(is_shifted, last, zero))
+
+
+@_pointwise("mul", whole=1)
+def _multiply(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Multiply; products of integers are shifted right and rounded."""
+    source, target = operand_kind(op), result_kind(op)
+    if target.name == "float":
+        return e.op("arith.mulf", *args)
+    shift = only_element(e, op.operands[2])
+    is_shifted = constant_integer(shift) != 0
+    wide = I64 if is_shifted else target
+    product = e.op("arith.muli", *(convert(e, each, source, wide) for each in args))
+    if is_shifted:
+        amount = convert(e, shift, operand_kind(op, 2), wide)
+        one = e.constant(1, wide.type)
+        half = e.op("arith.shrsi", e.op("arith.shli", one, amount), one)
+        product = e.op("arith.shrsi", e.op("arith.addi", product, half), amount)
+    return convert(e, product, wide, target)
+
+
+@_pointwise("rescale", whole=2)
+def _rescale(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    """Emit `(x - input zero point) * multiplier / 2**shift + output zero point`, rounded."""
+    source = _stored(operand_kind(op), flag(op, "input_unsigned"))
+    target = _stored(result_kind(op), flag(op, "output_unsigned"))
+    zeros = (only_element(e, each) for each in op.operands[3:])
+    kinds = (source, operand_kind(op, 1), operand_kind(op, 2), source, target)
+    value, factor, amount, before, after = (
+        convert(e, each, one, I64) for each, one in zip((*args, *zeros), kinds, strict=True)
+    )
+    value = e.op("arith.subi", value, before)
+    one, zero = e.constant(1, I64.type), e.constant(0, I64.type)
+    half = e.op("arith.shli", one, e.op("arith.subi", amount, one))
+    if "DOUBLE" in text(op, "rounding_mode").upper():
+        # Also round the bits that a 32-bit multiplication would have shifted out.
+        up, down = (e.constant(sign << 30, I64.type) for sign in (1, -1))
+        extra = e.select(e.compare_integers("sge", value, zero), up, down)
+        is_long = e.compare_integers("sgt", amount, e.constant(31, I64.type))
+        half = e.op("arith.addi", half, e.select(is_long, extra, zero))
+    sums = e.op("arith.addi", e.op("arith.muli", value, factor), half)
+    scaled = e.op("arith.shrsi", sums, amount)
+    return narrowed(e, e.op("arith.addi", scaled, after), I64, target)
+
+
+def _stored(element: Kind, is_unsigned: bool) -> Kind:
+    return replace(element, name="unsigned") if is_unsigned else element
+
+
+@tosa_rule("tosa.table")
+def _table(e: Emitter, op: Operation) -> SSAValue:
+    """Look numbers up. Those of 16 bits have 9 for an entry, and 7 for a place behind it."""
+    value, table = op.operands
+    source, entries, result = operand_kind(op), operand_kind(op, 1), result_kind(op)
+
+    def entry(inner: Emitter, number: SSAValue, offset: int, target: Kind) -> SSAValue:
+        place = inner.add(inner.to_index(number), offset)
+        return convert(inner, inner.element(table, [place]), entries, target)
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        if source.width == 8:
+            return [entry(inner, args[0], 128, result)]
+        bits, mask = (inner.constant(each, source.type) for each in (7, 127))
+        place = inner.op("arith.shrsi", args[0], bits)
+        behind = convert(inner, inner.op("arith.andi", args[0], mask), source, result)
+        base, following = (entry(inner, place, offset, result) for offset in (256, 257))
+        step = inner.op("arith.muli", inner.op("arith.subi", following, base), behind)
+        start = inner.op("arith.shli", base, inner.constant(7, result.type))
+        return [inner.op("arith.addi", start, step)]
+
+    return broadcast_pointwise(e, [value], result.type, body)

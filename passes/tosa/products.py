@@ -1,0 +1,177 @@
+"""Convert the matrix products, convolutions and poolings of TOSA to `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, prod
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.stablehlo.windows import Window
+from ...dialects.tosa.windows import sliding
+from ...ir.attribute_access import constant_integer
+from ...ir.combiners import COMBINERS
+from ...ir.index import IndexOrInt
+from ...tiling.element_types import integer_range
+from ..stablehlo.data_movement.shapes import pad, transpose
+from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.lowering.element_types import Kind, operand_kind, result_kind
+from ..stablehlo.lowering.emitter import Emitter
+from ..stablehlo.products.convolution import sums_of_windows
+from ..stablehlo.products.dot_products import accumulator, add, contract
+from ..stablehlo.reduction.window_loops import combine_windows, window_count
+from .elementwise import I32, I64, Scalars, extremum, narrowed
+from .rules import broadcast_pointwise, has_one_element, only_element, tosa_rule
+
+
+def _centred(
+    e: Emitter, op: Operation, index: int, zero_point: int, wide: Kind
+) -> tuple[SSAValue, Kind]:
+    """Return an operand without its zero point, and the kind of its elements.
+
+    They are of the kind `wide`, unless the zero point is 0.
+    """
+    value, element = op.operands[index], operand_kind(op, index)
+    zero = only_element(e, op.operands[zero_point])
+    if element.name == "float" or constant_integer(zero) == 0:
+        return value, element
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        pair = (convert(inner, each, element, wide) for each in (args[0], zero))
+        return [inner.op("arith.subi", *pair)]
+
+    return e.pointwise([value], wide.type, body), wide
+
+
+@tosa_rule("tosa.matmul")
+def _matmul(e: Emitter, op: Operation) -> SSAValue | None:
+    if not all(map(has_one_element, op.operands[2:])):
+        return None
+    result = result_kind(op)
+    (left, one), (right, other) = (_centred(e, op, i, 2 + i, result) for i in range(2))
+    return contract(e, [left, right], ((0,), (0,), (2,), (1,)), (one, other, result))
+
+
+# Convolutions ------------------------------------------------------------------------------------
+
+_LOOPS = {
+    "tosa.conv2d": (("b", "s0", "s1", "i"), ("o", "w0", "w1", "i")),
+    "tosa.conv3d": (("b", "s0", "s1", "s2", "i"), ("o", "w0", "w1", "w2", "i")),
+    "tosa.depthwise_conv2d": (("b", "s0", "s1", "g"), ("w0", "w1", "g", "o")),
+}
+"""The names of the loops over the image and over the weights, as in `sums_of_windows`."""
+
+
+@tosa_rule(*_LOOPS)
+def _convolution(e: Emitter, op: Operation) -> SSAValue | None:
+    if sliding(op) is None or not all(map(has_one_element, op.operands[3:])):
+        return None
+    result, windows = result_kind(op), _windows(op)
+    (image, one), (weights, other) = (_centred(e, op, i, 3 + i, result) for i in range(2))
+    image = _padded(e, image, windows, e.constant(0, one.type))
+    windows = windows[1:-1]
+    sizes = e.sizes(image)[1:-1]
+    counts = [window_count(e, n, w.size, w) for n, w in zip(sizes, windows, strict=True)]
+    image_loops, weight_loops = map(list, _LOOPS[op.name])
+    result_loops = [*(name for name in image_loops if name != "i"), "o"]
+    if "i" in image_loops:
+        # Output features are innermost in the result, so they are made innermost in the weights.
+        weights = transpose(e, weights, [*range(1, len(weight_loops)), 0])
+        weight_loops = [*weight_loops[1:], "o"]
+    total = accumulator((one, other, result))
+    named = (image, image_loops), (weights, weight_loops)
+    sums = sums_of_windows(e, named, result_loops, windows, counts, (one, other, total))
+    if "g" in image_loops:
+        *outer, groups, each = e.sizes(sums)
+        sums = e.reshape(sums, [*outer, e.multiply(groups, each)])
+    bias = operand_kind(op, 2)
+
+    def body(inner: Emitter, args: Scalars) -> Scalars:
+        number = add(inner, total, args[0], convert(inner, args[1], bias, total))
+        return [convert(inner, number, total, result)]
+
+    return broadcast_pointwise(e, [sums, op.operands[2]], result.type, body)
+
+
+def _windows(op: Operation) -> list[Window]:
+    """Return the windows of an image, along all of its dimensions."""
+    inner = [
+        Window(w.size, w.stride, w.before, w.after, dilation=w.dilation) for w in sliding(op) or ()
+    ]
+    return [Window(1), *inner, Window(1)]
+
+
+def _padded(e: Emitter, image: SSAValue, windows: Sequence[Window], filler: SSAValue) -> SSAValue:
+    low, high = [w.low for w in windows], [w.high for w in windows]
+    return pad(e, image, filler, low, high, [0] * len(windows))
+
+
+# Poolings ----------------------------------------------------------------------------------------
+
+
+@tosa_rule("tosa.max_pool2d")
+def _max_pool(e: Emitter, op: Operation) -> SSAValue | None:
+    element, name = operand_kind(op), extremum(op, "max")
+    if element.name == "float" and element.width < 16:
+        # Some of these types have no infinity.
+        return None
+    windows = _windows(op)
+    lowest = -inf if element.name == "float" else integer_range(element.width, is_signed=True)[0]
+    image = _padded(e, op.operands[0], windows, e.constant(lowest, element.type))
+    start = e.constant(COMBINERS[name].neutral(element.type), element.type)
+
+    def combine(inner: Emitter, totals: Scalars, elements: Scalars) -> Scalars:
+        return [inner.op(name, totals[0], elements[0])]
+
+    return combine_windows(e, combine, [image], windows, [start])[0]
+
+
+@tosa_rule("tosa.avg_pool2d")
+def _average_pool(e: Emitter, op: Operation) -> SSAValue | None:
+    """Divide sums of windows by the numbers of their elements that are not padding."""
+    if not all(map(has_one_element, op.operands[1:])):
+        return None
+    element, windows, extents = operand_kind(op), _windows(op), e.sizes(op.operands[0])
+    total = accumulator((element, element, element))
+    if total.name != "float":
+        total = I32 if prod(w.size for w in windows) << element.width < 1 << 30 else I64
+    image, own = _centred(e, op, 0, 1, total)
+    image = _padded(e, image, windows, e.constant(0, own.type))
+
+    def combine(inner: Emitter, totals: Scalars, elements: Scalars) -> Scalars:
+        return [add(inner, total, totals[0], convert(inner, elements[0], own, total))]
+
+    def average(inner: Emitter, args: Scalars) -> Scalars:
+        counts = (_unpadded(inner, i, windows[i], extents[i]) for i in (1, 2))
+        count = inner.from_index(inner.index(inner.product(list(counts))), I64.type)
+        if total.name == "float":
+            mean = inner.op("arith.divf", args[0], convert(inner, count, I64, total))
+            return [convert(inner, mean, total, element)]
+        mean = _rounded_quotient(inner, convert(inner, args[0], total, I64), count)
+        zero = convert(inner, only_element(inner, op.operands[2]), element, I64)
+        return [narrowed(inner, inner.op("arith.addi", mean, zero), I64, element)]
+
+    sums = combine_windows(e, combine, [image], windows, [e.constant(0, total.type)])
+    return e.pointwise(sums, element.type, average)
+
+
+def _unpadded(e: Emitter, dimension: int, window: Window, extent: IndexOrInt) -> IndexOrInt:
+    """Return how many positions of the window of an element lie in the image."""
+    if not window.low and not window.high:
+        return window.size
+    first = e.subtract(e.multiply(e.loop_index(dimension), window.stride), window.low)
+    end = e.minimum(e.add(first, window.size), extent)
+    return e.maximum(e.subtract(end, e.maximum(first, 0)), 0)
+
+
+def _rounded_quotient(e: Emitter, total: SSAValue, count: SSAValue) -> SSAValue:
+    """Divide as TOSA specifies: by a 31-bit reciprocal that is rounded up."""
+    one, thirty = e.constant(1, I64.type), e.constant(30, I64.type)
+    count = e.op("arith.maxsi", count, one)
+    zeros = e.op("math.ctlz", e.op("arith.subi", count, one))
+    rounded_logarithm = e.op("arith.subi", e.constant(64, I64.type), zeros)
+    scale = e.op("arith.shli", e.constant((1 << 30) + 1, I64.type), rounded_logarithm)
+    factor = e.op("arith.divui", scale, count)
+    bits = e.op("arith.addi", rounded_logarithm, thirty)
+    half = e.op("arith.shli", one, e.op("arith.subi", bits, one))
+    return e.op("arith.shrsi", e.op("arith.addi", e.op("arith.muli", total, factor), half), bits)

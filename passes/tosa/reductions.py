@@ -1,0 +1,68 @@
+"""Convert the reductions of TOSA along a dimension to `linalg.generic`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from ...ir.attribute_access import integer
+from ...ir.combiners import COMBINERS
+from ..stablehlo.elementwise.conversions import convert, convert_tensor
+from ..stablehlo.lowering.element_types import operand_kind
+from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from .elementwise import F32, extremum
+from .rules import tosa_rule
+
+_COMBINERS = {
+    "tosa.reduce_all": ("", "arith.andi"),
+    "tosa.reduce_any": ("", "arith.ori"),
+    "tosa.reduce_product": ("arith.mulf", "arith.muli"),
+    "tosa.reduce_sum": ("arith.addf", "arith.addi"),
+}
+"""The ops for floats and for integers."""
+
+
+@tosa_rule("tosa.reduce_max", "tosa.reduce_min")
+def _reduce_to_extremum(e: Emitter, op: Operation) -> SSAValue | None:
+    """Start with the neutral number, or with the first elements if there may be none."""
+    value, axis = op.operands[0], integer(op, "axis")
+    name = extremum(op, op.name.removeprefix("tosa.reduce_"))
+    extent = shape(value)[axis]
+    if extent == 0:
+        return None
+    if extent > 0:
+        return _reduced(e, op, name)
+    sizes = e.sizes(value)
+    sizes[axis] = 1
+    first = e.extract_slice(value, [0] * len(sizes), sizes, [1] * len(sizes))
+    return _reduced(e, op, name, e.reshape(first, [*sizes[:axis], *sizes[axis + 1 :]]))
+
+
+@tosa_rule(*_COMBINERS)
+def _reduce(e: Emitter, op: Operation) -> SSAValue | None:
+    name = _COMBINERS[op.name][operand_kind(op).name != "float"]
+    return _reduced(e, op, name) if name else None
+
+
+def _reduced(e: Emitter, op: Operation, name: str, start: SSAValue | None = None) -> SSAValue:
+    """Emit a reduction from `start`, or from the neutral number; narrow floats are widened."""
+    value, axis = op.operands[0], integer(op, "axis")
+    element = operand_kind(op)
+    wide = F32 if element.is_narrow_float else element
+    sizes = e.sizes(value)
+    rank = len(sizes)
+    kept = [each for each in range(rank) if each != axis]
+    if start is None:
+        neutral = e.constant(COMBINERS[name].neutral(wide.type), wide.type)
+        start = e.fill(neutral, [sizes[each] for each in kept])
+    else:
+        start = convert_tensor(e, start, element, wide)
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [inner.op(name, args[1], convert(inner, args[0], element, wide))]
+
+    iterators = [REDUCTION if each == axis else PARALLEL for each in range(rank)]
+    (result,) = e.loops([value], None, [start], [dims(*kept, loops=rank)], body, iterators)
+    sizes[axis] = 1
+    return e.reshape(convert_tensor(e, result, wide, element), sizes)

@@ -1,0 +1,70 @@
+"""The table of rules that convert TOSA, and what several of them ask of an operand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from math import prod
+
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+from ...ir.index import IndexOrInt
+from ...ir.rules import Rules
+from ..stablehlo.data_movement.shapes import broadcast
+from ..stablehlo.lowering.emitter import Body, Emitter, dims, shape
+
+Rule = Callable[[Emitter, Operation], SSAValue | None]
+
+tosa_rule = Rules[Rule]()
+"""`@tosa_rule("tosa.add")`: `function(emitter, operation)` emits what computes the result, or
+returns `None` if the operation stays."""
+
+
+def has_one_element(value: SSAValue) -> bool:
+    """Return whether a tensor has one element by its type."""
+    return prod(shape(value)) == 1 and min(shape(value), default=1) == 1
+
+
+def only_element(e: Emitter, value: SSAValue) -> SSAValue:
+    """Emit the read of the element of a tensor that has one."""
+    return e.element(value, [0] * len(shape(value)))
+
+
+def broadcast_pointwise(
+    e: Emitter, values: Sequence[SSAValue], element: Attribute, body: Body
+) -> SSAValue:
+    """Emit an elementwise op on operands that broadcast; trailing dimensions are aligned.
+
+    A dimension of size 1 is read at 0. A dynamic one may have size 1 at run time, if the operands
+    have several sizes there: such an operand is broadcast first.
+    """
+    rank = max(len(shape(value)) for value in values)
+    own = [[*[1] * (rank - len(shape(value))), *e.sizes(value)] for value in values]
+    columns = [list(dict.fromkeys(s for s in each if s != 1)) for each in zip(*own, strict=True)]
+    sizes = [reduce(partial(_common_size, e), each) if each else 1 for each in columns]
+    inputs: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    for value, extents in zip(values, own, strict=True):
+        first = rank - len(shape(value))
+        if any(len(s) > 1 and not isinstance(n, int) for s, n in zip(columns, extents, strict=True)):
+            inputs.append(broadcast(e, value, sizes, range(first, rank)))
+            maps.append(AffineMap.identity(rank))
+            continue
+        inputs.append(value)
+        places = [
+            AffineExpr.constant(0) if extents[each] == 1 != sizes[each] else each
+            for each in range(first, rank)
+        ]
+        maps.append(dims(*places, loops=rank))
+    count = len(inputs)
+    output = e.empty(sizes, element)
+    return e.loops(inputs, maps, [output], None, lambda inner, args: body(inner, args[:count]))[0]
+
+
+def _common_size(e: Emitter, one: IndexOrInt, other: IndexOrInt) -> IndexOrInt:
+    """Emit the size that is not 1; the larger one if operands do not fit, which some read refuses.
+    """
+    left, right = e.index(one), e.index(other)
+    pair = e.broadcast_instruction(left, right), e.broadcast_instruction(right, left)
+    return e.maximum(*pair)
