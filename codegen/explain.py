@@ -20,8 +20,6 @@ from ..runtime.abi.elements import element_of
 from ..runtime.abi.values import element_type
 from .host_code.lowering import lowered
 from .kernels.expressions import RULES as KERNEL_RULES
-from .kernels.tosa_expressions import ELEMENTWISE, MOVEMENTS
-from .kernels.tosa_kernels import TOSA_KERNELS
 from .kernels.writer import BODY_OPERATIONS
 from .scalar_ops.scalars import is_scalar_operation
 
@@ -77,7 +75,7 @@ def _reason(operation: Operation) -> str:
         if not known and view is not None and each is not view.body.last_op:
             return f"kernels do not support '{operation_name(each)}' in their bodies"
     name = operation_name(operation)
-    if name not in {*ELEMENTWISE, *MOVEMENTS, *KERNEL_RULES, *TOSA_KERNELS}:
+    if name not in KERNEL_RULES:
         return "kernels do not support it"
     if any(None in (tensor_shape(value) or ()) for value in operation.results):
         return "its kernels need sizes that are known before they run"

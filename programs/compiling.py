@@ -26,7 +26,7 @@ from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
 from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
-from ..passes.imports.conversions import conversions_of, lower_for_kernels, lowerings_of_loops
+from ..passes.imports.conversions import conversions_of, for_kernels, lowerings_of_loops
 from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from ..passes.manager.pass_manager import (
     InternalFault,
@@ -119,7 +119,7 @@ def run_pipeline(
         if is_manual and not is_lowered:
             import_annotations(module)
         run_steps(context, module, steps, observers)
-        lower_for_kernels(module)
+        module = for_kernels(module)
     if steps or conversions:
         _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:

@@ -117,8 +117,9 @@ class Driver:
             return None
         if wants(self._options.remarks, "backend"):
             from ..codegen.explain import explain_kernels
+            from ..passes.imports.conversions import for_kernels
 
-            explain_kernels(module)
+            explain_kernels(for_kernels(module))
         if self._options.shard_cost_report is not None and not self._report_costs(module):
             return None
         if self._options.show_shardings:
@@ -132,8 +133,9 @@ class Driver:
         if self._options.emit == "host-code":
             # Importing the backend takes time.
             from ..codegen.host_code.lowering import host_code_text
+            from ..passes.imports.conversions import for_kernels
 
-            return host_code_text(module)
+            return host_code_text(for_kernels(module))
         if before is not None:
             self._save(before, module, source)
             return None
@@ -178,7 +180,9 @@ class Driver:
         from ..codegen.compile import CompiledProgram
         from ..codegen.saving import save_program
         from ..interpreter.run import public_functions
+        from ..passes.imports.conversions import for_kernels
 
+        module = for_kernels(module)
         path, names = self._options.output, public_functions(module)
         texts = [(source.name, source.content)]
         program = CompiledProgram(module)

@@ -13,13 +13,11 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.linalg.structured_view import structured_view
-from ...dialects.tosa.attributes import ShapeType
-from ...dialects.tosa.operation_kinds import LEADING_OPERANDS
-from ...interpreter import tensor, tosa, tosa_data
+from ...interpreter import tensor
 from ...interpreter.frames import check_equal_shapes, check_result, result_check
 from ...interpreter.linalg import packed_shape, packing_groups, tile_sizes, unpacked_shape
 from ...interpreter.loops import check_indices
-from ...ir.attribute_access import integer, integers, mixed, operand_groups
+from ...ir.attribute_access import integer, mixed, operand_groups
 from ...ir.diagnostics import OperationError
 from ...ir.host_programs import LOOPS
 from ...ir.value_flow import initial_values
@@ -28,8 +26,6 @@ from ..kernels.bounds import check_accesses
 from ..kernels.factorizations import FACTORIZATIONS
 from ..kernels.fourier import FOURIER
 from ..kernels.static_values import shape_of
-from ..kernels.tosa_expressions import ELEMENTWISE
-from ..kernels.tosa_kernels import TOSA_KERNELS
 from ..scalar_ops.scalars import is_scalar_operation
 
 Shape = tuple[int, ...]
@@ -162,8 +158,7 @@ def _padded(shapes: ShapeResolver, op: Operation) -> Shape:
 
 
 def _joined(shapes: ShapeResolver, op: Operation) -> Shape:
-    axis = integer(op, "dim" if op.name == "tensor.concat" else "axis")
-    return tensor.concatenated_shape(op, axis, shapes.shapes(op.operands))
+    return tensor.concatenated_shape(op, integer(op, "dim"), shapes.shapes(op.operands))
 
 
 def _collapsed(shapes: ShapeResolver, op: Operation) -> Shape:
@@ -201,48 +196,7 @@ def _softmax(shapes: ShapeResolver, op: Operation) -> Shape:
     return given[0]
 
 
-# The tosa dialect -----------------------------------------------------------------------------
-
-
-def _read(shapes: ShapeResolver, op: Operation, count: int) -> list[Shape]:
-    """Return the shapes of the first operands; the tensors after them must have one element."""
-    for position, operand in enumerate(op.operands[count:], count):
-        if isinstance(operand.type, TensorType):
-            tosa.check_one_element(op, position, shapes.shape(operand))
-    return shapes.shapes(op.operands[:count])
-
-
-def _broadcast(shapes: ShapeResolver, op: Operation) -> Shape:
-    count = LEADING_OPERANDS.get(op.name.removeprefix("tosa."), len(op.operands))
-    return tosa.broadcast_shape(op, _read(shapes, op, count))
-
-
-def _reduced(shapes: ShapeResolver, op: Operation) -> Shape:
-    return tosa.reduced_shape(op, shapes.shape(op.operands[0]))
-
-
-def _product(shapes: ShapeResolver, op: Operation) -> Shape:
-    return tosa.product_shape(op, *_read(shapes, op, 2))
-
-
-def _moved(function: Callable[..., Shape]) -> Rule:
-    """Return a rule: `function` of the operand's shape and the operands of type `!tosa.shape`."""
-
-    def rule(shapes: ShapeResolver, op: Operation) -> Shape:
-        lists = (each for each in op.operands if isinstance(each.type, ShapeType))
-        (source,) = _read(shapes, op, 1)
-        return function(op, source, *(tosa_data.numbers(shapes.value(each)) for each in lists))
-
-    return rule
-
-
-def _transposed(shapes: ShapeResolver, op: Operation) -> Shape:
-    return tosa_data.transposed_shape(op, shapes.shape(op.operands[0]), integers(op, "perms"))
-
-
 _RULES: dict[str, Rule] = {
-    **dict.fromkeys(ELEMENTWISE, _broadcast),
-    **dict.fromkeys(TOSA_KERNELS, _reduced),
     "linalg.pack": _packed,
     "linalg.softmax": _softmax,
     "linalg.unpack": _unpacked,
@@ -261,13 +215,5 @@ _RULES: dict[str, Rule] = {
     "tensor.pad": _padded,
     "tensor.reshape": _reshaped,
     "tensor.splat": _filled,
-    "tosa.concat": _joined,
-    "tosa.matmul": _product,
-    "tosa.pad": _moved(tosa_data.padded_shape),
-    "tosa.reshape": _moved(tosa_data.reshaped),
-    "tosa.reverse": _first,
-    "tosa.slice": _moved(tosa_data.sliced_shape),
-    "tosa.tile": _moved(tosa_data.tiled_shape),
-    "tosa.transpose": _transposed,
 }
 """The shape of an operation's result; elementwise and structured operations need no rule."""

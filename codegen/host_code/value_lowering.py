@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from ...dialects.result_sizes import Sizes, result_size
-from ...dialects.tosa.attributes import ShapeType
 from ...interpreter.frames import check_result, result_check
 from ...ir.diagnostics import OperationError
 from ...ir.locations import maker_of
@@ -273,8 +272,6 @@ class ValueLowering(Sizes[Register]):
         for position, operand in enumerate(op.operands):
             if constant_attribute(operand) is not None:
                 continue
-            if isinstance(operand.type, ShapeType):
-                raise NotLowered(op, "takes an unknown list of sizes")
             length = list_length(op, position)
             if length is not None:
                 query.add_list(operand, self._elements(operand, length))

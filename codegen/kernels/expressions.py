@@ -21,8 +21,6 @@ from ..scalar_ops.scalars import is_scalar_operation, write_scalar_operation
 from .ast_builder import Term
 from .concatenations import in_range, write_concatenation
 from .static_values import dimensions_of_part, shape_of
-from .tosa_expressions import ELEMENTWISE, MOVEMENTS
-from .tosa_expressions import write_elementwise as write_tosa_elementwise
 from .writer import Indices, KernelWriter, LinearIndices
 
 Rule = Callable[[KernelWriter, Operation, int, Indices], Term]
@@ -368,14 +366,10 @@ def _reshape(writer: KernelWriter, op: Operation, number: int, indices: Indices)
     return writer.element(op.operands[0], tuple(positions))
 
 
-RESHAPES = frozenset(
-    ("tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape", "tosa.reshape")
-)
+RESHAPES = frozenset(("tensor.collapse_shape", "tensor.expand_shape", "tensor.reshape"))
 """Operations whose result has the operand's elements in the same row-major order."""
 
 RULES: dict[str, Rule] = {
-    **MOVEMENTS,
-    **dict.fromkeys(ELEMENTWISE, write_tosa_elementwise),
     **dict.fromkeys(RESHAPES, _reshape),
     "linalg.pack": _pack,
     "linalg.unpack": _unpack,
@@ -393,16 +387,11 @@ RULES: dict[str, Rule] = {
 }
 """The rule of each operation; elementwise and structured operations need none."""
 
-CONCATENATIONS = frozenset(("tensor.concat", "tosa.concat"))
-"""Operations whose elements come from one of several tensors, depending on the index."""
-
 DATA_MOVEMENT = frozenset(
     (
         *RESHAPES,
-        *CONCATENATIONS,
-        *("tensor.cast", "tensor.empty", "tensor.extract_slice"),
+        *("tensor.cast", "tensor.concat", "tensor.empty", "tensor.extract_slice"),
         *("tensor.splat", "tensor.bitcast"),
-        *("tosa.reverse", "tosa.slice", "tosa.transpose"),
     )
 )
 """Operations that only select where an element comes from, and cost nothing to repeat."""

@@ -29,7 +29,7 @@ from ...dialects.tensor.dialect import UPDATES
 from ...ir.host_programs import LOOPS
 from ...ir.regions import captured
 from ..scalar_ops.scalars import is_scalar_operation
-from .expressions import CONCATENATIONS, RESHAPES, Access
+from .expressions import RESHAPES, Access
 from .fourier import FOURIER
 from .index_ranges import unproven
 from .kernel_operations import (
@@ -263,7 +263,7 @@ class _Planner:
             stored = any(
                 access is Access.MANY
                 and (
-                    operation.name in CONCATENATIONS
+                    operation.name == "tensor.concat"
                     or slides_over(root, operation)
                     or root.name == FOURIER
                 )

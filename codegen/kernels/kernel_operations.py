@@ -25,8 +25,6 @@ from .loop_forms import is_element_loop
 from .product_sums import has_windows, product_factors
 from .slice_loops import SLICE_OPERATIONS
 from .static_values import shape_of
-from .tosa_expressions import ELEMENTWISE, MOVEMENTS, is_pointwise_tosa, is_read
-from .tosa_kernels import TOSA_KERNELS, has_tosa_kernel
 from .writer import BODY_OPERATIONS
 
 MIN_WINDOW_READS = 16
@@ -41,8 +39,6 @@ def is_pointwise(operation: Operation) -> bool:
     name = operation.name
     if name in RESHAPES:
         return _is_unit_reshape(operation)
-    if name.startswith("tosa."):
-        return is_pointwise_tosa(operation)
     if name in ("tensor.extract_slice", "tensor.insert_slice"):
         return _is_statically_in_bounds(operation)
     if name in RULES:
@@ -78,9 +74,6 @@ def is_pointwise_view(view: StructuredView) -> bool:
 def _is_unit_reshape(operation: Operation) -> bool:
     """Return whether a reshape only adds or removes dimensions of size 1."""
     source, target = shape_of(operation.operands[0]), shape_of(operation.results[0])
-    if operation.name == "tosa.reshape" and sum(size < 0 for size in target) > 1:
-        # Several dynamic sizes may differ from those of the operand.
-        return False
     return operation.name != "tensor.reshape" and unit_reshape(source, target) is not None
 
 
@@ -100,7 +93,6 @@ def is_kernel(operation: Operation) -> bool:
         operation.name == "linalg.softmax"
         or has_factorization_kernel(operation)
         or has_fourier_kernel(operation)
-        or has_tosa_kernel(operation)
         or is_pointwise(operation)
         or structured_view(operation) is not None
     )
@@ -114,18 +106,11 @@ def is_kernel(operation: Operation) -> bool:
 def _has_known_elements(operation: Operation) -> bool:
     """Return whether kernels support the element types of all operands and results."""
     try:
-        for value in (*_read_operands(operation), *operation.results):
+        for value in (*operation.operands, *operation.results):
             element_of(element_type(value.type), operation)
     except OperationError:
         return False
     return True
-
-
-def _read_operands(operation: Operation) -> Sequence[SSAValue]:
-    """Return the operands whose elements a kernel reads."""
-    if operation.name.startswith("tosa."):
-        return [each for each in operation.operands if is_read(operation, each)]
-    return operation.operands
 
 
 def _has_known_bodies(operation: Operation) -> bool:
@@ -199,8 +184,6 @@ _ONCE_OPERANDS = {
     **dict.fromkeys(
         (*RESHAPES, "tensor.extract_slice", "tensor.concat", "tensor.pad"), Access.ONCE
     ),
-    **dict.fromkeys(MOVEMENTS, Access.ONCE),
-    "tosa.tile": Access.MANY,
     "linalg.pack": Access.ONCE,
     "linalg.unpack": Access.ONCE,
     "tensor.insert": Access.SAME,
@@ -214,14 +197,9 @@ def accesses(operation: Operation) -> Sequence[tuple[SSAValue, Access]]:
     pairs: list[tuple[SSAValue, Access]] = []
     if view is None:
         default = _ONCE_OPERANDS.get(operation.name, Access.EACH)
-        if operation.name in KERNEL_ONLY or operation.name in TOSA_KERNELS:
+        if operation.name in KERNEL_ONLY:
             default = Access.MANY
-        for operand in _read_operands(operation):
-            # Dynamic sizes are expected to be equal.
-            is_repeated = operation.name in ELEMENTWISE and (
-                shape_of(operand) != shape_of(operation.results[0])
-            )
-            pairs.append((operand, Access.MANY if is_repeated else default))
+        pairs.extend((operand, default) for operand in operation.operands)
     else:
         # An operand that the body does not use is not computed.
         used = {element.index for element in view.body.args if element.first_use is not None}

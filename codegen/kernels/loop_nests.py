@@ -36,8 +36,6 @@ from .reduction_loops import ReductionLoops, loop_sizes
 from .register_tiles import register_tiles
 from .static_values import dimensions_of_part, shape_of
 from .tiled_loops import flat_loop, write_tiled_loops
-from .tosa_expressions import ELEMENTWISE, is_read, may_broadcast
-from .tosa_kernels import TOSA_KERNELS, write_tosa_kernel
 from .transposes import write_transpose, write_with_transposes
 from .writer import Indices, KernelWriter, LinearIndices
 
@@ -208,13 +206,6 @@ def _read_in_place(
     """Return the operands, if each is read at the result's row-major position, else `None`."""
     if is_scalar_operation(operation.name) or operation.name == "tensor.bitcast":
         return operation.operands
-    if operation.name in ELEMENTWISE:
-        read = [operand for operand in operation.operands if is_read(operation, operand)]
-        stays = all(
-            not may_broadcast(operation, operand) or all(size == 1 for size in shape_of(operand))
-            for operand in read
-        )
-        return read if stays else None
     if operation.name in ("tensor.empty", "tensor.splat"):
         return ()
     if operation.name == "tensor.cast":
@@ -275,7 +266,6 @@ def _write_softmax(writer: KernelWriter, operation: Operation) -> TileCount:
 
 KERNELS: dict[str, Callable[[KernelWriter, Operation], TileCount]] = {
     **dict.fromkeys(FACTORIZATIONS, write_factorization),
-    **dict.fromkeys(TOSA_KERNELS, write_tosa_kernel),
     "linalg.pack": write_pack,
     "linalg.softmax": _write_softmax,
     FOURIER: write_fourier,

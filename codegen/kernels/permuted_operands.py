@@ -9,7 +9,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from ...dialects.linalg.structured_view import StructuredView, structured_view
-from ...ir.attribute_access import integers
 from ...ir.linear_forms import loops_of
 from .kernel_operations import is_pointwise_view
 from .static_values import constant_attribute, shape_of
@@ -66,10 +65,6 @@ def merge_dimensions(
 
 def _rearranged(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     """Return the operand that an operation only permutes or broadcasts, and the places."""
-    if operation.name == "tosa.transpose":
-        permutation = integers(operation, "perms")
-        inverse = tuple(permutation.index(each) for each in range(len(permutation)))
-        return operation.operands[0], inverse
     view = structured_view(operation)
     if view is None or not is_pointwise_view(view) or len(view.outputs) != 1:
         return None

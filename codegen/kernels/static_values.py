@@ -99,8 +99,6 @@ def may_divide_by_zero(operation: Operation) -> bool:
 CONSTANTS = {
     "arith.constant": "value",
     "complex.constant": "value",
-    "tosa.const": "values",
-    "tosa.const_shape": "values",
 }
 """Constant operations, and the attribute that has the value."""
 
@@ -116,7 +114,6 @@ SAME_ELEMENTS = (
     "sdy.reshard",
     "sdy.sharding_constraint",
     "shard.shard",
-    "tosa.identity",
 )
 """Operations that change the location or layout of a tensor, and none of its elements."""
 

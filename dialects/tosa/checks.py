@@ -134,6 +134,7 @@ def verify_mul(operation: Operation) -> None:
     """Check two factors and the i8 shift, which only 32-bit integers use."""
     left, right, shift = operation.operands
     _require_same_elements((left, right))
+    verify_zero_points(operation, 2)
     _require_element(shift, i8, "operand #2")
     _verify_broadcast((left, right), operation.results[0])
 
@@ -153,6 +154,12 @@ def verify_zero_points(operation: Operation, first: int) -> None:
             raise VerifyException(
                 f"operand #{index} must be a tensor of one element, but got '{value.type}'"
             )
+
+
+def verify_rescale(operation: Operation) -> None:
+    """Check the input and the zero points of input and output."""
+    verify_zero_points(operation, 3)
+    verify_same_shape(operation)
 
 
 def verify_negate(operation: Operation) -> None:

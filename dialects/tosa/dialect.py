@@ -141,7 +141,7 @@ TOSA_OPS: dict[str, TosaRow] = {
         *_row(
             "rescale",
             5,
-            checks.verify_same_shape,
+            checks.verify_rescale,
             "input_unsigned output_unsigned per_channel rounding_mode scale32",
         ),
         *_row("apply_scale", 3, None, "rounding_mode"),

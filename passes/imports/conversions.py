@@ -15,7 +15,7 @@ from ..loops.linalg_detensorize import linalg_detensorize
 from ..loops.scf_uplift_while_to_for import scf_uplift_while_to_for
 from ..stablehlo.convert_stablehlo_to_linalg import ConvertStablehloToLinalgPass, is_stablehlo
 from ..tm_tensor.convert_tm_tensor_to_linalg import ConvertTmTensorToLinalgPass, is_tm_tensor
-from ..tosa.convert_tosa_to_linalg import ConvertTosaToLinalgPass
+from ..tosa.convert_tosa_to_linalg import ConvertTosaToLinalgPass, is_tosa
 from .tosa_to_util import is_variable, tosa_to_util
 
 
@@ -39,9 +39,12 @@ def lowerings_of_loops() -> list[ModulePass]:
     return [linalg_detensorize(), scf_uplift_while_to_for()]
 
 
-def lower_for_kernels(module: ModuleOp) -> None:
-    """Convert the TOSA that passes have left in a program: kernels compute linalg."""
-    ConvertTosaToLinalgPass().apply(Context(), module)
+def for_kernels(module: ModuleOp) -> ModuleOp:
+    """Return a program with the TOSA that passes have left converted; kernels compute linalg."""
+    if any(map(is_tosa, walk(module))):
+        module = module.clone()
+        ConvertTosaToLinalgPass().apply(Context(), module)
+    return module
 
 
 def convert_imported(module: ModuleOp) -> None:

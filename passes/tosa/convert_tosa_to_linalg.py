@@ -22,6 +22,7 @@ from ...dialects.tosa.attributes import ShapeType
 from ...ir.index import IndexOrInt
 from ...ir.locations import located_builder
 from ...ir.regions import walk
+from ...ir.tensor_types import shapes_agree, static_shape
 from ..sizes.dimension_sizes import DimensionSizes
 from ..stablehlo.lowering.emitter import Emitter
 
@@ -52,8 +53,10 @@ class ConvertTosaToLinalgPass(ModulePass):
             builder = located_builder(InsertPoint.before(operation), operation)
             e = _SizedEmitter(builder, operation, sizes)
             result = rule(e, operation)
-            if result is not None:
-                Rewriter.replace_op(operation, [], [e.cast(result, operation.result_types[0])])
+            (old,) = operation.results
+            # The type of a result may be wrong, so that the operation fails when it runs.
+            if result is not None and shapes_agree(static_shape(result), static_shape(old)):
+                Rewriter.replace_op(operation, [], [e.cast(result, old.type)])
 
 
 def is_tosa(operation: Operation) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
@@ -12,8 +13,9 @@ from ...dialects.tosa.operation_kinds import constant_numbers
 from ...ir.attribute_access import attribute, element_type, integer, integers
 from ...ir.index import IndexOrInt
 from ..stablehlo.data_movement.shapes import broadcast, reverse, transpose
-from ..stablehlo.lowering.emitter import Emitter, dims, shape
-from .rules import has_one_element, only_element, tosa_rule
+from ..stablehlo.lowering.emitter import Emitter, dims
+from .elementwise import Scalars
+from .rules import only_element, tosa_rule
 
 
 @tosa_rule("tosa.const")
@@ -21,7 +23,7 @@ def _const(e: Emitter, op: Operation) -> SSAValue | None:
     value = attribute(op, "values")
     if not isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
         return None
-    return e.insert(ConstantOp(value))
+    return e.insert(ConstantOp(cast(Any, value)))
 
 
 @tosa_rule("tosa.identity")
@@ -74,7 +76,7 @@ def _slice(e: Emitter, op: Operation) -> SSAValue | None:
 def _pad(e: Emitter, op: Operation) -> SSAValue | None:
     source, _, filler = op.operands
     widths = constant_numbers(op.operands[1])
-    if widths is None or not has_one_element(filler):
+    if widths is None:
         return None
     return e.pad(source, widths[::2], widths[1::2], only_element(e, filler))
 
@@ -98,7 +100,7 @@ def _gather(e: Emitter, op: Operation) -> SSAValue:
     sizes: list[IndexOrInt] = [*e.sizes(indices), e.size(values, 2)]
     empty = e.empty(sizes, element_type(values.type))
 
-    def body(inner: Emitter, args: list[SSAValue]) -> list[SSAValue]:
+    def body(inner: Emitter, args: Scalars) -> Scalars:
         place = [inner.loop_index(0), inner.to_index(args[0]), inner.loop_index(2)]
         return [inner.element(values, place)]
 

@@ -14,7 +14,7 @@ from ...tiling.element_types import integer_range
 from ..stablehlo.elementwise.conversions import convert
 from ..stablehlo.lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, shape
-from .rules import broadcast_pointwise, has_one_element, only_element, tosa_rule
+from .rules import broadcast_pointwise, only_element, tosa_rule
 
 Scalars = Sequence[SSAValue]
 ScalarRule = Callable[[Emitter, Operation, Scalars], SSAValue]
@@ -25,7 +25,7 @@ F32, I32, I64 = kind(f32), kind(i32), kind(i64)
 def _pointwise(*names: str, whole: int = 0) -> Callable[[ScalarRule], ScalarRule]:
     """Return a decorator for a rule that emits one element of the result from those of operands.
 
-    It registers operations of TOSA, whose last `whole` operands must have one element.
+    It registers operations of TOSA, whose last `whole` operands have one element.
     """
 
     def register(rule: ScalarRule) -> ScalarRule:
@@ -33,7 +33,7 @@ def _pointwise(*names: str, whole: int = 0) -> Callable[[ScalarRule], ScalarRule
         def convert_op(e: Emitter, op: Operation) -> SSAValue | None:  # pyright: ignore[reportUnusedFunction]
             count = len(op.operands) - whole
             ranks = [len(shape(value)) for value in (*op.results, *op.operands[:count])]
-            if ranks[0] < max(ranks) or not all(map(has_one_element, op.operands[count:])):
+            if ranks[0] < max(ranks):
                 return None
             return broadcast_pointwise(
                 e,

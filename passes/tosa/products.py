@@ -21,7 +21,7 @@ from ..stablehlo.products.convolution import sums_of_windows
 from ..stablehlo.products.dot_products import accumulator, add, contract
 from ..stablehlo.reduction.window_loops import combine_windows, window_count
 from .elementwise import I32, I64, Scalars, extremum, narrowed
-from .rules import broadcast_pointwise, has_one_element, only_element, tosa_rule
+from .rules import broadcast_pointwise, only_element, tosa_rule
 
 
 def _centred(
@@ -44,9 +44,7 @@ def _centred(
 
 
 @tosa_rule("tosa.matmul")
-def _matmul(e: Emitter, op: Operation) -> SSAValue | None:
-    if not all(map(has_one_element, op.operands[2:])):
-        return None
+def _matmul(e: Emitter, op: Operation) -> SSAValue:
     result = result_kind(op)
     (left, one), (right, other) = (_centred(e, op, i, 2 + i, result) for i in range(2))
     return contract(e, [left, right], ((0,), (0,), (2,), (1,)), (one, other, result))
@@ -64,7 +62,7 @@ _LOOPS = {
 
 @tosa_rule(*_LOOPS)
 def _convolution(e: Emitter, op: Operation) -> SSAValue | None:
-    if sliding(op) is None or not all(map(has_one_element, op.operands[3:])):
+    if sliding(op) is None:
         return None
     result, windows = result_kind(op), _windows(op)
     (image, one), (weights, other) = (_centred(e, op, i, 3 + i, result) for i in range(2))
@@ -127,10 +125,8 @@ def _max_pool(e: Emitter, op: Operation) -> SSAValue | None:
 
 
 @tosa_rule("tosa.avg_pool2d")
-def _average_pool(e: Emitter, op: Operation) -> SSAValue | None:
+def _average_pool(e: Emitter, op: Operation) -> SSAValue:
     """Divide sums of windows by the numbers of their elements that are not padding."""
-    if not all(map(has_one_element, op.operands[1:])):
-        return None
     element, windows, extents = operand_kind(op), _windows(op), e.sizes(op.operands[0])
     total = accumulator((element, element, element))
     if total.name != "float":

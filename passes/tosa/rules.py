@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from math import prod
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
@@ -19,11 +18,6 @@ Rule = Callable[[Emitter, Operation], SSAValue | None]
 tosa_rule = Rules[Rule]()
 """`@tosa_rule("tosa.add")`: `function(emitter, operation)` emits what computes the result, or
 returns `None` if the operation stays."""
-
-
-def has_one_element(value: SSAValue) -> bool:
-    """Return whether a tensor has one element by its type."""
-    return prod(shape(value)) == 1 and min(shape(value), default=1) == 1
 
 
 def only_element(e: Emitter, value: SSAValue) -> SSAValue:
@@ -47,7 +41,9 @@ def broadcast_pointwise(
     maps: list[AffineMap] = []
     for value, extents in zip(values, own, strict=True):
         first = rank - len(shape(value))
-        if any(len(s) > 1 and not isinstance(n, int) for s, n in zip(columns, extents, strict=True)):
+        if any(
+            len(s) > 1 and not isinstance(n, int) for s, n in zip(columns, extents, strict=True)
+        ):
             inputs.append(broadcast(e, value, sizes, range(first, rank)))
             maps.append(AffineMap.identity(rank))
             continue
@@ -63,8 +59,7 @@ def broadcast_pointwise(
 
 
 def _common_size(e: Emitter, one: IndexOrInt, other: IndexOrInt) -> IndexOrInt:
-    """Emit the size that is not 1; the larger one if operands do not fit, which some read refuses.
-    """
+    """Emit the size that is not 1: the larger one, which a read refuses, if they do not fit."""
     left, right = e.index(one), e.index(other)
     pair = e.broadcast_instruction(left, right), e.broadcast_instruction(right, left)
     return e.maximum(*pair)

@@ -17,6 +17,7 @@ from mesh_opt.interpreter.run import run
 from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
+from mesh_opt.passes.imports.conversions import for_kernels
 from mesh_opt.tools.driver import new_context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -62,6 +63,7 @@ def examine(text: str, inputs: Arrays) -> tuple[str, str]:
     except (ParseError, VerifyException) as error:
         return "no program", str(error)
     assert isinstance(module, ModuleOp)
+    module = for_kernels(module)
     # The second call has other numbers.
     others = [-each if each.dtype.kind == "f" else each for each in inputs]
     calls = [

@@ -18,13 +18,11 @@ from ....ir.attribute_access import is_splat
 from ....ir.locations import made_by
 from ....ir.regions import inner_blocks
 
-_VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
+_VALUE_DIALECTS = frozenset({"arith", "complex", "linalg", "math", "tensor"})
 """Dialects whose operations have no side effects, provided that they do not use buffers."""
 
 _BODY_DIALECTS = frozenset({"scf"})
 """Dialects whose operations have only the side effects of their bodies."""
-
-_WITH_EFFECTS = frozenset({"tosa.custom"})
 
 
 def is_memory_effect_free(operation: Operation) -> bool:
@@ -33,7 +31,7 @@ def is_memory_effect_free(operation: Operation) -> bool:
         return True
     dialect = operation.name.partition(".")[0]
     if dialect in _VALUE_DIALECTS:
-        if operation.name in _WITH_EFFECTS or _has_buffer(operation):
+        if _has_buffer(operation):
             return False
     elif dialect not in _BODY_DIALECTS:
         return False

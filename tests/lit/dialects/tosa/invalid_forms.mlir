@@ -103,3 +103,19 @@ func.func @f(%x: tensor<4x4xf32>, %s: tensor<f32>) {
   %r = tosa.matmul %x, %x, %s, %s : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<f32>, tensor<f32>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xi32>, %s: tensor<2xi8>) {
+  // expected-error @+1 {{'tosa.mul' op operand #2 must be a tensor of one element, but got 'tensor<2xi8>'}}
+  %r = tosa.mul %x, %x, %s : (tensor<4xi32>, tensor<4xi32>, tensor<2xi8>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>, %m: tensor<1xi32>, %s: tensor<1xi8>, %z: tensor<2xi32>, %y: tensor<1xi8>) {
+  // expected-error @+1 {{'tosa.rescale' op operand #3 must be a tensor of one element, but got 'tensor<2xi32>'}}
+  %r = tosa.rescale %x, %m, %s, %z, %y {input_unsigned = false, output_unsigned = false, per_channel = false, rounding_mode = SINGLE_ROUND, scale32 = true} : (tensor<4xi32>, tensor<1xi32>, tensor<1xi8>, tensor<2xi32>, tensor<1xi8>) -> tensor<4xi8>
+  return
+}
