@@ -14,17 +14,18 @@ from typing import Any, cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, Signedness, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.result_sizes import result_size
 from ...dialects.tosa.attributes import ShapeType
 from ...ir.index import IndexOrInt
 from ...ir.locations import located_builder
 from ...ir.regions import walk
 from ...ir.tensor_types import shapes_agree, static_shape
 from ..sizes.dimension_sizes import DimensionSizes
-from ..stablehlo.lowering.emitter import Emitter
+from ..stablehlo.lowering.emitter import Emitter, shape
 
 _RULES = ("data_movement", "elementwise", "products", "reductions")
 """The modules that fill the table of rules."""
@@ -44,7 +45,7 @@ class ConvertTosaToLinalgPass(ModulePass):
 
         for name in _RULES:
             import_module(f".{name}", __package__)
-        sizes = DimensionSizes()
+        sizes = _LocalSizes()
         for operation in found:
             rule = tosa_rule.get(operation.name)
             types = (*operation.operand_types, *operation.result_types)
@@ -72,6 +73,17 @@ def _is_computed(type_: Attribute) -> bool:
     if isinstance(element, IntegerType):
         return cast("IntegerType[Any, Any]", element).signedness.data is Signedness.SIGNLESS
     return isinstance(element, AnyFloat)
+
+
+class _LocalSizes(DimensionSizes):
+    """Sizes that are found without communication."""
+
+    def _find(self, value: SSAValue, index: int) -> IndexOrInt:
+        size = shape(value)[index]
+        if size >= 0:
+            return size
+        found = result_size(self, value, index) if isinstance(value, OpResult) else None
+        return self.measure(value, index) if found is None else found
 
 
 class _SizedEmitter(Emitter):

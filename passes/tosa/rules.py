@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects import scf
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...ir.index import IndexOrInt
@@ -39,23 +40,39 @@ def broadcast_pointwise(
     sizes = [reduce(partial(_common_size, e), each) if each else 1 for each in columns]
     inputs: list[SSAValue] = []
     maps: list[AffineMap] = []
-    for value, extents in zip(values, own, strict=True):
-        first = rank - len(shape(value))
-        if any(
-            len(s) > 1 and not isinstance(n, int) for s, n in zip(columns, extents, strict=True)
-        ):
-            inputs.append(broadcast(e, value, sizes, range(first, rank)))
-            maps.append(AffineMap.identity(rank))
-            continue
-        inputs.append(value)
-        places = [
-            AffineExpr.constant(0) if extents[each] == 1 != sizes[each] else each
-            for each in range(first, rank)
+    for value, before in zip(values, own, strict=True):
+        extents = [
+            size if len(column) > 1 and not isinstance(extent, int) else extent
+            for size, column, extent in zip(sizes, columns, before, strict=True)
         ]
-        maps.append(dims(*places, loops=rank))
+        places = [
+            AffineExpr.constant(0) if extent == 1 != size else index
+            for index, (size, extent) in enumerate(zip(sizes, extents, strict=True))
+        ]
+        first = rank - len(shape(value))
+        maps.append(dims(*places[first:], loops=rank))
+        inputs.append(_broadcast_at_run_time(e, value, before[first:], extents[first:]))
     count = len(inputs)
     output = e.empty(sizes, element)
     return e.loops(inputs, maps, [output], None, lambda inner, args: body(inner, args[:count]))[0]
+
+
+def _broadcast_at_run_time(
+    e: Emitter, value: SSAValue, before: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
+) -> SSAValue:
+    """Emit the broadcast of a tensor to `sizes`, unless it has these already."""
+    pairs = [pair for pair in zip(before, sizes, strict=True) if pair[0] != pair[1]]
+    if not pairs:
+        return value
+    same = [e.compare_integers("eq", e.index(one), e.index(other)) for one, other in pairs]
+    kept, repeated = Block(), Block()
+    inner = e.inside(repeated)
+    found = broadcast(inner, value, sizes, range(len(sizes)))
+    inner.add_op(scf.YieldOp(found))
+    inner = e.inside(kept)
+    inner.add_op(scf.YieldOp(inner.cast(value, found.type)))
+    made = scf.IfOp(reduce(e.both, same), [found.type], Region(kept), Region(repeated))
+    return e.add_op(made).results[0]
 
 
 def _common_size(e: Emitter, one: IndexOrInt, other: IndexOrInt) -> IndexOrInt:
