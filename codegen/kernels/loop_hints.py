@@ -11,7 +11,7 @@ LoopHint = tuple[str] | tuple[str, int]
 
 _NOT_UNROLLED: LoopHint = ("llvm.loop.unroll.disable",)
 
-_LONG = frozenset({"exp", "log", "tanh", "erf", "sigmoid", "maximumf", "minimumf"})
+_LONG = frozenset({"exp", "log", "tanh", "erf", "maximumf", "minimumf"})
 """Operations that are long dependence chains: vectorised loops interleave several of them."""
 
 _INTERLEAVED = 4

@@ -160,16 +160,6 @@ def log1p_of(log: Compute) -> Compute:
     return log1p
 
 
-def sigmoid_of(exp: Compute) -> Compute:
-    """Return `1 / (1 + e^-x)`."""
-
-    def sigmoid(builder: Builder, value: Value) -> Value:
-        one, power = ir.Constant(value.type, 1.0), exp(builder, builder.fneg(value))
-        return builder.fdiv(one, builder.fadd(one, power))
-
-    return sigmoid
-
-
 _ROUNDER = 12582912.0
 """1.5 * 2^23: adding it to a number below 2^22 rounds to an integer in the low bits of the sum."""
 

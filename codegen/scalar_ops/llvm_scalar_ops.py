@@ -75,7 +75,6 @@ _DOUBLES: dict[str, Compute] = {
     "expm1": doubles.expm1,
     "log": doubles.log,
     "log1p": functions.log1p_of(doubles.log),
-    "sigmoid": functions.sigmoid_of(doubles.exp),
     "tanh": doubles.tanh,
     "sinh": doubles.sinh,
     "cosh": doubles.cosh,
@@ -115,7 +114,6 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
     "andi": (_binary, integers.method("and_")),
     "ori": (_binary, integers.method("or_")),
     "xori": (_binary, integers.method("xor")),
-    "noti": (_unary, integers.method("not_")),
     "negi": (_unary, integers.method("neg")),
     "divui": (_binary, integers.unsigned_division("udiv")),
     "remui": (_binary, integers.unsigned_division("urem")),
@@ -191,7 +189,6 @@ OPERATIONS: dict[str, tuple[Signature, Emit]] = {
             ("log1p", functions.log1p_of(functions.log)),
             ("tanh", functions.tanh),
             ("erf", functions.erf),
-            ("sigmoid", functions.sigmoid_of(functions.exp)),
         )
     },
     "erfc": (_unary, floats.libm_float("erfc")),

@@ -14,14 +14,13 @@ from typing import Any, cast
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, Signedness, TensorType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.result_sizes import result_size
 from ...dialects.tosa.attributes import ShapeType
 from ...ir.index import IndexOrInt
-from ...ir.locations import located_builder
+from ...ir.locations import located_builder, maker_of
 from ...ir.regions import walk
 from ...ir.tensor_types import shapes_agree, static_shape
 from ..sizes.dimension_sizes import DimensionSizes
@@ -79,11 +78,8 @@ class _LocalSizes(DimensionSizes):
     """Sizes that are found without communication."""
 
     def _find(self, value: SSAValue, index: int) -> IndexOrInt:
-        size = shape(value)[index]
-        if size >= 0:
-            return size
-        found = result_size(self, value, index) if isinstance(value, OpResult) else None
-        return self.measure(value, index) if found is None else found
+        is_local = shape(value)[index] >= 0 or not maker_of(value).name.startswith("shard.")
+        return super()._find(value, index) if is_local else self.measure(value, index)
 
 
 class _SizedEmitter(Emitter):

@@ -10,11 +10,13 @@ from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ...ir.attribute_access import attribute, constant_integer, flag, text
+from ...ir.diagnostics import OperationError
 from ...tiling.element_types import integer_range
 from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.elementwise.implicit_broadcasts import broadcast_pointwise
 from ..stablehlo.lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter, shape
-from .rules import broadcast_pointwise, only_element, tosa_rule
+from .rules import only_element, tosa_rule
 
 Scalars = Sequence[SSAValue]
 ScalarRule = Callable[[Emitter, Operation, Scalars], SSAValue]
@@ -47,32 +49,31 @@ def _pointwise(*names: str, whole: int = 0) -> Callable[[ScalarRule], ScalarRule
     return register
 
 
-def _one_op(name: str, for_floats: str | None, for_integers: str | None = None) -> None:
-    """Register an operation that is one op of arith or math for floats, and one for integers."""
-
-    @tosa_rule(f"tosa.{name}")
-    def convert_op(e: Emitter, op: Operation) -> SSAValue | None:  # pyright: ignore[reportUnusedFunction]
-        element = operand_kind(op)
-        found = for_floats if element.name == "float" else for_integers
-        if found is None:
-            return None
-        return broadcast_pointwise(
-            e, op.operands, element.type, lambda inner, args: [inner.op(found, *args)]
-        )
+def _one_op(names: str, for_floats: str = "", for_integers: str = "") -> None:
+    """Register operations that are one op for floats and one for integers; `{}` is their name."""
+    for name in names.split():
+        _register_one_op(name, for_floats.format(name), for_integers.format(name))
 
 
-for _name in ("ceil", "cos", "erf", "exp", "floor", "log", "rsqrt", "sin", "tanh"):
-    _one_op(_name, f"math.{_name}")
-_one_op("pow", "math.powf")
+def _register_one_op(name: str, for_floats: str, for_integers: str) -> None:
+    @_pointwise(name)
+    def rule(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
+        found = for_floats if operand_kind(op).name == "float" else for_integers
+        if not found:
+            raise OperationError(op, f"is not defined on elements of type {operand_kind(op).type}")
+        return e.op(found, *args)
+
+
+_one_op("ceil cos erf exp floor log rsqrt sin tanh", "math.{}")
 _one_op("abs", "math.absf", "math.absi")
-_one_op("add", "arith.addf", "arith.addi")
-_one_op("sub", "arith.subf", "arith.subi")
-_one_op("clz", None, "math.ctlz")
-_one_op("logical_left_shift", None, "arith.shli")
-_one_op("logical_right_shift", None, "arith.shrui")
-for _name in ("and", "or", "xor"):
-    _one_op(f"bitwise_{_name}", None, f"arith.{_name}i")
-    _one_op(f"logical_{_name}", None, f"arith.{_name}i")
+_one_op("add sub", "arith.{}f", "arith.{}i")
+_one_op("pow", "math.powf")
+_one_op("clz", "", "math.ctlz")
+for _kind in ("bitwise", "logical"):
+    for _name in ("and", "or", "xor"):
+        _register_one_op(f"{_kind}_{_name}", "", f"arith.{_name}i")
+_one_op("logical_left_shift", "", "arith.shli")
+_one_op("logical_right_shift", "", "arith.shrui")
 
 
 @_pointwise("bitwise_not", "logical_not")
@@ -80,14 +81,9 @@ def _not(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     return e.op("arith.xori", args[0], e.constant(-1, args[0].type))
 
 
-@_pointwise("maximum")
-def _maximum(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    return e.op(extremum(op, "max"), *args)
-
-
-@_pointwise("minimum")
-def _minimum(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    return e.op(extremum(op, "min"), *args)
+@_pointwise("maximum", "minimum")
+def _extremum(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    return e.op(extremum(op, op.name[5:8]), *args)
 
 
 def extremum(op: Operation, name: str) -> str:
@@ -109,17 +105,20 @@ def _clamp(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
     return e.op(least, e.op(extremum(op, "max"), args[0], low), high)
 
 
-def _comparison(name: str, for_floats: str, for_integers: str) -> None:
-    @_pointwise(name)
-    def rule(e: Emitter, op: Operation, args: Scalars) -> SSAValue:  # pyright: ignore[reportUnusedFunction]
-        if operand_kind(op).name == "float":
-            return e.compare_floats(for_floats, *args)
-        return e.compare_integers(for_integers, *args)
+_PREDICATES = {
+    "tosa.equal": ("oeq", "eq"),
+    "tosa.greater": ("ogt", "sgt"),
+    "tosa.greater_equal": ("oge", "sge"),
+}
+"""The predicates for floats and for integers."""
 
 
-_comparison("equal", "oeq", "eq")
-_comparison("greater", "ogt", "sgt")
-_comparison("greater_equal", "oge", "sge")
+@_pointwise("equal", "greater", "greater_equal")
+def _compare(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
+    for_floats, for_integers = _PREDICATES[op.name]
+    if operand_kind(op).name == "float":
+        return e.compare_floats(for_floats, *args)
+    return e.compare_integers(for_integers, *args)
 
 
 @_pointwise("select")
@@ -134,14 +133,11 @@ def _reciprocal(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
 
 @_pointwise("sigmoid")
 def _sigmoid(e: Emitter, op: Operation, args: Scalars) -> SSAValue:
-    """Use exp(-|x|), which does not overflow, for both signs."""
     element = operand_kind(op)
     wide = F32 if element.is_narrow_float else element
-    value = convert(e, args[0], element, wide)
-    one, zero = e.constant(1.0, wide.type), e.constant(0.0, wide.type)
-    power = e.op("math.exp", e.op("arith.negf", e.op("math.absf", value)))
-    top = e.select(e.compare_floats("oge", value, zero), one, power)
-    return convert(e, e.op("arith.divf", top, e.op("arith.addf", one, power)), wide, element)
+    one, value = e.constant(1.0, wide.type), convert(e, args[0], element, wide)
+    power = e.op("math.exp", e.op("arith.negf", value))
+    return convert(e, e.op("arith.divf", one, e.op("arith.addf", one, power)), wide, element)
 
 
 @_pointwise("cast")

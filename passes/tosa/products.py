@@ -15,13 +15,14 @@ from ...ir.index import IndexOrInt
 from ...tiling.element_types import integer_range
 from ..stablehlo.data_movement.shapes import pad, transpose
 from ..stablehlo.elementwise.conversions import convert
+from ..stablehlo.elementwise.implicit_broadcasts import broadcast_pointwise
 from ..stablehlo.lowering.element_types import Kind, operand_kind, result_kind
 from ..stablehlo.lowering.emitter import Emitter
 from ..stablehlo.products.convolution import sums_of_windows
 from ..stablehlo.products.dot_products import accumulator, add, contract
 from ..stablehlo.reduction.window_loops import combine_windows, window_count
 from .elementwise import I32, I64, Scalars, extremum, narrowed
-from .rules import broadcast_pointwise, only_element, tosa_rule
+from .rules import only_element, tosa_rule
 
 
 def _centred(

@@ -1,52 +1,92 @@
-"""Convert CHLO's ops that broadcast their operands."""
+"""Emit elementwise ops that broadcast their operands, such as those of CHLO."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ....dialects.chlo.dialect import BROADCASTING
 from ....ir.attribute_access import attribute, number_list
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexOrInt
-from ..data_movement.shapes import broadcast, result_sizes
+from ..data_movement.shapes import broadcast
 from ..lowering.element_types import result_kind
-from ..lowering.emitter import Emitter, shape
+from ..lowering.emitter import Body, Emitter, dims, shape
 from ..lowering.folding import squared
 from ..lowering.lowering import Lowering, Tensors, scalar_rule, tensor_rule
 
 
-def _broadcast_together(e: Emitter, op: Operation, operands: Tensors) -> list[SSAValue]:
-    """Return the operands broadcast to one shape.
+def broadcast_pointwise(
+    e: Emitter,
+    values: Sequence[SSAValue],
+    element: Attribute,
+    body: Body,
+    named: Sequence[int] = (),
+) -> SSAValue:
+    """Emit an elementwise op on operands that broadcast.
 
-    Trailing dimensions are aligned, or the dimensions that `broadcast_dimensions` names.
+    Trailing dimensions are aligned, or the dimensions `named` with those of operands of lower rank.
+    A dimension of size 1 is read at 0. A dynamic one may have size 1 at run time, if the operands
+    have several sizes there: such an operand is broadcast first.
     """
-    rank = max(len(shape(value)) for value in operands)
-    named = attribute(op, "broadcast_dimensions")
-    targets: list[Sequence[int]] = [
-        number_list(named)
-        if named is not None and len(shape(value)) < rank
-        else range(rank - len(shape(value)), rank)
-        for value in operands
+    rank = max(len(shape(value)) for value in values)
+    own = [e.sizes(value) for value in values]
+    targets = [
+        named if named and len(each) < rank else range(rank - len(each), rank) for each in own
     ]
-    sizes: list[IndexOrInt] = [1] * rank
-    for value, dimensions in zip(operands, targets, strict=True):
-        for source, target in enumerate(dimensions):
-            size, common = e.size(value, source), sizes[target]
-            if size in (1, common):
-                continue
-            if common == 1:
-                sizes[target] = size
-            elif not isinstance(common, int):
-                sizes[target] = size if isinstance(size, int) else e.maximum(common, size)
-    for target, size in enumerate(result_sizes(op)):
-        sizes[target] = size if size >= 0 else sizes[target]
-    return [
-        value if shape(value) == tuple(sizes) else broadcast(e, value, sizes, dimensions)
-        for value, dimensions in zip(operands, targets, strict=True)
-    ]
+    columns: list[list[IndexOrInt]] = [[] for _ in range(rank)]
+    for before, target in zip(own, targets, strict=True):
+        for size, dimension in zip(before, target, strict=True):
+            if size != 1 and size not in columns[dimension]:
+                columns[dimension].append(size)
+    sizes = [reduce(partial(_common_size, e), each) if each else 1 for each in columns]
+    inputs: list[SSAValue] = []
+    maps: list[AffineMap] = []
+    for value, before, target in zip(values, own, targets, strict=True):
+        pairs = list(zip(before, target, strict=True))
+        after = [
+            sizes[at] if len(columns[at]) > 1 and not isinstance(size, int) else size
+            for size, at in pairs
+        ]
+        places = [
+            AffineExpr.constant(0) if size == 1 != sizes[at] else at
+            for size, at in zip(after, target, strict=True)
+        ]
+        maps.append(dims(*places, loops=rank))
+        inputs.append(_broadcast_at_run_time(e, value, before, after))
+    count = len(inputs)
+    output = e.empty(sizes, element)
+    return e.loops(inputs, maps, [output], None, lambda inner, args: body(inner, args[:count]))[0]
+
+
+def _broadcast_at_run_time(
+    e: Emitter, value: SSAValue, before: Sequence[IndexOrInt], sizes: Sequence[IndexOrInt]
+) -> SSAValue:
+    """Emit the broadcast of a tensor to `sizes`, unless it has these already."""
+    pairs = [pair for pair in zip(before, sizes, strict=True) if pair[0] != pair[1]]
+    if not pairs:
+        return value
+    same = [e.compare_integers("eq", e.index(one), e.index(other)) for one, other in pairs]
+    kept, repeated = Block(), Block()
+    inner = e.inside(repeated)
+    found = broadcast(inner, value, sizes, range(len(sizes)))
+    inner.add_op(scf.YieldOp(found))
+    inner = e.inside(kept)
+    inner.add_op(scf.YieldOp(inner.cast(value, found.type)))
+    made = scf.IfOp(reduce(e.both, same), [found.type], Region(kept), Region(repeated))
+    return e.add_op(made).results[0]
+
+
+def _common_size(e: Emitter, one: IndexOrInt, other: IndexOrInt) -> IndexOrInt:
+    """Emit the size that is not 1: the larger one, which a read refuses, if they do not fit."""
+    left, right = e.index(one), e.index(other)
+    pair = e.broadcast_instruction(left, right), e.broadcast_instruction(right, left)
+    return e.maximum(*pair)
 
 
 @tensor_rule(*(f"chlo.broadcast_{name}" for name in (*BROADCASTING.split(), "compare", "select")))
@@ -57,9 +97,12 @@ def _broadcasting(lowering: Lowering, op: Operation, operands: Tensors) -> Tenso
     if square is not None:
         return [square]
     rule = scalar_rule.get(f"stablehlo.{name}") or scalar_rule[f"chlo.{name}"]
-    same = _broadcast_together(e, op, operands)
-    element = result_kind(op).type
-    return [e.pointwise(same, element, lambda inner, args: [rule(inner, op, args)])]
+    named = number_list(attribute(op, "broadcast_dimensions"))
+
+    def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [rule(inner, op, args)]
+
+    return [broadcast_pointwise(e, operands, result_kind(op).type, body, named)]
 
 
 @tensor_rule("chlo.constant_like")
