@@ -7,7 +7,6 @@ movement and shapes are in `tosa_data`, convolutions and pooling in `tosa_window
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -169,13 +168,9 @@ def _check_shift(op: Operation, amount: Array, width: int) -> None:
 
 
 def _check_broadcast(op: Operation, operands: Sequence[Value]) -> None:
-    broadcast_shape(op, [np.shape(operand) for operand in operands])
-
-
-def broadcast_shape(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the broadcast shape of operands. Raises OperationError if they do not broadcast."""
+    shapes = [np.shape(operand) for operand in operands]
     try:
-        return np.broadcast_shapes(*shapes)
+        np.broadcast_shapes(*shapes)
     except ValueError as error:
         texts = " and ".join(map(shape_text, shapes))
         raise OperationError(op, f"cannot broadcast {texts}") from error
@@ -184,16 +179,11 @@ def broadcast_shape(op: Operation, shapes: Sequence[tuple[int, ...]]) -> tuple[i
 def one_element(op: Operation, operands: Sequence[Value], position: int) -> Array:
     """Return an operand that must have one element as a scalar. Raises OperationError."""
     array = np.asarray(operands[position])
-    check_one_element(op, position, array.shape)
-    return array.reshape(())
-
-
-def check_one_element(op: Operation, position: int, shape: tuple[int, ...]) -> None:
-    """Raise OperationError if an operand of this shape does not have exactly one element."""
-    if prod(shape) != 1:
+    if array.size != 1:
         raise OperationError(
-            op, f"has operand #{position} of {shape_phrase(shape)}, expected one element"
+            op, f"has operand #{position} of {shape_phrase(array.shape)}, expected one element"
         )
+    return array.reshape(())
 
 
 @impl("tosa.intdiv")
@@ -353,25 +343,15 @@ _REDUCTIONS_WITHOUT_NAN: dict[str, Any] = {"reduce_max": np.fmax, "reduce_min": 
 def _reduce(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     name, axis = operation_name(op).removeprefix("tosa."), integer(op, "axis")
     value = np.asarray(operands[0])
-    reduced_shape(op, value.shape)
+    if value.shape[axis] == 0 and name in _REDUCTIONS_WITHOUT_NAN:
+        raise OperationError(
+            op, f"reduces dimension {axis} of {shape_text(value.shape)}, which has no elements"
+        )
     ignore_nan = ignores_nan(op) and name in _REDUCTIONS_WITHOUT_NAN
     function = (_REDUCTIONS_WITHOUT_NAN if ignore_nan else _REDUCTIONS)[name]
     if name in ("reduce_sum", "reduce_product"):
         return (_accumulated(function, value, axis, op.results[0].type),)
     return (function.reduce(value, axis=axis, keepdims=True).astype(value.dtype),)
-
-
-def reduced_shape(op: Operation, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of a reduction.
-
-    Raises OperationError for a minimum or maximum over no elements.
-    """
-    axis = integer(op, "axis")
-    if shape[axis] == 0 and operation_name(op) in ("tosa.reduce_max", "tosa.reduce_min"):
-        raise OperationError(
-            op, f"reduces dimension {axis} of {shape_text(shape)}, which has no elements"
-        )
-    return (*shape[:axis], 1, *shape[axis + 1 :])
 
 
 def _accumulated(function: Any, value: Array, axis: int, result_type: Attribute) -> Array:
@@ -400,18 +380,10 @@ def _argmax(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
 @impl("tosa.matmul")
 def _matmul(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     left, right = (centred(op, operands, position, 2 + position) for position in range(2))
-    product_shape(op, left.shape, right.shape)
+    if left.shape[0] != right.shape[0] or left.shape[2] != right.shape[1]:
+        shapes = shape_text(left.shape), shape_text(right.shape)
+        raise OperationError(op, f"cannot multiply {shapes[0]} by {shapes[1]}")
     return (narrowed(left @ right, op.results[0].type),)
-
-
-def product_shape(op: Operation, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape of a batched matrix product.
-
-    Raises OperationError if operands do not fit.
-    """
-    if left[0] != right[0] or left[2] != right[1]:
-        raise OperationError(op, f"cannot multiply {shape_text(left)} by {shape_text(right)}")
-    return (*left[:2], right[2])
 
 
 def centred(op: Operation, operands: Sequence[Value], position: int, zero_point: int) -> Array:

@@ -31,27 +31,16 @@ def numbers(operand: Value) -> list[int]:
 def _pad(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     array = np.asarray(operands[0])
     widths = numbers(operands[1])
-    shape = padded_shape(op, array.shape, widths)
+    if len(widths) != 2 * array.ndim or min(widths, default=0) < 0:
+        raise OperationError(op, f"cannot pad {shape_text(array.shape)} by {list(widths)}")
+    ends = zip(array.shape, widths[::2], widths[1::2], strict=True)
+    shape = tuple(low + extent + high for extent, low, high in ends)
+    check_countable(op, shape)
     filler = one_element(op, operands, 2)
     result = np.full(shape, filler, array.dtype)
     inside = zip(widths[::2], array.shape, strict=True)
     result[tuple(slice(low, low + extent) for low, extent in inside)] = array
     return (result,)
-
-
-def padded_shape(op: Operation, shape: tuple[int, ...], widths: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of a `tosa.pad`; `widths` alternates low and high padding.
-
-    Raises OperationError.
-    """
-    if len(widths) != 2 * len(shape) or min(widths, default=0) < 0:
-        raise OperationError(op, f"cannot pad {shape_text(shape)} by {list(widths)}")
-    padded = tuple(
-        low + extent + high
-        for extent, low, high in zip(shape, widths[::2], widths[1::2], strict=True)
-    )
-    check_countable(op, padded)
-    return padded
 
 
 @impl("tosa.reshape")
@@ -109,37 +98,19 @@ def sliced_shape(
 
 @impl("tosa.tile")
 def _tile(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    multiples = numbers(operands[1])
-    tiled_shape(op, np.shape(operands[0]), multiples)
-    return (np.tile(operands[0], multiples),)
-
-
-def tiled_shape(op: Operation, shape: tuple[int, ...], multiples: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of a `tosa.tile`. Raises OperationError."""
+    multiples, shape = numbers(operands[1]), np.shape(operands[0])
     if len(multiples) != len(shape) or min(multiples, default=0) < 0:
         raise OperationError(op, f"cannot repeat {shape_text(shape)} by {list(multiples)}")
-    tiled = tuple(extent * times for extent, times in zip(shape, multiples, strict=True))
-    check_countable(op, tiled)
-    return tiled
+    check_countable(op, tuple(n * times for n, times in zip(shape, multiples, strict=True)))
+    return (np.tile(operands[0], multiples),)
 
 
 @impl("tosa.transpose")
 def _transpose(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    order = integers(op, "perms")
-    transposed_shape(op, np.shape(operands[0]), order)
+    order, rank = integers(op, "perms"), np.ndim(operands[0])
+    if sorted(order) != list(range(rank)):
+        raise OperationError(op, f"cannot permute {rank} dimensions by {list(order)}")
     return (np.transpose(operands[0], order),)
-
-
-def transposed_shape(
-    op: Operation, shape: tuple[int, ...], order: Sequence[int]
-) -> tuple[int, ...]:
-    """Return the shape of a `tosa.transpose`.
-
-    Raises OperationError if `order` is not a permutation.
-    """
-    if sorted(order) != list(range(len(shape))):
-        raise OperationError(op, f"cannot permute {len(shape)} dimensions by {list(order)}")
-    return tuple(shape[axis] for axis in order)
 
 
 @impl("tosa.gather")

@@ -60,7 +60,7 @@ from .packed.layouts import (
 from .packed.signature import UnknownSizes, has_encoding, stored_type, update_signature
 from .packed.values import PackedValues, TensorForms, layout_in_memory, layout_of_tiles
 
-COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor"})
+COMPUTING = frozenset({"arith", "complex", "linalg", "math", "tensor", "tosa"})
 """Dialects whose operations on tensors do not depend on the layout in memory."""
 
 
