@@ -11,20 +11,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, IntegerType, ModuleOp, Signedness, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.tosa.attributes import ShapeType
-from ...ir.index import IndexOrInt
-from ...ir.locations import located_builder, maker_of
+from ...ir.locations import located_builder
 from ...ir.regions import walk
 from ...ir.tensor_types import shapes_agree, static_shape
-from ..sizes.dimension_sizes import DimensionSizes
-from ..stablehlo.lowering.emitter import Emitter, shape
 
 _RULES = ("data_movement", "elementwise", "products", "reductions")
 """The modules that fill the table of rules."""
@@ -40,18 +36,18 @@ class ConvertTosaToLinalgPass(ModulePass):
         if not found:
             return
         # Imported here because programs without TOSA do not need these modules.
-        from .rules import tosa_rule
+        from .rules import LocalSizes, SizedEmitter, tosa_rule
 
         for name in _RULES:
             import_module(f".{name}", __package__)
-        sizes = _LocalSizes()
+        sizes = LocalSizes()
         for operation in found:
             rule = tosa_rule.get(operation.name)
             types = (*operation.operand_types, *operation.result_types)
             if rule is None or not all(map(_is_computed, types)):
                 continue
             builder = located_builder(InsertPoint.before(operation), operation)
-            e = _SizedEmitter(builder, operation, sizes)
+            e = SizedEmitter(builder, operation, sizes)
             result = rule(e, operation)
             (old,) = operation.results
             # The type of a result may be wrong, so that the operation fails when it runs.
@@ -72,26 +68,3 @@ def _is_computed(type_: Attribute) -> bool:
     if isinstance(element, IntegerType):
         return cast("IntegerType[Any, Any]", element).signedness.data is Signedness.SIGNLESS
     return isinstance(element, AnyFloat)
-
-
-class _LocalSizes(DimensionSizes):
-    """Sizes that are found without communication."""
-
-    def _find(self, value: SSAValue, index: int) -> IndexOrInt:
-        is_local = shape(value)[index] >= 0 or not maker_of(value).name.startswith("shard.")
-        return super()._find(value, index) if is_local else self.measure(value, index)
-
-
-class _SizedEmitter(Emitter):
-    """Emits sizes as they follow from operands, so that equal ones are one value."""
-
-    def __init__(
-        self, builder: Builder, origin: Operation, sizes: DimensionSizes | None = None
-    ) -> None:
-        super().__init__(builder, origin)
-        self._sizes = sizes
-
-    def size(self, value: SSAValue, dimension: int) -> IndexOrInt:
-        if self._sizes is None:
-            return super().size(value, dimension)
-        return self._sizes.size(value, dimension)

@@ -313,6 +313,36 @@ def test_products(element: str) -> None:
         check(text, [small(each, shape) for shape, each in operands])
 
 
+OPEN = {
+    "conv2d": ("conv2d", "stride = array<i64: 2, 1>", (4, 3, 2, 3), 4),
+    "depthwise": ("depthwise_conv2d", "stride = array<i64: 1, 1>", (3, 2, 3, 2), 6),
+    "average": ("avg_pool2d", "stride = array<i64: 1, 1>", (), 3),
+    "maximum": ("max_pool2d", "stride = array<i64: 2, 2>", (), 3),
+}
+
+
+@pytest.mark.parametrize("image", [(2, 9, 8), (1, 3, 2), (2, 2, 2), (0, 5, 4)])
+@pytest.mark.parametrize("name", OPEN)
+def test_windows_of_unknown_images(name: str, image: tuple[int, ...]) -> None:
+    """Images of a height for which no window fits have no windows."""
+    op, attributes, weight, channels = OPEN[name]
+    operands = [((-1, -1, -1, 3), "f32")]
+    attributes += ", pad = array<i64: 0, 0, 0, 1>"
+    constants = zeros("f32", 0, 0)
+    if weight:
+        operands += [(weight, "f32"), ((channels,), "f32")]
+        attributes += ", acc_type = f32, dilation = array<i64: 1, 1>"
+    else:
+        attributes += ", kernel = array<i64: 3, 2>"
+        attributes += ", acc_type = f32" * (name == "average")
+        constants = constants if name == "average" else ()
+    result = ((-1, -1, -1, channels), "f32")
+    text = Case(op, operands, result, attributes, constants).text().replace("-1x", "?x")
+    check(
+        text, [small("f32", shape) for shape in ((*image, 3), *(each for each, _ in operands[1:]))]
+    )
+
+
 def test_what_linalg_does_not_compute_stays() -> None:
     """Unsigned elements, and lists of sizes that are computed."""
     text = """

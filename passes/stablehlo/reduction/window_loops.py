@@ -27,7 +27,8 @@ def window_count(e: Emitter, size: IndexOrInt, width: IndexOrInt, window: Window
     if isinstance(size, int) and isinstance(width, int):
         return Window(width, window.stride, dilation=window.dilation).count(size)
     reach = e.add(e.multiply(e.add(width, -1), window.dilation), 1)
-    return e.add(e.divide(e.subtract(size, reach), window.stride), 1)
+    # No number is negative where just no window fits.
+    return e.divide(e.subtract(e.add(size, window.stride), reach), window.stride)
 
 
 def window_map(windows: Sequence[Window], wide: Sequence[int]) -> AffineMap:
