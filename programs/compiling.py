@@ -26,7 +26,7 @@ from ..ir.text.printer import print_operation
 from ..ir.text.source import Source, decoded_source
 from ..ir.usage_error import UsageError
 from ..ir.verification import verification_errors
-from ..passes.imports.conversions import conversions_of, for_kernels, lowerings_of_loops
+from ..passes.imports.conversions import conversions_of, lowerings_for_kernels, lowerings_of_loops
 from ..passes.imports.import_annotations import MANUAL_COMPUTATION, import_annotations
 from ..passes.manager.pass_manager import (
     InternalFault,
@@ -119,8 +119,9 @@ def run_pipeline(
         if is_manual and not is_lowered:
             import_annotations(module)
         run_steps(context, module, steps, observers)
-        module = for_kernels(module)
-    if steps or conversions:
+        for_kernels = lowerings_for_kernels(module)
+        run_steps(context, module, for_kernels, observers)
+    if steps or conversions or for_kernels:
         _verify(module, texts, Note("the passes produced this; it is not in the input program"))
     if parameters is not None:
         with _located(texts):
@@ -144,7 +145,7 @@ def run_pipeline(
         original()  # Only this program has the types that parameters are checked against.
 
     def run_again(copy: ModuleOp, observers: Sequence[Observer]) -> None:
-        run_steps(context, copy, [*conversions, *steps], observers)
+        run_steps(context, copy, [*conversions, *steps, *for_kernels], observers)
 
     return Compiled(read, original, module, texts, run_again)
 

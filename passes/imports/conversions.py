@@ -39,11 +39,16 @@ def lowerings_of_loops() -> list[ModulePass]:
     return [linalg_detensorize(), scf_uplift_while_to_for()]
 
 
+def lowerings_for_kernels(module: ModuleOp) -> list[ModulePass]:
+    """Return the conversion of the TOSA that passes have left, if any: kernels compute linalg."""
+    return [ConvertTosaToLinalgPass()] if any(map(is_tosa, walk(module))) else []
+
+
 def for_kernels(module: ModuleOp) -> ModuleOp:
-    """Return a program with the TOSA that passes have left converted; kernels compute linalg."""
-    if any(map(is_tosa, walk(module))):
+    """Return a program to compile, a copy if it needs a conversion."""
+    for each in lowerings_for_kernels(module):
         module = module.clone()
-        ConvertTosaToLinalgPass().apply(Context(), module)
+        each.apply(Context(), module)
     return module
 
 
