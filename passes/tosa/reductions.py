@@ -10,7 +10,7 @@ from ...ir.attribute_access import integer
 from ...ir.combiners import COMBINERS
 from ..stablehlo.elementwise.conversions import convert, convert_tensor
 from ..stablehlo.lowering.element_types import operand_kind
-from ..stablehlo.lowering.emitter import PARALLEL, REDUCTION, Emitter, dims, shape
+from ..stablehlo.lowering.emitter import Emitter, dims, shape
 from .elementwise import F32, extremum
 from .rules import tosa_rule
 
@@ -62,7 +62,6 @@ def _reduced(e: Emitter, op: Operation, name: str, start: SSAValue | None = None
     def body(inner: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [inner.op(name, args[1], convert(inner, args[0], element, wide))]
 
-    iterators = [REDUCTION if each == axis else PARALLEL for each in range(rank)]
-    (result,) = e.loops([value], None, [start], [dims(*kept, loops=rank)], body, iterators)
+    (result,) = e.loops([value], None, [start], [dims(*kept, loops=rank)], body)
     sizes[axis] = 1
     return e.reshape(convert_tensor(e, result, wide, element), sizes)
