@@ -51,9 +51,9 @@ def variance(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Any:
-    """Return NaN for too few elements: torch-mlir divides by a negative number.
+    """Return the variance, computed in the type of the elements: torch-mlir computes it in f64.
 
-    It crashes on rank 0.
+    It is NaN for too few elements; torch-mlir divides by a negative number, and crashes on rank 0.
     """
     if not x.dim():
         few = (1 if correction is None else correction) >= 1
@@ -67,9 +67,53 @@ def variance(
         return sum(parts)
     dim = list(dim) if dim else list(range(x.dim()))
     count: Any = prod(x.shape[each] for each in dim)
-    require(isinstance(count, int) and count <= (1 if correction is None else correction))
-    total = torch.square(x - x.mean(dim, keepdim=True)).sum(dim, keepdim=keepdim)
-    return total / torch.zeros_like(total)
+    require(isinstance(count, int))
+    wide = _wide(torch, x)
+    total = _squares_apart(torch, wide, dim).sum(dim, keepdim=keepdim)
+    left = max(count - (1 if correction is None else correction), 0)
+    return (total / torch.full_like(total, left)).to(x.dtype)
+
+
+def _wide(torch: Any, x: Any) -> Any:
+    return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def _squares_apart(torch: Any, x: Any, dim: Sequence[int]) -> Any:
+    return torch.square(x - x.mean(dim, keepdim=True))
+
+
+@decomposition("native_layer_norm.default")
+def layer_norm(
+    torch: Any, x: Any, shape: Sequence[int], weight: Any, bias: Any, epsilon: float
+) -> Any:
+    dim = list(range(x.dim() - len(shape), x.dim()))
+    normal, mean, scale = _normal(torch, x, dim, epsilon)
+    normal = normal if weight is None else normal * weight
+    normal = normal if bias is None else normal + bias
+    # As PyTorch's: a linear layer becomes one product of a contiguous tensor, else one for each
+    # part of a batch.
+    return tuple(each.to(x.dtype).contiguous() for each in (normal, mean, scale))
+
+
+@decomposition("native_group_norm.default")
+def group_norm(
+    torch: Any, x: Any, weight: Any, bias: Any, N: Any, C: Any, _: Any, group: int, epsilon: float
+) -> Any:
+    normal, mean, scale = _normal(torch, x.reshape(N, group, -1), [2], epsilon)
+    normal = normal.reshape(x.shape)
+    channels = [C, *[1] * (x.dim() - 2)]
+    normal = normal if weight is None else normal * weight.reshape(channels)
+    normal = normal if bias is None else normal + bias.reshape(channels)
+    means = (each.reshape(N, group) for each in (mean, scale))
+    return tuple(each.to(x.dtype).contiguous() for each in (normal, *means))
+
+
+def _normal(torch: Any, x: Any, dim: Sequence[int], epsilon: float) -> tuple[Any, Any, Any]:
+    """Return numbers of mean 0 and variance 1, the mean, and the factor."""
+    wide = _wide(torch, x)
+    mean = wide.mean(dim, keepdim=True)
+    scale = torch.rsqrt(_squares_apart(torch, wide, dim).mean(dim, keepdim=True) + epsilon)
+    return (wide - mean) * scale, mean, scale
 
 
 @decomposition("std.correction")
