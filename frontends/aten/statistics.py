@@ -44,7 +44,20 @@ def pdist(x: Any, p: float = 2) -> Any:
 
 
 @decomposition("var.correction")
-def variance(
+def variance(x: Any, dim: Any = None, **options: Any) -> Any:
+    return _in_type_of(x, _variance(x, dim, **options))
+
+
+@decomposition("std.correction")
+def deviation(x: Any, dim: Any = None, **options: Any) -> Any:
+    return _in_type_of(x, torch.sqrt(_variance(x, dim, **options)))
+
+
+def _in_type_of(x: Any, numbers: Any) -> Any:
+    return numbers if x.is_complex() else numbers.to(x.dtype)
+
+
+def _variance(
     x: Any,
     dim: Sequence[int] | None = None,
     *,
@@ -68,26 +81,23 @@ def variance(
     dim = list(dim) if dim else list(range(x.dim()))
     count: Any = prod(x.shape[each] for each in dim)
     require(isinstance(count, int))
-    wide = _wide(torch, x)
-    total = _squares_apart(torch, wide, dim).sum(dim, keepdim=keepdim)
+    total = _squares_apart(_wide(x), dim).sum(dim, keepdim=keepdim)
     left = max(count - (1 if correction is None else correction), 0)
-    return (total / torch.full_like(total, left)).to(x.dtype)
+    return total / torch.full_like(total, left)
 
 
-def _wide(torch: Any, x: Any) -> Any:
+def _wide(x: Any) -> Any:
     return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
-def _squares_apart(torch: Any, x: Any, dim: Sequence[int]) -> Any:
+def _squares_apart(x: Any, dim: Sequence[int]) -> Any:
     return torch.square(x - x.mean(dim, keepdim=True))
 
 
 @decomposition("native_layer_norm.default")
-def layer_norm(
-    torch: Any, x: Any, shape: Sequence[int], weight: Any, bias: Any, epsilon: float
-) -> Any:
+def layer_norm(x: Any, shape: Sequence[int], weight: Any, bias: Any, epsilon: float) -> Any:
     dim = list(range(x.dim() - len(shape), x.dim()))
-    normal, mean, scale = _normal(torch, x, dim, epsilon)
+    normal, mean, scale = _normal(x, dim, epsilon)
     normal = normal if weight is None else normal * weight
     normal = normal if bias is None else normal + bias
     # As PyTorch's: a linear layer becomes one product of a contiguous tensor, else one for each
@@ -97,9 +107,9 @@ def layer_norm(
 
 @decomposition("native_group_norm.default")
 def group_norm(
-    torch: Any, x: Any, weight: Any, bias: Any, N: Any, C: Any, _: Any, group: int, epsilon: float
+    x: Any, weight: Any, bias: Any, N: Any, C: Any, _: Any, group: int, epsilon: float
 ) -> Any:
-    normal, mean, scale = _normal(torch, x.reshape(N, group, -1), [2], epsilon)
+    normal, mean, scale = _normal(x.reshape(N, group, -1), [2], epsilon)
     normal = normal.reshape(x.shape)
     channels = [C, *[1] * (x.dim() - 2)]
     normal = normal if weight is None else normal * weight.reshape(channels)
@@ -108,17 +118,12 @@ def group_norm(
     return tuple(each.to(x.dtype).contiguous() for each in (normal, *means))
 
 
-def _normal(torch: Any, x: Any, dim: Sequence[int], epsilon: float) -> tuple[Any, Any, Any]:
+def _normal(x: Any, dim: Sequence[int], epsilon: float) -> tuple[Any, Any, Any]:
     """Return numbers of mean 0 and variance 1, the mean, and the factor."""
-    wide = _wide(torch, x)
+    wide = _wide(x)
     mean = wide.mean(dim, keepdim=True)
-    scale = torch.rsqrt(_squares_apart(torch, wide, dim).mean(dim, keepdim=True) + epsilon)
+    scale = torch.rsqrt(_squares_apart(wide, dim).mean(dim, keepdim=True) + epsilon)
     return (wide - mean) * scale, mean, scale
-
-
-@decomposition("std.correction")
-def deviation(x: Any, dim: Any = None, **options: Any) -> Any:
-    return torch.sqrt(variance(x, dim, **options))
 
 
 @decomposition_with_op("var_mean.correction", "std_mean.correction")
