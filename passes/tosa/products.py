@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, prod
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.check import HoldsOp
 from ...dialects.stablehlo.windows import Window
 from ...dialects.tosa.windows import sliding
 from ...ir.attribute_access import constant_integer
@@ -101,8 +103,17 @@ def _windows(op: Operation) -> list[Window]:
 
 
 def _padded(e: Emitter, image: SSAValue, windows: Sequence[Window], filler: SSAValue) -> SSAValue:
+    """Return a padded image. At run time, a dynamic one must not be shorter than windows reach."""
     low, high = [w.low for w in windows], [w.high for w in windows]
-    return pad(e, image, filler, low, high, [0] * len(windows))
+    padded = pad(e, image, filler, low, high, [0] * len(windows))
+    for size, window in zip(e.sizes(padded), windows, strict=True):
+        if not isinstance(size, int):
+            reach = (window.size - 1) * window.dilation + 1
+            fits = e.compare_integers("sge", size, e.index(reach - 1))
+            message = f"the window reaches over {reach} elements, the padded image has {{0}}"
+            properties = {"message": StringAttr(message)}
+            e.add_op(HoldsOp.create(operands=[fits, size], properties=properties))
+    return padded
 
 
 # Poolings ----------------------------------------------------------------------------------------

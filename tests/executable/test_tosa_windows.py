@@ -13,6 +13,7 @@ from mesh_opt.passes.registry import all_passes
 from mesh_opt.passes.sharding.shard_partition import ShardPartitionPass
 from mesh_opt.passes.sharding.sharding_propagation import ShardingPropagationPass
 from mesh_opt.runtime.abi.arrays import Array
+from mesh_opt.runtime.abi.errors import ExecutionError
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.tools.driver import new_context
 from parsing import parse_program
@@ -184,3 +185,20 @@ def test_compiled(kind: str) -> None:
         expected = run(parse_program(text), "f", program.inputs())
         found = api.compile(text, "compile")["f"].run(program.inputs(), "native")
         np.testing.assert_array_equal(found[0], expected[0], err_msg=text)
+
+
+@pytest.mark.parametrize("pipeline", ["", "compile"])
+def test_an_image_shorter_than_a_window_is_refused(pipeline: str) -> None:
+    """A window of stride 4 would round the number of places up to 0."""
+    function = api.compile(
+        """
+func.func @f(%x: tensor<1x?x6x1xf32>) -> tensor<1x?x2x1xf32> {
+  %0 = tosa.max_pool2d %x {kernel = array<i64: 5, 2>, stride = array<i64: 4, 4>,
+      pad = array<i64: 0, 0, 0, 0>} : (tensor<1x?x6x1xf32>) -> tensor<1x?x2x1xf32>
+  return %0 : tensor<1x?x2x1xf32>
+}""",
+        pipeline,
+    )["f"]
+    assert function(np.ones((1, 9, 6, 1), np.float32)).shape == (1, 2, 2, 1)
+    with pytest.raises(ExecutionError, match="reaches over 5 elements, the padded image has 3"):
+        function(np.ones((1, 3, 6, 1), np.float32))
