@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IndexType, TensorType
 from xdsl.dialects.tensor import CollapseShapeOp, ConcatOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 
 from ....dialects.linalg.dialect import GenericOp
@@ -44,6 +44,18 @@ def element_origin(value: SSAValue, indices: Sequence[IndexOrInt]) -> Element:
             case _:
                 found = None
     return value, list(indices)
+
+
+def broadcast_origin(value: SSAValue) -> tuple[SSAValue, tuple[int, ...]] | None:
+    """Return the tensor that a tensor broadcasts, and the dimension that each of its own becomes.
+
+    Dimensions of size 1 may be added or removed in between. Returns `None` if none is added.
+    """
+    rank = len(_shape(value))
+    places = Block(arg_types=[IndexType()] * rank).args
+    origin, indices = element_origin(value, places)
+    found = tuple(places.index(each) for each in indices if each in places)
+    return (origin, found) if len(found) == len(indices) < rank else None
 
 
 def _of_part(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None:

@@ -17,6 +17,7 @@ from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
 from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
+from ..lowering.element_origins import broadcast_origin
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
 from ..lowering.emitter import Body, Emitter, dims, shape
 from ..lowering.lowering import Lowering, Tensors, tensor_rule
@@ -108,11 +109,18 @@ def contract(
         *(e.size(left, each) for each in (*batch, *rows)),
         *(e.size(right, each) for each in columns),
     ]
-    maps = [
-        dims(*(left_loops[i] for i in range(len(left_loops))), loops=loops),
-        dims(*(right_loops[i] for i in range(len(right_loops))), loops=loops),
-        dims(*range(outer), loops=loops),
-    ]
+    sides = [[found[i] for i in range(len(found))] for found in (left_loops, right_loops)]
+    operands = list(operands)
+    for side, value in enumerate(operands):
+        # A matrix for all of a batch: its rows or columns then are those of one product.
+        origin = broadcast_origin(value)
+        if origin is None:
+            continue
+        read = [sides[side][place] for place in origin[1]]
+        dropped = set(sides[side]) - set(read)
+        if dropped <= set(range(len(batch))) & set(sides[1 - side]):
+            operands[side], sides[side] = origin[0], read
+    maps = [dims(*read, loops=loops) for read in (*sides, range(outer))]
     return _sum_of_products(e, operands, kinds, maps, sizes)
 
 
