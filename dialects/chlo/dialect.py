@@ -6,48 +6,52 @@ import sys
 from itertools import zip_longest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import AnyFloat, ComplexType, IntegerAttr, IntegerType, TensorType, i32
+from xdsl.dialects.builtin import ComplexType, IntegerAttr, TensorType, i32
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, element_type, flag, integer
+from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.dialect_extension import dialect_of, variant
 from ...ir.syntax.assembly_format import Parsed
-from ..quant import quantization
 from ..stablehlo.attributes import ComparisonDirectionAttr as _Direction
 from ..stablehlo.attributes import ComparisonTypeAttr as _Type
-from ..stablehlo.attributes import StructAttribute, parse_integers, word_attribute
-from ..stablehlo.checks import Shape, operand_shape, require_shape, result_shape, verify_same_shape
+from ..stablehlo.attributes import word_attribute
+from ..stablehlo.checks import (
+    Shape,
+    operand_shape,
+    require_shape,
+    verify_distinct,
+    verify_same_shape,
+)
 from ..stablehlo.elementwise import ConstantOp
 from ..stablehlo.syntax import Custom, define
-from . import scan
-
-_INTEGERS = ("chlo.broadcast_and", "chlo.broadcast_or", "chlo.broadcast_xor")
-_FLOATS = ("chlo.broadcast_complex", "chlo.broadcast_zeta")
+from . import ragged_dot, scan
+from .ragged_dot import verify_ragged_dot
 
 
 def verify_broadcasting(operation: Operation) -> None:
-    """Check the element types, and that the result has the shape of the broadcast operands."""
-    _verify_elements(operation)
+    """Check that the result has the shape of the broadcast operands, and a complex result."""
+    kinds = [element_type(each) for each in _types(operation)]
+    if operation.name == "chlo.broadcast_complex" and kinds[2] != ComplexType(cast(Any, kinds[0])):
+        raise VerifyException(f"expected a result of complex<{kinds[0]}>, got {kinds[2]}")
     if not all(isinstance(each, TensorType) for each in _types(operation)):
         return
-    left, right = operand_shape(operation, 0), operand_shape(operation, 1)
-    if attribute(operation, "broadcast_dimensions") is None:
-        require_shape(operation, _broadcast(left, right))
-    elif len(result_shape(operation)) != max(len(left), len(right)):
-        raise VerifyException(
-            f"expected a result of rank {max(len(left), len(right))}, got "
-            f"{len(result_shape(operation))}"
-        )
+    small, large = sorted((operand_shape(operation, 0), operand_shape(operation, 1)), key=len)
+    dimensions = attribute(operation, "broadcast_dimensions")
+    if dimensions is not None and len(small) < len(large):
+        numbers = number_list(dimensions)
+        verify_distinct(numbers, len(large), "broadcast dimensions")
+        if len(numbers) != len(small):
+            raise VerifyException(f"expected {len(small)} broadcast dimensions, got {dimensions}")
+        sizes = dict(zip(numbers, small, strict=True))
+        small = tuple(sizes.get(dimension, 1) for dimension in range(len(large)))
+    require_shape(operation, _broadcast(small, large))
 
 
 def verify_broadcasting_select(operation: Operation) -> None:
-    """Check that the predicate is of i1, and that all operands can be broadcast to the result."""
-    if element_type(operation.operand_types[0]) != IntegerType(1):
-        raise VerifyException(f"expected a predicate of i1, got {operation.operand_types[0]}")
+    """Check that all operands can be broadcast to the result."""
     if not all(isinstance(each, TensorType) for each in _types(operation)):
         return
     shape: Shape = ()
@@ -58,27 +62,6 @@ def verify_broadcasting_select(operation: Operation) -> None:
 
 def _types(operation: Operation) -> tuple[Attribute, ...]:
     return (*operation.operand_types, *operation.result_types)
-
-
-def _verify_elements(operation: Operation) -> None:
-    left, right, result = (element_type(each) for each in _types(operation))
-    if any(quantization(each) for each in (left, right, result)):
-        return
-    if left != right:
-        raise VerifyException(f"requires the same element type, got {left} and {right}")
-    expected = _result_element(operation.name, left)
-    if operation.name in _INTEGERS and not isinstance(left, IntegerType):
-        raise VerifyException(f"expected elements that are integers, got {left}")
-    if operation.name in _FLOATS and not isinstance(left, AnyFloat):
-        raise VerifyException(f"expected elements that are floats, got {left}")
-    if result != expected:
-        raise VerifyException(f"expected elements of type {expected} in the result, got {result}")
-
-
-def _result_element(name: str, element: Attribute) -> Attribute:
-    if name == "chlo.broadcast_complex":
-        return cast(Attribute, ComplexType(cast(Any, element)))
-    return IntegerType(1) if name == "chlo.broadcast_compare" else element
 
 
 def _broadcast(left: Shape, right: Shape) -> Shape:
@@ -104,21 +87,6 @@ BROADCASTING = (
 ComparisonDirectionAttr = word_attribute("chlo.comparison_direction", *_Direction.WORDS)
 ComparisonTypeAttr = word_attribute("chlo.comparison_type", *_Type.WORDS)
 PrecisionAttr = word_attribute("chlo.precision", "DEFAULT", "HIGH", "HIGHEST")
-
-
-@irdl_attr_definition
-class RaggedDotAttr(StructAttribute):
-    """`#chlo.ragged_dot<lhs_contracting_dimensions = [1], ...>`."""
-
-    name = "chlo.ragged_dot"
-    FIELDS = dict.fromkeys(
-        (
-            *("lhs_batching_dimensions", "rhs_batching_dimensions"),
-            *("lhs_contracting_dimensions", "rhs_contracting_dimensions"),
-            *("lhs_ragged_dimensions", "rhs_group_dimensions"),
-        ),
-        parse_integers,
-    )
 
 
 def _parse_top_k(parser: Parser, parsed: Parsed) -> None:
@@ -173,6 +141,14 @@ def _verify_top_k(operation: Operation) -> None:
         raise VerifyException(f"expected indices of i32, got {operation.result_types[1]}")
 
 
+def _verify_constant_like(operation: Operation) -> None:
+    """Check that the value is an element of the result, which has the shape of the operand."""
+    found, wanted = attribute(operation, "value"), element_type(operation.result_types[0])
+    if getattr(found, "type", wanted) != wanted:
+        raise VerifyException(f"expected a value of type {wanted}, got {found}")
+    verify_same_shape(operation)
+
+
 ROWS: list[type[Operation]] = [
     variant(ConstantOp, "chlo.constant"),
     *(
@@ -203,7 +179,7 @@ ROWS: list[type[Operation]] = [
         )
         for name in BROADCASTING.split()
     ),
-    define("chlo.constant_like", "operand -> result | value"),
+    define("chlo.constant_like", "operand -> result | value", verify=_verify_constant_like),
     define(
         "chlo.broadcast_compare",
         "lhs rhs -> result | broadcast_dimensions? comparison_direction compare_type?",
@@ -229,7 +205,8 @@ ROWS: list[type[Operation]] = [
     define(
         "chlo.ragged_dot",
         "lhs rhs group_sizes -> result | ragged_dot_dimension_numbers precision_config?",
+        verify=verify_ragged_dot,
     ),
 ]
 
-Chlo = dialect_of("chlo", sys.modules[__name__], scan)
+Chlo = dialect_of("chlo", sys.modules[__name__], ragged_dot, scan)

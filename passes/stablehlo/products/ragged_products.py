@@ -6,14 +6,10 @@ the groups `0 0 2 2 2`; positions after all groups belong to none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.chlo.dialect import RaggedDotAttr
-from ....ir.attribute_access import attribute
-from ....ir.diagnostics import OperationError
+from ....dialects.chlo.ragged_dot import RaggedDimensions, ragged_dimensions
 from ....ir.index import IndexOrInt
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_types import Kind, kind, operand_kind, result_kind
@@ -24,86 +20,23 @@ from .dot_products import accumulator, add, contract, multiply
 _I64 = kind(i64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dimensions:
-    """The roles of the dimensions of both sides."""
-
-    batch: tuple[tuple[int, ...], tuple[int, ...]]
-    summed: tuple[tuple[int, ...], tuple[int, ...]]
-    ragged: int
-    """The ragged dimension, one of the left side."""
-    group: tuple[int, ...]
-    """The group dimension of the right side; empty if there is one sum for each group."""
-
-    def free(self, side: int, rank: int) -> list[int]:
-        """Return the free dimensions of one side: not batch, contracted or group dimensions."""
-        others = (*self.batch[side], *self.summed[side], *(self.group if side else ()))
-        return [dimension for dimension in range(rank) if dimension not in others]
-
-    def outer(self, rank: int) -> list[int]:
-        """Return the left side's dimensions along which group sizes may differ.
-
-        These are the batch dimensions, then those of the ragged one's role that precede it.
-        """
-        own = self.summed[0] if self.ragged in self.summed[0] else self.free(0, rank)
-        return [*self.batch[0], *own[: list(own).index(self.ragged)]]
-
-
 @tensor_rule("chlo.ragged_dot")
 def _ragged_dot(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     e = lowering.emit
     left, right, sizes = operands
-    roles = _dimensions(op)
+    roles = ragged_dimensions(op)
     kinds = (operand_kind(op), operand_kind(op, 1), result_kind(op))
     if roles.ragged in roles.batch[0]:
         lists = (*roles.batch, *roles.summed)
         return [contract(e, (left, right), lists, kinds)]
     numbers = _group_numbers(lowering, op, sizes, roles)
     by_group = roles.ragged in roles.summed[0]
-    if by_group == bool(roles.group):
-        raise OperationError(
-            op,
-            f"has {len(roles.group)} group dimensions, expected {int(not by_group)} where its"
-            f" ragged dimension is {'' if by_group else 'not '}summed",
-        )
-    groups = e.size(sizes, len(shape(sizes)) - 1)
-    return [_product(e, (left, right, numbers), roles, kinds, groups if by_group else None)]
-
-
-def _dimensions(op: Operation) -> _Dimensions:
-    """Return the dimension numbers. Raises OperationError if they do not fit the operands."""
-    numbers = attribute(op, "ragged_dot_dimension_numbers")
-    if not isinstance(numbers, RaggedDotAttr):
-        raise OperationError(op, f"expects #chlo.ragged_dot<...>, found {numbers}")
-    pairs = [
-        tuple(numbers.integers(f"{side}_{what}_dimensions") for side in ("lhs", "rhs"))
-        for what in ("batching", "contracting")
-    ]
-    ragged = numbers.integers("lhs_ragged_dimensions")
-    group = numbers.integers("rhs_group_dimensions")
-    if len(ragged) != 1 or len(group) > 1:
-        raise OperationError(
-            op,
-            f"has {len(ragged)} ragged and {len(group)} group dimensions, expected one ragged and"
-            " at most one group dimension",
-        )
-    (batch, right_batch), (summed, right_summed) = pairs
-    left, right = (len(shape(value)) for value in op.operands[:2])
-    ranks = ((*batch, *summed, *ragged), left), ((*right_batch, *right_summed, *group), right)
-    if len(batch) != len(right_batch) or len(summed) != len(right_summed):
-        raise OperationError(
-            op,
-            "expects the same number of batching and of contracting dimensions for both operands",
-        )
-    for dimensions, rank in ranks:
-        wrong = [dimension for dimension in dimensions if not 0 <= dimension < rank]
-        if wrong:
-            raise OperationError(op, f"names dimension {wrong[0]} of an operand of rank {rank}")
-    return _Dimensions((batch, right_batch), (summed, right_summed), ragged[0], group)
+    groups = e.size(sizes, len(shape(sizes)) - 1) if by_group else None
+    return [_product(e, (left, right, numbers), roles, kinds, groups)]
 
 
 def _group_numbers(
-    lowering: Lowering, op: Operation, sizes: SSAValue, roles: _Dimensions
+    lowering: Lowering, op: Operation, sizes: SSAValue, roles: RaggedDimensions
 ) -> SSAValue:
     """Return the group number of each position along the ragged dimension.
 
@@ -113,13 +46,6 @@ def _group_numbers(
     e = lowering.emit
     left = lowering.value(op.operands[0])
     outer = len(shape(sizes)) - 1
-    expected = roles.outer(len(shape(left)))
-    if outer not in (0, len(expected)):
-        raise OperationError(
-            op,
-            f"has group sizes of type {op.operand_types[2]}, expected a tensor of rank 1 or"
-            f" {len(expected) + 1}",
-        )
     own = operand_kind(op, 2)
     loops = outer + 2
     over = [e.size(sizes, dimension) for dimension in range(outer)]
@@ -157,7 +83,7 @@ def _group_numbers(
 def _product(
     e: Emitter,
     operands: Tensors,
-    roles: _Dimensions,
+    roles: RaggedDimensions,
     kinds: tuple[Kind, Kind, Kind],
     groups: IndexOrInt | None,
 ) -> SSAValue:
@@ -210,7 +136,7 @@ def _body(
     e: Emitter,
     right: SSAValue,
     right_loops: dict[int, int],
-    roles: _Dimensions,
+    roles: RaggedDimensions,
     kinds: tuple[Kind, Kind, Kind],
 ) -> Body:
     """Return the body that adds a product if the left element belongs to the group."""
