@@ -1,4 +1,4 @@
-"""The elements that each op of StableHLO accepts and gives, as in its ODS definitions."""
+"""The elements that each op of StableHLO and CHLO accepts and gives, as in its ODS definitions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ from xdsl.dialects.builtin import (
     ComplexType,
     Float32Type,
     Float64Type,
+    Float80Type,
+    Float128Type,
+    FloatTF32Type,
     IndexType,
     IntegerType,
+    NoneAttr,
+    Signedness,
     TensorType,
+    UnrankedTensorType,
     i1,
 )
 from xdsl.ir import Attribute, Operation
@@ -24,6 +30,7 @@ from ..quant import quantization
 _NAMES = {
     "p": "i1",
     "i": "integers",
+    "s": "signed integers",
     "f": "floats",
     "c": "complex numbers",
     "q": "quantised numbers",
@@ -31,50 +38,83 @@ _NAMES = {
 }
 
 _ANY = "pifcq"
+
+
+_BROADCASTING = " ".join(
+    f"broadcast_{name}"
+    for name in (
+        "add atan2 divide maximum minimum multiply next_after polygamma power remainder"
+        " shift_left shift_right_arithmetic shift_right_logical subtract"
+    ).split()
+)
+
+
+def _chlo(names: str) -> str:
+    return " ".join(f"chlo.{name}" for name in names.split())
+
+
 _ROWS = f"""
 cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh : fcq -> =
 ceil floor round_nearest_afz round_nearest_even reduce_precision : fq -> =
 is_finite : fq -> p
 popcnt count_leading_zeros : i -> =
 not : pi -> =
-abs : ifcq -> ifq
-sign negate : ifcq -> =
+abs : sfcq -> sfq
+sign : sfcq -> =
+negate : ifcq -> =
 real imag : fc -> f
 convert : pifc -> pifc
+bitcast_convert : {_ANY} -> {_ANY}
 add multiply maximum minimum : {_ANY} = -> =
 subtract divide power remainder : ifcq = -> =
 atan2 : fcq = -> =
 and or xor : pi = -> =
 shift_left shift_right_arithmetic shift_right_logical : i = -> =
 complex : f -> c
-clamp concatenate pad : {_ANY} = -> =
-reverse transpose reshape broadcast broadcast_in_dim slice : {_ANY} -> =
+clamp concatenate : {_ANY} = -> =
+pad : {_ANY} =.0 -> =
+reverse transpose broadcast slice : {_ANY} -> =
+reshape broadcast_in_dim : {_ANY} -> =.s
 select : p {_ANY} 1 -> 1
 compare : {_ANY} = -> p
-torch_index_select : {_ANY} {_ANY} -> =
-dynamic_slice set_dimension_size gather dynamic_gather : {_ANY} i -> =
-dynamic_update_slice : {_ANY} = i -> =
-dynamic_reshape dynamic_broadcast_in_dim real_dynamic_slice : {_ANY} ix -> =
-dynamic_pad : {_ANY} = ix -> =
+torch_index_select : {_ANY} i -> =
+gather dynamic_gather : {_ANY} i -> =
+dynamic_slice set_dimension_size : {_ANY} i.0 -> =
+dynamic_update_slice : {_ANY} = i.0 -> =
+dynamic_reshape dynamic_broadcast_in_dim real_dynamic_slice : {_ANY} ix.1 -> =
+dynamic_pad : {_ANY} =.0 ix.1 -> =
 iota : -> ifcq
-dynamic_iota : ix -> ifcq
+dynamic_iota : ix.1 -> ifcq
 get_dimension_size : {_ANY} -> i
 dot dot_general convolution : {_ANY} -> {_ANY}
-dynamic_conv : {_ANY} {_ANY} i -> {_ANY}
+dynamic_conv : {_ANY} {_ANY} i.2 -> {_ANY}
 fft : fc -> fc
 cholesky : fcq -> =
 triangular_solve : fc = -> =
 batch_norm_inference batch_norm_training batch_norm_grad : fq = -> =
-rng : pif = ix -> =
+rng : pif.0 =.0 ix.1 -> =
 rng_bit_generator : if -> = if
-map all_reduce : {_ANY} -> {_ANY}
-sort all_gather all_to_all reduce_scatter collective_permute collective_broadcast : {_ANY} -> ~
+map all_reduce reduce_scatter : {_ANY} -> {_ANY}
+sort all_gather all_to_all collective_permute collective_broadcast : {_ANY} -> ~
 chlo.top_k : {_ANY} -> = i
+chlo.ragged_dot : {_ANY} {_ANY} i -> {_ANY}
+chlo.constant_like : {_ANY} -> {_ANY}
+{_chlo("_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh square tan")} : fc -> =
+{_chlo("digamma erf erf_inv erfc lgamma")} : f -> =
+{_chlo("is_inf is_neg_inf is_pos_inf")} : f -> p
+{_chlo("next_after polygamma zeta broadcast_zeta")} : f = -> =
+chlo.mulhi : i = -> =
+{_chlo("broadcast_and broadcast_or broadcast_xor")} : pi = -> =
+{_chlo(_BROADCASTING)} : {_ANY} = -> =
+chlo.broadcast_complex : f = -> c
+chlo.broadcast_compare : {_ANY} = -> p
+chlo.broadcast_select : p {_ANY} 1 -> 1
 """  # noqa: E501
 """Names, then the elements of each operand, of which the last hold for the rest, and of results.
 
 `=` is the element type of the first operand, `1` that of the next, `~` that of the operand at the
-same position.
+same position. After a dot follows the rank, of a known shape if it is not 0, or `s` for any known
+shape. Operands that share a word with a rank have elements of one type.
 """
 
 _SAME_AS = {"=": 0, "1": 1}
@@ -94,6 +134,9 @@ def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
 
 _KINDS = _read(_ROWS)
 
+_WIDTHS = (1, 2, 4, 8, 16, 32, 64)
+"""The widths of integers."""
+
 
 def _kind(element: Attribute) -> str:
     if quantization(element) is not None:
@@ -102,9 +145,34 @@ def _kind(element: Attribute) -> str:
         part = cast("ComplexType[Any]", element).element_type
         return "c" if isinstance(part, Float32Type | Float64Type) else "?"
     if isinstance(element, IntegerType):
-        return "p" if element == i1 else "i"
+        width, signedness = _width(cast(Attribute, element))
+        is_known = width in _WIDTHS and signedness != Signedness.SIGNED
+        return "p" if element == i1 else "i" if is_known else "?"
+    if isinstance(element, Float80Type | Float128Type | FloatTF32Type):
+        return "?"
     kinds = ((AnyFloat, "f"), (IndexType, "x"))
     return next((letter for kind, letter in kinds if isinstance(element, kind)), "?")
+
+
+def _is_accepted(element: Attribute, kinds: str) -> bool:
+    kind = _kind(element)
+    return kind in kinds or (
+        "s" in kinds and kind == "i" and _width(element)[1] == Signedness.SIGNLESS
+    )
+
+
+def _width(integer: Attribute) -> tuple[int, Signedness]:
+    found = cast("IntegerType[Any, Any]", integer)
+    return cast(int, found.width.data), cast(Signedness, found.signedness.data)
+
+
+def _verify_rank(tensor: TensorType[Any], rank: str, what: str) -> None:
+    known = rank == "0" or tensor.has_static_shape() or tensor.encoding != NoneAttr()
+    if not known or (rank != "s" and tensor.get_num_dims() != int(rank)):
+        wanted = (
+            "a known shape" if rank == "s" else f"rank {rank}{' and a known shape' * (rank != '0')}"
+        )
+        raise VerifyException(f"expected {what} to have {wanted}, got {tensor}")
 
 
 def _verify_elements(
@@ -113,13 +181,18 @@ def _verify_elements(
     """Check the elements of operands or results, as the row of an op says."""
     kinds, _ = _KINDS[operation.name]
     for index, each in enumerate(found):
-        if not isinstance(each, TensorType):
+        if not isinstance(each, TensorType | UnrankedTensorType):
             continue
-        word = words[min(index, len(words) - 1)]
+        word, _, rank = words[min(index, len(words) - 1)].partition(".")
+        if rank and isinstance(each, TensorType):
+            _verify_rank(cast("TensorType[Any]", each), rank, f"{what} {index}")
+            if index >= len(words):
+                _verify_same(found[len(words) - 1], element_type(cast(Attribute, each)))
         element = element_type(cast(Attribute, each))
         operand = index if word == "~" else _SAME_AS.get(word)
         accepted = word if operand is None else kinds[min(operand, len(kinds) - 1)]
-        if _kind(element) not in accepted:
+        accepted = accepted.partition(".")[0]
+        if not _is_accepted(element, accepted):
             listed = " or ".join(_NAMES[kind] for kind in accepted)
             raise VerifyException(
                 f"expected {what} {index} to have elements that are {listed}, got {each}"

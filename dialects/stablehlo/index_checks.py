@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import IndexType, IntegerType, TensorType, i32
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, integer, number_list
+from ...ir.attribute_access import attribute, element_type, integer, number_list
+from ...ir.tensor_types import shapes_agree
 from .attributes import GatherAttr, ScatterAttr
 from .checks import (
     Shape,
@@ -25,6 +26,13 @@ def verify_dimension(operation: Operation) -> None:
     verify_distinct(
         [integer(operation, "dimension")], len(operand_shape(operation, 0)), "the dimension"
     )
+
+
+def verify_set_dimension_size(operation: Operation) -> None:
+    """Check the dimension, and that the size is an i32. Raises VerifyException."""
+    verify_dimension(operation)
+    if element_type(operation.operand_types[1]) != i32:
+        raise VerifyException(f"expected a size of i32, got {operation.operand_types[1]}")
 
 
 def verify_get_dimension_size(operation: Operation) -> None:
@@ -52,6 +60,14 @@ def _starts(
     return [size for dimension, size in enumerate(starts) if dimension != vector]
 
 
+def _verify_batching(sizes: Sequence[int], of_starts: Sequence[int]) -> None:
+    if not shapes_agree(tuple(sizes), tuple(of_starts)):
+        raise VerifyException(
+            "expected batching dimensions of the same sizes in operand and indices, got "
+            f"{list(sizes)} and {list(of_starts)}"
+        )
+
+
 def _verify_sorted(numbers: Sequence[int], what: str) -> None:
     if list(numbers) != sorted(numbers):
         raise VerifyException(f"expected {what} to be sorted, got {list(numbers)}")
@@ -70,13 +86,12 @@ def verify_gather(operation: Operation) -> None:
     dropped = (*numbers.integers("collapsed_slice_dims"), *batching)
     of_starts = numbers.integers("start_indices_batching_dims")
     mapped = numbers.integers("start_index_map")
+    _verify_sorted(numbers.integers("collapsed_slice_dims"), "collapsed_slice_dims")
+    _verify_sorted(batching, "operand_batching_dims")
     verify_distinct((*mapped, *batching), len(source), "indexed and batching dimensions")
     verify_distinct(dropped, len(source), "collapsed and batching dimensions")
-    if len(batching) != len(of_starts):
-        raise VerifyException(
-            "expected the same number of batching dimensions of operand and indices"
-        )
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
+    _verify_batching([source[each] for each in batching], [starts[each] for each in of_starts])
     offsets = numbers.integers("offset_dims")
     rank = len(batch) + len(offsets)
     verify_distinct(offsets, rank, "offset_dims")
@@ -119,13 +134,14 @@ def verify_scatter_indices(operation: Operation) -> None:
     dropped = (*numbers.integers("inserted_window_dims"), *batching)
     of_starts = numbers.integers("scatter_indices_batching_dims")
     mapped = numbers.integers("scatter_dims_to_operand_dims")
+    _verify_sorted(numbers.integers("inserted_window_dims"), "inserted_window_dims")
+    _verify_sorted(batching, "input_batching_dims")
+    if not isinstance(element_type(operation.operand_types[count]), IntegerType | IndexType):
+        raise VerifyException(f"expected integers as indices, got {operation.operand_types[count]}")
     verify_distinct((*mapped, *batching), len(source), "scattered and batching dimensions")
     verify_distinct(dropped, len(source), "inserted and batching dimensions")
-    if len(batching) != len(of_starts):
-        raise VerifyException(
-            "expected the same number of batching dimensions of inputs and indices"
-        )
     batch = _starts(starts, numbers.integer("index_vector_dim"), mapped, of_starts, len(source))
+    _verify_batching([source[each] for each in batching], [starts[each] for each in of_starts])
     windows = numbers.integers("update_window_dims")
     updates = operand_shape(operation, count + 1)
     verify_distinct(windows, len(updates), "update_window_dims")

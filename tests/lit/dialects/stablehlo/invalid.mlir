@@ -243,7 +243,7 @@ func.func @broadcast(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
 // -----
 
 func.func @broadcast_bits(%a: tensor<2x3xf32>, %b: tensor<3xf32>) {
-  // expected-error @+1 {{expected elements that are integers, got f32}}
+  // expected-error @+1 {{expected operand 0 to have elements that are i1 or integers, got tensor<2x3xf32>}}
   %0 = chlo.broadcast_and %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
   return
 }
