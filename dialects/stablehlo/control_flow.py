@@ -7,6 +7,7 @@ from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    DictionaryAttr,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -97,14 +98,19 @@ class WhileSyntax(IRDLOperation):
             printer._ssa_values[other] = printer._ssa_values[mine]  # pyright: ignore
         printer.print_region(body, print_entry_block_args=False)
 
+    def prints_generically(self) -> bool:
+        """Return whether types differ, in sizes that are not known, which the syntax cannot say."""
+        arguments = [tuple(each.type for each in region.block.args) for region in self.regions]
+        return any(types != self.operand_types for types in (self.result_types, *arguments))
+
 
 def _verify_while(operation: Operation) -> None:
     types = operation.operand_types
-    if tuple(operation.result_types) != tuple(types):
+    if not _compatible(operation.result_types, types):
         raise VerifyException("expected results of the operands' types")
     for name, region in zip(("cond", "body"), operation.regions, strict=True):
         block = region.blocks.first
-        if block is None or [argument.type for argument in block.args] != list(types):
+        if block is None or not _compatible([argument.type for argument in block.args], types):
             raise VerifyException(f"expected '{name}' to have arguments of the operands' types")
     condition, body = (region.block.last_op for region in operation.regions)
     if condition is None or tuple(condition.operand_types) != (TensorType(IntegerType(1), []),):
@@ -215,6 +221,13 @@ def _verify_tokens(operation: Operation) -> None:
             raise VerifyException(f"expected tokens, got {each}")
 
 
+def _verify_tuple(operation: Operation) -> None:
+    result = operation.result_types[0]
+    if not isinstance(result, TupleType) or tuple(_members(result)) != operation.operand_types:
+        wanted = ", ".join(map(str, operation.operand_types))
+        raise VerifyException(f"expected a tuple of ({wanted}), got {result}")
+
+
 def _verify_tuple_element(operation: Operation) -> None:
     index, members = integer(operation, "index"), _members(operation.operand_types[0])
     if not 0 <= index < len(members):
@@ -242,7 +255,24 @@ def _verify_call(operation: Operation) -> None:
         results = operation.result_types
         is_tuple = len(results) == 1 and isinstance(results[0], TupleType)
         _verify_layouts(found[1], _members(results[0]) if is_tuple else results)
+    _verify_backend_config(operation)
     verify_custom_call(operation)
+
+
+_TYPED_FFI = 4
+"""The version whose calls have a dictionary as `backend_config`; earlier ones have a string."""
+
+
+def _verify_backend_config(operation: Operation) -> None:
+    version, config = integer(operation, "api_version", 1), attribute(operation, "backend_config")
+    if not 0 <= version <= _TYPED_FFI:
+        raise VerifyException(f"expected 'api_version' in [0, {_TYPED_FFI}], got {version}")
+    wanted = DictionaryAttr if version == _TYPED_FFI else StringAttr
+    if config is not None and not isinstance(config, wanted):
+        what = "a dictionary" if wanted is DictionaryAttr else "a string"
+        raise VerifyException(
+            f"expected 'backend_config' of version {version} to be {what}, got {config}"
+        )
 
 
 def _verify_layouts(found: Attribute, types: Sequence[Attribute]) -> None:
@@ -334,13 +364,18 @@ ROWS: list[type[IRDLOperation]] = [
         base=_ListSyntax,
     ),
     define("stablehlo.after_all", "inputs* -> result", verify=_verify_tokens, base=_OneTypeSyntax),
-    define("stablehlo.tuple", "val* -> result", base=_OneTypeSyntax),
+    define("stablehlo.tuple", "val* -> result", verify=_verify_tuple, base=_OneTypeSyntax),
     define(
         "stablehlo.get_tuple_element",
         "operand -> result | index",
         " $operand[int($index)] attr-dict : signature($operand, $result)",
         verify=_verify_tuple_element,
     ),
-    define("stablehlo.create_token", "-> output", " attr-dict : type($output)"),
+    define(
+        "stablehlo.create_token",
+        "-> output",
+        " attr-dict : type($output)",
+        verify=_verify_tokens,
+    ),
 ]
 """The op classes of this module."""

@@ -212,6 +212,26 @@ func.func @main() {
   check.expect_eq_const %s, dense<5> : tensor<i64>
   return
 }""",
+    "loops_of_unknown_sizes": """
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %u = tensor.cast %a : tensor<2xf32> to tensor<?xf32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = "stablehlo.while"(%u, %i) ({
+  ^bb0(%x: tensor<?xf32>, %k: tensor<i32>):
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<2xf32>, %k: tensor<i32>):
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %y = stablehlo.add %x, %x : tensor<2xf32>
+    %j = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %y, %j : tensor<2xf32>, tensor<i32>
+  }) : (tensor<?xf32>, tensor<i32>) -> (tensor<2xf32>, tensor<i32>)
+  check.expect_eq_const %r#0, dense<[8.0, 16.0]> : tensor<2xf32>
+  return
+}""",
     "tuples_in_signatures": """
 func.func @main() {
   %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>

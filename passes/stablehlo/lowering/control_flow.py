@@ -22,19 +22,22 @@ from .lowering import Lowering, Tensors, tensor_rule
 
 
 def converted_block(
-    lowering: Lowering, region: Region, op: Operation
+    lowering: Lowering, region: Region, op: Operation, types: Sequence[Attribute] | None = None
 ) -> tuple[Block, Lowering, Sequence[SSAValue]]:
     """Convert a region's block without its terminator.
 
-    Return the new block, the lowering at its end, and the values that the region returns.
+    Return the new block, the lowering at its end, and the values that the region returns. With
+    `types` the new block has arguments of these types, which may know other sizes.
     """
     old = region.block
-    block = Block(arg_types=[converted(argument.type) for argument in old.args])
+    own = [converted(argument.type) for argument in old.args]
+    block = Block(arg_types=types or own)
     for one, other in zip(old.args, block.args, strict=True):
         if other.name_hint is None:
             other.name_hint = one.name_hint
     inside = lowering.inside(block, op)
-    return block, inside, _body_results(inside, old, block.args)
+    arguments = [inside.emit.cast(v, t) for v, t in zip(block.args, own, strict=True)]
+    return block, inside, _body_results(inside, old, arguments)
 
 
 def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Sequence[SSAValue]:
@@ -49,9 +52,11 @@ def _body_results(lowering: Lowering, block: Block, arguments: Tensors) -> Seque
 
 
 def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
-    """Convert a region to one that ends in `scf.yield` of the op's result types."""
-    block, inside, values = converted_block(lowering, region, op)
+    """Convert a region to one that takes, if anything, and yields values of the results' types."""
     types = [converted(each) for each in op.result_types]
+    block, inside, values = converted_block(
+        lowering, region, op, types if region.block.args else None
+    )
     cast = [inside.emit.cast(v, t) for v, t in zip(values, types, strict=True)]
     inside.emit.add_op(scf.YieldOp(*cast))
     return Region(block)
@@ -60,10 +65,11 @@ def branch(lowering: Lowering, region: Region, op: Operation) -> Region:
 @tensor_rule("stablehlo.while")
 def _while(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     types = [converted(each) for each in op.result_types]
-    condition, inside, values = converted_block(lowering, op.regions[0], op)
+    condition, inside, values = converted_block(lowering, op.regions[0], op, types)
     inside.emit.add_op(scf.ConditionOp(inside.emit.element(values[0]), *condition.args))
     body = branch(lowering, op.regions[1], op)
-    loop = scf.WhileOp(operands, types, Region(condition), body)
+    given = [lowering.emit.cast(v, t) for v, t in zip(operands, types, strict=True)]
+    loop = scf.WhileOp(given, types, Region(condition), body)
     lowering.emit.add_op(loop)
     return loop.results
 

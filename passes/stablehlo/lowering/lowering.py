@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -132,6 +132,9 @@ class Lowering:
         An op on quantised numbers uses the rule `quantised`; constant folding precedes scalar
         rules. Raises OperationError if there is no rule, or if the rule rejects the op.
         """
+        for each in (*operation.operand_types, *operation.result_types):
+            if isinstance(each, UnrankedTensorType):
+                raise OperationError(operation, f"has the type {each}: its rank must be known")
         name = "quantised" if computes_on_quantised(operation) else operation.name
         rule = tensor_rule.get(name)
         if rule is not None:

@@ -75,3 +75,11 @@ func.func @sum(%x: tensor<2xf32>) -> tensor<2xf32> {
 func.func @none(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %x : tensor<2xf32>
 }
+
+// -----
+
+func.func @unknown_rank(%a: tensor<*xf32>) -> tensor<*xf32> {
+  // expected-error @+1 {{has the type tensor<*xf32>: its rank must be known}}
+  %0 = "chlo.broadcast_add"(%a, %a) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
