@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     TensorType,
+    i32,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -99,6 +100,17 @@ def verify_complex_parts(operation: Operation) -> None:
         raise VerifyException(f"expected elements of type {expected} beside {source}, got {result}")
 
 
+def verify_reduced_precision(operation: Operation) -> None:
+    """Check the numbers of bits: at least one of the exponent, and none of the mantissa."""
+    verify_same_shape(operation)
+    for name, least in (("exponent_bits", 1), ("mantissa_bits", 0)):
+        found = attribute(operation, name)
+        if getattr(found, "type", None) != i32 or integer(operation, name) < least:
+            raise VerifyException(
+                f"expected '{name}' to be an i32 of at least {least}, got {found}"
+            )
+
+
 def verify_select(operation: Operation) -> None:
     """Check that the predicate has rank 0 or the shape of the two values."""
     predicate = operand_shape(operation, 0)
@@ -176,6 +188,9 @@ def verify_broadcast_in_dim(operation: Operation) -> None:
             f"{len(dimensions)}"
         )
     verify_distinct(dimensions, len(target), "broadcast dimensions")
+    hints = (f"known_{word}_dimensions" for word in ("expanding", "nonexpanding"))
+    hinted = [number for name in hints for number in number_list(attribute(operation, name))]
+    verify_distinct(hinted, len(source), "known dimensions of the operand")
     for size, dimension in zip(source, dimensions, strict=True):
         if size not in (1, target[dimension]) and min(size, target[dimension]) >= 0:
             raise VerifyException(
@@ -195,6 +210,8 @@ def verify_sizes(operation: Operation, index: int) -> None:
 def infer_broadcast(operation: Operation) -> Shape:
     """Infer the shape with new dimensions before those of the operand."""
     sizes = number_list(attribute(operation, "broadcast_sizes"))
+    if min(sizes, default=0) < 0:
+        raise VerifyException(f"expected sizes of at least 0, got {list(sizes)}")
     return (*sizes, *operand_shape(operation, 0))
 
 
@@ -378,37 +395,64 @@ def verify_reduce(operation: Operation) -> None:
         verify_distinct(reduced, len(source), "reduced dimensions")
         kept = [size for dimension, size in enumerate(source) if dimension not in reduced]
         require_shape(operation, kept, index)
-        if operand_shape(operation, half + index):
-            raise VerifyException("expected initial values of rank 0")
-    verify_reducer(operation, half)
+    verify_reducer(operation, combined_types(operation, half))
 
 
-def _by_argument(operation: Operation, count: int) -> list[Attribute]:
+def combined_types(operation: Operation, count: int) -> list[Attribute]:
     """Return the types of the initial values, then of the inputs, as a body has arguments."""
     types = operation.operand_types
+    if any(operand_shape(operation, index) for index in range(count, 2 * count)):
+        raise VerifyException("expected initial values of rank 0")
     return [*types[count : 2 * count], *types[:count]]
 
 
-def verify_reducer(operation: Operation, count: int) -> None:
-    """Check the body of a reduction of `count` inputs, and the element types of its results."""
-    verify_body(operation, 2 * count, count)
-    verify_promotion(operation, _by_argument(operation, count))
-    verify_returned_elements(operation)
+def verify_reducer(operation: Operation, given: Sequence[Attribute], body: int = 0) -> None:
+    """Check a body that combines elements of the tensors `given`, one for each argument.
 
-
-def verify_returned_elements(operation: Operation) -> None:
-    """Check that the results have the element types that the body returns."""
-    for index, value in enumerate(operation.regions[0].block.last_op.operand_types):  # pyright: ignore
-        found, wanted = element_type(operation.result_types[index]), element_type(value)
+    It returns a value for each argument of its first half. The results have these elements.
+    """
+    count = len(given) // 2
+    returned = verify_body(operation, len(given), count, body)
+    verify_promotion(operation, given, body)
+    for index, argument in enumerate(operation.regions[body].block.args):
+        wanted = TensorType(element_type(returned[index % count]), [])
+        if not argument.type == returned[index % count] == wanted:
+            raise VerifyException(
+                f"expected argument {index} of the body and the returned value to be {wanted}, "
+                f"got {argument.type} and {returned[index % count]}"
+            )
+    for index, each in enumerate(operation.result_types):
+        found, wanted = element_type(each), element_type(returned[index % count])
         if found != wanted:
             raise VerifyException(
                 f"expected elements of type {wanted} in result {index}, got {found}"
             )
 
 
-def verify_body(operation: Operation, count: int, results: int) -> None:
-    """Check the number of arguments of an op's body and of the values it returns."""
-    block = operation.regions[0].blocks.first
+def verify_scalar_body(
+    operation: Operation, given: Sequence[Attribute], returns: Attribute | None = None
+) -> None:
+    """Check that a body takes an element of each tensor, and returns one.
+
+    It is of the type `returns`, or has the elements of the result.
+    """
+    (returned,) = verify_body(operation, len(given), 1)
+    for index, argument in enumerate(operation.regions[0].block.args):
+        wanted = TensorType(element_type(given[index]), [])
+        if argument.type != wanted:
+            raise VerifyException(
+                f"expected argument {index} of the body to be {wanted}, got {argument.type}"
+            )
+    wanted = TensorType(returns or element_type(operation.result_types[0]), [])
+    if returned != wanted:
+        raise VerifyException(f"expected the body to return {wanted}, got {returned}")
+
+
+def verify_body(
+    operation: Operation, count: int, results: int, body: int = 0
+) -> Sequence[Attribute]:
+    """Check the number of arguments of an op's body; return the types of the values it returns."""
+    block = operation.regions[body].blocks.first
     last = None if block is None else block.last_op
     if block is None or last is None or last.name != "stablehlo.return":
         raise VerifyException("expected a body that ends in 'stablehlo.return'")
@@ -418,6 +462,7 @@ def verify_body(operation: Operation, count: int, results: int) -> None:
         raise VerifyException(
             f"expected the body to return {results} values, got {len(last.operands)}"
         )
+    return last.operand_types
 
 
 def verify_window_attributes(operation: Operation) -> None:

@@ -6,7 +6,6 @@ They raise VerifyException.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -15,6 +14,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
+    Signedness,
     SymbolRefAttr,
     TensorType,
     i32,
@@ -25,9 +25,24 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, flag, integer, number_list
 from ...ir.symbols import find_visible_symbol
+from ...ir.tensor_types import sizes_agree
 from .attributes import ChannelHandleAttr, ReplicaGroupMeshAxesAttr
-from .checks import operand_shape, require_shape, result_shape, verify_distinct
+from .checks import (
+    Shape,
+    operand_shape,
+    require_shape,
+    result_shape,
+    verify_distinct,
+    verify_reducer,
+)
 from .types import TokenType
+
+
+def verify_id(operation: Operation) -> None:
+    """Check that the number of a device is a `tensor<ui32>`."""
+    wanted = TensorType(IntegerType(32, Signedness.UNSIGNED), [])
+    if operation.result_types[0] != wanted:
+        raise VerifyException(f"expected a result of {wanted}, got {operation.result_types[0]}")
 
 
 def _rows(operation: Operation, name: str) -> list[list[int]]:
@@ -55,6 +70,8 @@ def _verify_groups(operation: Operation) -> int:
         return 0
     groups = _rows(operation, "replica_groups")
     devices = [device for group in groups for device in group if device != -1]
+    if attribute(operation, "use_global_device_ids") is not None and not devices:
+        raise VerifyException("expected 'replica_groups' beside 'use_global_device_ids'")
     if operation.name in _OF_ONE_SIZE and any(-1 in group for group in groups):
         raise VerifyException(f"expected 'replica_groups' of one size, got {groups}")
     if sorted(devices) != list(range(len(devices))):
@@ -76,54 +93,43 @@ def verify_collective_broadcast(operation: Operation) -> None:
     require_shape(operation, operand_shape(operation, 0))
 
 
-def verify_groups(operation: Operation) -> None:
-    """Check `replica_groups`, and that results have the shapes of the operands."""
-    _verify_groups(operation)
-    for index in range(len(operation.operands)):
+def verify_all_reduce(operation: Operation) -> None:
+    """Check `replica_groups`, the body, and that results have the shapes of the operands."""
+    if operation.name == "stablehlo.all_reduce":
+        _verify_groups(operation)
+    for index, each in enumerate(operation.operand_types):
         require_shape(operation, operand_shape(operation, index), index)
+        verify_reducer(operation, [each, each])
 
 
-def _verify_scaled(
-    large: Sequence[int], small: Sequence[int], dimension: int, parts: int, what: str
-) -> None:
-    """Check that shapes agree, except for a dimension that one has `parts` times (0: unknown)."""
+def _verify_scaled(operation: Operation, large: Shape, small: Shape, dimension: int) -> None:
+    """Check `replica_groups`, and that one shape is the other, repeated along one dimension."""
+    _verify_groups(operation)
     verify_distinct([dimension], len(large), "the dimension")
     if len(small) != len(large):
         raise VerifyException(f"expected the rank {len(large)} of operand and result")
     for index, (more, less) in enumerate(zip(large, small, strict=True)):
-        if min(more, less) < 0:
-            continue
-        is_split = index == dimension
-        factor = parts if is_split else 1
-        fits = more == less * factor if factor else less and more % less == 0
+        if index != dimension:
+            fits = sizes_agree(more, less)
+        else:
+            fits = min(more, less) < 0 or (0 not in (more, less) and more % less == 0)
         if not fits:
-            raise VerifyException(f"{what}: sizes {more} and {less} of dimension {index} differ")
+            raise VerifyException(f"sizes {more} and {less} of dimension {index} do not fit")
 
 
 def verify_all_gather(operation: Operation) -> None:
     """Check that each result is its operand, repeated along one dimension."""
-    parts = _parts(operation)
     dimension = integer(operation, "all_gather_dim")
     for index in range(len(operation.operands)):
         large, small = result_shape(operation, index), operand_shape(operation, index)
-        _verify_scaled(large, small, dimension, parts, "operand is no part of the result")
+        _verify_scaled(operation, large, small, dimension)
 
 
 def verify_reduce_scatter(operation: Operation) -> None:
-    """Check that the result is a part of the operand along one dimension."""
-    parts = _parts(operation)
+    """Check the body, and that the result is a part of the operand along one dimension."""
     dimension = integer(operation, "scatter_dimension")
-    large, small = operand_shape(operation, 0), result_shape(operation)
-    _verify_scaled(large, small, dimension, parts, "result is no part of the operand")
-
-
-def _parts(operation: Operation) -> int:
-    """Return the size of a group if the groups are of devices, else 0.
-
-    Groups of replicas may each stand for several devices.
-    """
-    size = _verify_groups(operation)
-    return size if attribute(operation, "use_global_device_ids") is not None else 0
+    _verify_scaled(operation, operand_shape(operation, 0), result_shape(operation), dimension)
+    verify_reducer(operation, [*operation.operand_types, *operation.operand_types])
 
 
 def verify_all_to_all(operation: Operation) -> None:
@@ -236,8 +242,11 @@ def verify_infeed(operation: Operation) -> None:
     if len(listed) != count:
         raise VerifyException(f"expected {count} layouts, one for each tensor, got {len(listed)}")
     for each in listed:
-        if not isinstance(each, ArrayAttr):
-            raise VerifyException(f"expected a layout to be a list, got {each}")
+        numbers = (
+            cast("ArrayAttr[Attribute]", each).data if isinstance(each, ArrayAttr) else (each,)
+        )
+        if not all(isinstance(number, IntegerAttr) for number in numbers):
+            raise VerifyException(f"expected a layout to be a list of numbers, got {each}")
 
 
 def verify_composite(operation: Operation) -> None:

@@ -8,18 +8,29 @@ from .syntax import define
 _GROUPS = "replica_groups channel_handle? use_global_device_ids?"
 
 ROWS = [
-    define("stablehlo.partition_id", "-> result", " attr-dict : type($result)"),
-    define("stablehlo.replica_id", "-> result", " attr-dict : type($result)"),
+    define(
+        "stablehlo.partition_id",
+        "-> result",
+        " attr-dict : type($result)",
+        verify=collective_checks.verify_id,
+    ),
+    define(
+        "stablehlo.replica_id",
+        "-> result",
+        " attr-dict : type($result)",
+        verify=collective_checks.verify_id,
+    ),
     define(
         "stablehlo.all_reduce",
         f"operands_* -> results_* | {_GROUPS} | computation",
         pure=False,
-        verify=collective_checks.verify_groups,
+        verify=collective_checks.verify_all_reduce,
     ),
     define(
         "stablehlo.collective_reduce",
         f"operands_* -> results_* | {_GROUPS} has_dynamic_root? | computation",
         pure=False,
+        verify=collective_checks.verify_all_reduce,
     ),
     define(
         "stablehlo.all_gather",

@@ -17,6 +17,7 @@ from .checks import (
     verify_clamp,
     verify_complex_parts,
     verify_constant,
+    verify_reduced_precision,
     verify_same_shape,
     verify_select,
 )
@@ -78,7 +79,7 @@ ROWS = [
             EXPONENT_MANTISSA,
             " attr-dict : types($operand, $result)",
         ),
-        verify=verify_same_shape,
+        verify=verify_reduced_precision,
     ),
     define(
         "stablehlo.complex",

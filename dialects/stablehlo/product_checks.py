@@ -14,15 +14,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, element_type, flag, integer, number_list
 from ...ir.tensor_types import shape_text, shapes_agree, sizes_agree
-from .attributes import DotAlgorithmAttr, PrecisionAttr, fft_kind
+from .attributes import (
+    DotAlgorithmAttr,
+    PrecisionAttr,
+    RngDistributionAttr,
+    TransposeAttr,
+    fft_kind,
+)
 from .checks import (
     Shape,
     operand_shape,
     require_shape,
     result_shape,
-    verify_body,
     verify_distinct,
-    verify_returned_elements,
+    verify_scalar_body,
     verify_sizes,
 )
 
@@ -78,6 +83,8 @@ def verify_cholesky(operation: Operation) -> None:
 def verify_triangular_solve(operation: Operation) -> None:
     """Check that matrices are square, and fit the right-hand sides."""
     matrices, sides = _verify_square(operation), operand_shape(operation, 1)
+    if attribute(operation, "transpose_a") == TransposeAttr("TRANSPOSE_INVALID"):
+        raise VerifyException("expected a transposition, got TRANSPOSE_INVALID")
     dimension = -2 if flag(operation, "left_side") else -1
     fits = len(sides) == len(matrices) and shapes_agree(matrices[:-2], sides[:-2])
     if not fits or not sizes_agree(matrices[-1], sides[dimension]):
@@ -135,6 +142,10 @@ def verify_rng(operation: Operation) -> None:
         if operand_shape(operation, index):
             raise VerifyException(f"expected operand {index} to have rank 0")
     verify_sizes(operation, 2)
+    element = element_type(operation.operand_types[0])
+    is_normal = attribute(operation, "rng_distribution") == RngDistributionAttr("NORMAL")
+    if is_normal and not isinstance(element, AnyFloat):
+        raise VerifyException(f"expected a normal distribution of floats, got {element}")
 
 
 def verify_random_bits(operation: Operation) -> None:
@@ -169,5 +180,4 @@ def verify_map(operation: Operation) -> None:
     dimensions = list(number_list(attribute(operation, "dimensions")))
     if dimensions != list(range(rank)):
         raise VerifyException(f"expected all {rank} dimensions in order, got {dimensions}")
-    verify_body(operation, len(operation.operands), 1)
-    verify_returned_elements(operation)
+    verify_scalar_body(operation, operation.operand_types)

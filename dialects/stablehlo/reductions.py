@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Self
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import attribute, element_type, integer, number_list, with_element
+from ...ir.attribute_access import attribute, integer, number_list, with_element
 from ...ir.tensor_types import shape_text, shapes_agree
 from . import checks, index_checks, product_checks
 from .control_flow import ReturnOp
-from .element_checks import verify_promotion
 from .syntax import define
 
 _COMPACT = frozenset(
@@ -153,10 +152,8 @@ def verify_scatter(operation: Operation) -> None:
     if count < 1 or len(operation.operands) != 2 * count + 1 or len(operation.results) != count:
         raise VerifyException("expected the same number of updates, results and inputs")
     index_checks.verify_scatter_indices(operation)
-    checks.verify_body(operation, 2 * count, count)
     types = operation.operand_types
-    verify_promotion(operation, [*types[:count], *types[count + 1 :]])
-    checks.verify_returned_elements(operation)
+    checks.verify_reducer(operation, [*types[:count], *types[count + 1 :]])
 
 
 def verify_sort(operation: Operation) -> None:
@@ -174,14 +171,7 @@ def verify_sort(operation: Operation) -> None:
     dimension = integer(operation, "dimension", -1)
     if not -rank <= dimension < rank:
         raise VerifyException(f"expected the dimension to be in [{-rank}, {rank}), got {dimension}")
-    checks.verify_body(operation, 2 * count, 1)
-    block = operation.regions[0].block
-    for index, argument in enumerate(block.args):
-        wanted = TensorType(element_type(operation.operand_types[index // 2]), [])
-        if argument.type != wanted:
-            raise VerifyException(
-                f"expected argument {index} of the comparator to be {wanted}, got {argument.type}"
-            )
+    checks.verify_scalar_body(operation, [t for t in operation.operand_types for _ in (0, 1)], i1)
 
 
 def verify_reduce_window(operation: Operation) -> None:
@@ -197,7 +187,7 @@ def verify_reduce_window(operation: Operation) -> None:
         sizes = checks.operand_shape(operation, index)
         counts = [window.count(size) for window, size in zip(windows, sizes, strict=True)]
         checks.require_shape(operation, counts, index)
-    checks.verify_reducer(operation, count)
+    checks.verify_reducer(operation, checks.combined_types(operation, count))
 
 
 def verify_select_and_scatter(operation: Operation) -> None:
@@ -213,6 +203,11 @@ def verify_select_and_scatter(operation: Operation) -> None:
         raise VerifyException(
             f"expected a source of shape {shape_text(tuple(counts))}, got {shape_text(found)}"
         )
+    operand, source, initial = operation.operand_types
+    if checks.operand_shape(operation, 2):
+        raise VerifyException("expected an initial value of rank 0")
+    checks.verify_scalar_body(operation, [operand, operand], i1)
+    checks.verify_reducer(operation, [initial, source], 1)
 
 
 ROWS: list[type[IRDLOperation]] = [

@@ -177,7 +177,7 @@ ROWS = [
         "stablehlo.set_dimension_size",
         "operand size -> result | dimension",
         (" $operand, $size, dim = int($dimension) attr-dict : signature($operand, $size, $result)"),
-        verify=index_checks.verify_dimension,
+        verify=index_checks.verify_set_dimension_size,
     ),
     define(
         "stablehlo.gather",

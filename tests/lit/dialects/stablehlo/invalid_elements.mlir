@@ -61,7 +61,7 @@ func.func @sorted_elements(%a: tensor<2xf32>) {
 // -----
 
 func.func @mapped(%a: tensor<2xf32>) {
-  // expected-error @+1 {{expected elements of type f32 in result 0, got i32}}
+  // expected-error @+1 {{expected the body to return tensor<i32>, got tensor<f32>}}
   %0 = "stablehlo.map"(%a) <{dimensions = array<i64: 0>}> ({
   ^bb0(%p: tensor<f32>):
     stablehlo.return %p : tensor<f32>
