@@ -40,15 +40,6 @@ _NAMES = {
 _ANY = "pifcq"
 
 
-_BROADCASTING = " ".join(
-    f"broadcast_{name}"
-    for name in (
-        "add atan2 divide maximum minimum multiply next_after polygamma power remainder"
-        " shift_left shift_right_arithmetic shift_right_logical subtract"
-    ).split()
-)
-
-
 def _chlo(names: str) -> str:
     return " ".join(f"chlo.{name}" for name in names.split())
 
@@ -96,19 +87,14 @@ rng : pif.0 =.0 ix.1 -> =
 rng_bit_generator : if -> = if
 map all_reduce reduce_scatter : {_ANY} -> {_ANY}
 sort all_gather all_to_all collective_permute collective_broadcast : {_ANY} -> ~
-chlo.top_k : {_ANY} -> = i
+chlo.top_k : pifq -> = i
 chlo.ragged_dot : {_ANY} {_ANY} i -> {_ANY}
 chlo.constant_like : {_ANY} -> {_ANY}
 {_chlo("_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh square tan")} : fc -> =
 {_chlo("digamma erf erf_inv erfc lgamma")} : f -> =
 {_chlo("is_inf is_neg_inf is_pos_inf")} : f -> p
-{_chlo("next_after polygamma zeta broadcast_zeta")} : f = -> =
+{_chlo("next_after polygamma zeta")} : f = -> =
 chlo.mulhi : i = -> =
-{_chlo("broadcast_and broadcast_or broadcast_xor")} : pi = -> =
-{_chlo(_BROADCASTING)} : {_ANY} = -> =
-chlo.broadcast_complex : f = -> c
-chlo.broadcast_compare : {_ANY} = -> p
-chlo.broadcast_select : p {_ANY} 1 -> 1
 """  # noqa: E501
 """Names, then the elements of each operand, of which the last hold for the rest, and of results.
 
@@ -133,6 +119,7 @@ def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
 
 
 _KINDS = _read(_ROWS)
+_KINDS |= {f"chlo.broadcast_{name.partition('.')[2]}": kinds for name, kinds in _KINDS.items()}
 
 _WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """The widths of integers."""
@@ -182,7 +169,7 @@ def _verify_elements(
     kinds, _ = _KINDS[operation.name]
     for index, each in enumerate(found):
         if not isinstance(each, TensorType | UnrankedTensorType):
-            continue
+            raise VerifyException(f"expected {what} {index} to be a tensor, got {each}")
         word, _, rank = words[min(index, len(words) - 1)].partition(".")
         if rank and isinstance(each, TensorType):
             _verify_rank(cast("TensorType[Any]", each), rank, f"{what} {index}")

@@ -213,9 +213,9 @@ class WordList(PrintsProperty):
         parsed.attributes[self.name] = ArrayAttr(words)
 
     def text(self, operation: Operation) -> str:
-        """Return the text with its leading comma; empty if there are no words."""
+        """Return the text with its leading comma; empty if the op has no list."""
         words = operation.get_attr_or_prop(self.name)
-        if not isinstance(words, ArrayAttr) or not words.data:  # pyright: ignore[reportUnknownMemberType]
+        if not isinstance(words, ArrayAttr):
             return ""
         shown = ", ".join(cast(OpaqueKeywordAttribute, word).data for word in words)  # pyright: ignore
         return f", {self.keyword} = [{shown}]"

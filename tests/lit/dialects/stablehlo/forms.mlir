@@ -48,6 +48,8 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     // CHECK: "stablehlo.gather"(%a, {{.*}}) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
     %n = stablehlo.iota dim = 0 : tensor<2x1xi32>
     %8 = "stablehlo.gather"(%a, %n) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = dense<1> : tensor<1xi64>} : (tensor<4xf32>, tensor<2x1xi32>) -> tensor<2xf32>
+    // CHECK: stablehlo.dot %a, %a, precision = [] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+    %no_words = stablehlo.dot %a, %a, precision = [] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
     // CHECK: stablehlo.reduce_precision %a, format = e5m10 : tensor<4xf32>
     %9 = stablehlo.reduce_precision %a, format = e5m10 : tensor<4xf32>
     // CHECK: chlo.constant dense<1.000000e+00> : tensor<2xf32>
