@@ -242,10 +242,8 @@ def verify_infeed(operation: Operation) -> None:
     if len(listed) != count:
         raise VerifyException(f"expected {count} layouts, one for each tensor, got {len(listed)}")
     for each in listed:
-        numbers = (
-            cast("ArrayAttr[Attribute]", each).data if isinstance(each, ArrayAttr) else (each,)
-        )
-        if not all(isinstance(number, IntegerAttr) for number in numbers):
+        numbers = cast("ArrayAttr[Attribute]", each).data if isinstance(each, ArrayAttr) else None
+        if numbers is None or not all(isinstance(number, IntegerAttr) for number in numbers):
             raise VerifyException(f"expected a layout to be a list of numbers, got {each}")
 
 

@@ -133,3 +133,46 @@ func.func @broadcast(%a: tensor<4xf32>, %b: tensor<2x4xf32>) {
   %0 = "chlo.broadcast_add"(%a, %b) {broadcast_dimensions = array<i64: 1>} : (tensor<4xf32>, tensor<2x4xf32>) -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @no_list(%t: !stablehlo.token) {
+  // expected-error @+1 {{expected a layout to be a list of numbers, got 0 : i64}}
+  %0:2 = "stablehlo.infeed"(%t) {layout = [0]} : (!stablehlo.token) -> (tensor<3x3xi32>, !stablehlo.token)
+  return
+}
+
+// -----
+
+func.func @no_number(%t: !stablehlo.token) {
+  // expected-error @+1 {{expected a layout to be a list of numbers, got ["a"]}}
+  %0:2 = "stablehlo.infeed"(%t) {layout = [["a"]]} : (!stablehlo.token) -> (tensor<3x3xi32>, !stablehlo.token)
+  return
+}
+
+// -----
+
+func.func @no_tensor(%a: tensor<4xf32>, %i: index) {
+  // expected-error @+1 {{expected operand 1 to be a tensor, got index}}
+  %0 = "stablehlo.dynamic_slice"(%a, %i) <{slice_sizes = array<i64: 2>}> : (tensor<4xf32>, index) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @shifted_floats(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected operand 0 to have elements that are integers, got tensor<4xf32>}}
+  %0 = chlo.broadcast_shift_left %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @rooted(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected the body to return 1 values, got 2}}
+  %0 = "stablehlo.collective_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x, %y : tensor<f32>, tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
