@@ -101,6 +101,7 @@ chlo.mulhi : i = -> =
 `=` is the element type of the first operand, `1` that of the next, `~` that of the operand at the
 same position. After a dot follows the rank, of a known shape if it is not 0, or `s` for any known
 shape. Operands that share a word with a rank have elements of one type.
+A row is also that of `chlo.broadcast_...`.
 """
 
 _SAME_AS = {"=": 0, "1": 1}
@@ -115,11 +116,10 @@ def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
         for name in names.split():
             full_name = name if "." in name else f"stablehlo.{name}"
             table[full_name] = operands.split(), results.split()
-    return table
+    return table | {f"chlo.broadcast_{name.partition('.')[2]}": table[name] for name in table}
 
 
 _KINDS = _read(_ROWS)
-_KINDS |= {f"chlo.broadcast_{name.partition('.')[2]}": kinds for name, kinds in _KINDS.items()}
 
 _WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 """The widths of integers."""
