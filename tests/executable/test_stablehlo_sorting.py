@@ -12,6 +12,7 @@ import pytest
 from breadth import sampled
 from mesh_opt import api
 from mesh_opt.interpreter import structured
+from mesh_opt.interpreter.loops import LoopNest
 from self_checks import run
 
 PROGRAMS = {
@@ -324,10 +325,9 @@ def test_the_reference_finds_the_largest_in_whole_rows(monkeypatch: pytest.Monke
     """One element after the other would take it minutes for rows of some thousand elements."""
     run_on_points = structured._run_sequentially
 
-    def on_whole_rows(*arguments: Any) -> None:
-        distinct, extents = arguments[3:5]
-        assert len(distinct) == len(extents)
-        run_on_points(*arguments)
+    def on_whole_rows(nest: LoopNest) -> None:
+        assert not nest.sequential
+        run_on_points(nest)
 
     monkeypatch.setattr(structured, "_run_sequentially", on_whole_rows)
     text = """
