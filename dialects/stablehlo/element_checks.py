@@ -121,8 +121,8 @@ def _read(rows: str) -> dict[str, tuple[list[str], list[str]]]:
 
 _KINDS = _read(_ROWS)
 
-_WIDTHS = (1, 2, 4, 8, 16, 32, 64)
-"""The widths of integers."""
+_MAX_WIDTH = 64
+"""The largest width of integers. All smaller ones are computed with, as in `arith`."""
 
 
 def _kind(element: Attribute) -> str:
@@ -133,7 +133,7 @@ def _kind(element: Attribute) -> str:
         return "c" if isinstance(part, Float32Type | Float64Type) else "?"
     if isinstance(element, IntegerType):
         width, signedness = _width(cast(Attribute, element))
-        is_known = width in _WIDTHS and signedness != Signedness.SIGNED
+        is_known = width <= _MAX_WIDTH and signedness != Signedness.SIGNED
         return "p" if element == i1 else "i" if is_known else "?"
     if isinstance(element, Float80Type | Float128Type | FloatTF32Type):
         return "?"
