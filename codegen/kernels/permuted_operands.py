@@ -66,13 +66,9 @@ def merge_dimensions(
 def _rearranged(operation: Operation) -> tuple[SSAValue, Permutation] | None:
     """Return the operand that an operation only permutes or broadcasts, and the places."""
     view = structured_view(operation)
-    if view is None or not is_pointwise_view(view) or len(view.outputs) != 1:
+    number = None if view is None else view.moved_input()
+    if view is None or number is None or not is_pointwise_view(view):
         return None
-    last = view.body.last_op
-    yielded = last.operands[0] if last is not None and view.body.first_op is last else None
-    if yielded not in view.body.args[: len(view.inputs)]:
-        return None
-    number = view.body.args.index(yielded)
     loops = loops_of(view.maps[number])
     targets = loops_of(view.output_maps[0])
     ranks = len(view.maps[number].results), len(view.output_maps[0].results)

@@ -70,6 +70,14 @@ class StructuredView:
             if iterator is not IteratorType.PARALLEL
         )
 
+    def moved_input(self) -> int | None:
+        """Return the number of the input whose elements the only result takes as they are."""
+        last = self.body.last_op
+        if len(self.outputs) != 1 or last is None or self.body.first_op is not last:
+            return None
+        inputs = self.body.args[: len(self.inputs)]
+        return inputs.index(last.operands[0]) if last.operands[0] in inputs else None
+
     def loop_sizes(self) -> tuple[int | None, ...]:
         """Return the trip count of each loop; `None` where no operand has a static size for it."""
         sizes: list[int | None] = [None] * len(self.iterators)

@@ -100,11 +100,9 @@ def _of_collapsed(op: Operation, indices: Sequence[IndexOrInt]) -> Element | Non
 def _of_rearranged(op: Operation, indices: Sequence[IndexOrInt]) -> Element | None:
     """Return the element that a loop nest yields, if it only broadcasts or permutes a tensor."""
     view = structured_view(op)
-    if view is None or len(view.inputs) != 1 or len(view.outputs) != 1:
+    if view is None or len(view.inputs) != 1 or view.moved_input() is None:
         return None
-    last, read, written = view.body.last_op, *view.maps
-    if last is None or last is not view.body.first_op or view.body.args[0] not in last.operands:
-        return None
+    read, written = view.maps
     loops = {
         each.position: index
         for each, index in zip(written.results, indices, strict=True)
