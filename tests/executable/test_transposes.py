@@ -15,8 +15,9 @@ from mesh_opt.codegen.host_code import kernel_steps
 from mesh_opt.codegen.kernels import transposes as kernels
 from mesh_opt.codegen.kernels.permuted_operands import fold_rearranged
 from mesh_opt.codegen.microkernels import transpose_squares
-from mesh_opt.dialects.linalg.structured_view import structured_view
+from mesh_opt.dialects.linalg.structured_view import StructuredView, structured_view
 from mesh_opt.runtime.abi.native_code import Native
+from xdsl.ir import SSAValue
 
 
 def kind(shape: tuple[int, ...], element: str, is_open: bool = False) -> str:
@@ -173,6 +174,22 @@ def test_squares_fill_vectors(bits: int, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [transpose_squares.square_of(size) for size in (1, 2, 4, 8)] == SQUARES[bits]
 
 
+def folded(
+    name: str, shapes: Sequence[str], body: str
+) -> tuple[StructuredView, Sequence[SSAValue]]:
+    """Check a program whose last argument is the result's initial value.
+
+    Return its product after folding, and the arguments.
+    """
+    kinds = [f"tensor<{each}xf32>" for each in shapes]
+    text = function(kinds, kinds[-1], body)
+    check(text)
+    block = api.compile(text).module.body.block.first_op.regions[0].block
+    product = next(each for each in block.ops if each.name == name)
+    view = fold_rearranged(structured_view(product), lambda value: value not in block.args)
+    return view, block.args
+
+
 PRODUCT = """  %e = tensor.empty() : tensor<70x130xf32>
   %t = linalg.transpose ins(%a0 : tensor<130x70xf32>) outs(%e : tensor<70x130xf32>)
     permutation = [1, 0]
@@ -185,13 +202,8 @@ PRODUCT = """  %e = tensor.empty() : tensor<70x130xf32>
 def test_products_read_what_is_transposed(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A transposed operand is not stored, and its elements are found to lie side by side."""
     monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", least)
-    kinds = [f"tensor<{each}xf32>" for each in ("130x70", "130x90", "70x90")]
-    text = function(kinds, kinds[2], PRODUCT)
-    check(text)
-    body = api.compile(text).module.body.block.first_op.regions[0].block
-    product = next(each for each in body.ops if each.name == "linalg.matmul")
-    view = fold_rearranged(structured_view(product), lambda value: value not in body.args)
-    assert view.inputs[0] is body.args[0]
+    view, arguments = folded("linalg.matmul", ("130x70", "130x90", "70x90"), PRODUCT)
+    assert view.inputs[0] is arguments[0]
     assert str(view.maps[0]) == "(d0, d1, d2) -> (d2, d0)"
 
 
@@ -210,13 +222,8 @@ BATCH = """  %e = tensor.empty() : tensor<130x90xf32>
 def test_a_matrix_for_a_batch_is_read_once(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `torch.export` writes a linear layer: the batch becomes rows of one product."""
     monkeypatch.setattr(kernel_steps, "MIN_PANEL_PRODUCT", least)
-    kinds = [f"tensor<{each}xf32>" for each in ("7x5x130", "90x130", "7x5x90")]
-    text = function(kinds, kinds[2], BATCH)
-    check(text)
-    body = api.compile(text).module.body.block.first_op.regions[0].block
-    product = next(each for each in body.ops if each.name == "linalg.batch_matmul")
-    view = fold_rearranged(structured_view(product), lambda value: value not in body.args)
-    assert view.inputs[1] is body.args[1]
+    view, arguments = folded("linalg.batch_matmul", ("7x5x130", "90x130", "7x5x90"), BATCH)
+    assert view.inputs[1] is arguments[1]
     assert str(view.maps[1]) == "(d0, d1, d2, d3) -> (d2, d3)"
 
 
