@@ -172,7 +172,7 @@ class HostBuilder(Builder):
         )
         return self.insert(new).results
 
-    # IndexList and ranges
+    # Sizes and ranges
 
     def storage_size(self, tensor: Tensor, dims: Sequence[SSAValue]) -> SSAValue:
         """Emit the size in bytes of a tensor: the largest that any of its targets needs.

@@ -69,7 +69,7 @@ def _slice(e: Emitter, op: Operation) -> SSAValue | None:
         e.subtract(size, start) if length < 0 else length
         for size, start, length in zip(e.sizes(source), starts, lengths, strict=True)
     ]
-    return e.extract_slice(source, starts, sizes, [1] * len(sizes))
+    return e.extract_slice(source, starts, sizes)
 
 
 @tosa_rule("tosa.pad")

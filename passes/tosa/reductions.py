@@ -35,7 +35,7 @@ def _reduce_to_extremum(e: Emitter, op: Operation) -> SSAValue | None:
         return _reduced(e, op, name)
     sizes = e.sizes(value)
     sizes[axis] = 1
-    first = e.extract_slice(value, [0] * len(sizes), sizes, [1] * len(sizes))
+    first = e.extract_slice(value, [0] * len(sizes), sizes)
     return _reduced(e, op, name, e.reshape(first, [*sizes[:axis], *sizes[axis + 1 :]]))
 
 

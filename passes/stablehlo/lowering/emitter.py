@@ -71,7 +71,7 @@ class Emitter(ScalarEmitter):
         return [self.size(value, dimension) for dimension in range(len(shape(value)))]
 
     def empty(self, sizes: IndexList, element: Attribute) -> SSAValue:
-        """Emit `tensor.empty`. IndexList that are constant SSA values become static."""
+        """Emit `tensor.empty`. Sizes that are constant SSA values become static."""
         sizes = [known(size) if isinstance(size, SSAValue) else size for size in sizes]
         dynamic = [size for size in sizes if isinstance(size, SSAValue)]
         result = tensor_type(sizes, element)
