@@ -262,3 +262,13 @@ DataFlowEdgeOp = row(
     verify=_verify_edge,
     doc="Hold the one sharding of a loop or branch value: `sdy.data_flow_edge %t : T`.",
 )
+
+FuncDataFlowEdgeOp = row(
+    "func_data_flow_edge",
+    "input -> result",
+    " $input attr-dict : type($input, $result)",
+    traits=PURE,
+    # Shardy also asks for a call or an argument as operand; inlining makes others.
+    verify=verify_same_type,
+    doc="Join the two sides of a call: `sdy.func_data_flow_edge %argument_or_result : T`.",
+)

@@ -6,6 +6,7 @@ rules of custom calls are kept as text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import ClassVar, Self
 
@@ -15,6 +16,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -27,13 +29,14 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import integer
-from ...ir.dialect_extension import dialect_of
+from ...ir.attribute_access import element_type, integer
+from ...ir.dialect_extension import dialect_of, variant
 from ...ir.syntax.assembly_format import Syntax
 from ...ir.syntax.keyword_attributes import KeywordIndex
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.rows import PURE
 from ...ir.tensor_types import shapes_agree
+from ..stablehlo.elementwise import ConstantOp as StablehloConstantOp
 from . import attributes, collectives, meshes
 from .attributes import (
     ManualAxesAttr,
@@ -120,6 +123,13 @@ PropagationBarrierOp = row(
 )
 
 
+ConstantOp = variant(
+    StablehloConstantOp,
+    "sdy.constant",
+    {"__doc__": "A constant that Shardy repeats, so that each use has a sharding of its own."},
+)
+
+
 @irdl_op_definition
 class ReturnOp(SyntaxOperation):
     """Terminate a manual or named computation and return its values."""
@@ -136,13 +146,14 @@ class ReturnOp(SyntaxOperation):
         super().__init__(operands=[arguments])
 
 
+_SHARDINGS = ("in_shardings", "out_shardings")
+
+
 class _ComputationOp(IRDLOperation):
     """Base of the ops with a body whose arguments and results have shardings."""
 
     arguments = var_operand_def()
     outputs = var_result_def()
-    in_shardings = prop_def(ShardingPerValueAttr)
-    out_shardings = prop_def(ShardingPerValueAttr)
     body = region_def()
 
     traits = traits_def(RecursiveMemoryEffect())
@@ -154,10 +165,10 @@ class _ComputationOp(IRDLOperation):
         unresolved = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )
-        for keyword in ("in_shardings", "out_shardings"):
-            parser.parse_keyword(keyword)
-            parser.parse_punctuation("=")
-            properties[keyword] = ShardingPerValueAttr(parse_shardings(parser))
+        for keyword in _SHARDINGS:
+            if parser.parse_optional_keyword(keyword):
+                parser.parse_punctuation("=")
+                properties[keyword] = ShardingPerValueAttr(parse_shardings(parser))
         if parser.parse_optional_keyword("manual_axes"):
             parser.parse_punctuation("=")
             properties["manual_axes"] = ManualAxesAttr(parse_manual_axes(parser))
@@ -178,8 +189,9 @@ class _ComputationOp(IRDLOperation):
         """Print the op from its operands on."""
         with printer.in_parens():
             printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_string(f" in_shardings={shardings_text(self.in_shardings.data)}")
-        printer.print_string(f" out_shardings={shardings_text(self.out_shardings.data)}")
+        for name in _SHARDINGS:
+            if (shardings := self._shardings(name)) is not None:
+                printer.print_string(f" {name}={shardings_text(shardings)}")
         printer.print_string(f"{after_shardings} (")
         printer.print_list(self.body.block.args, printer.print_block_argument)
         printer.print_string(") ")
@@ -197,29 +209,38 @@ class _ComputationOp(IRDLOperation):
         terminator = None if block is None else block.last_op
         if block is None or not isinstance(terminator, ReturnOp):
             raise VerifyException("expected a body that ends in 'sdy.return'")
-        for what, shardings, outer, inner in (
-            ("in_shardings", self.in_shardings.data, self.arguments.types, block.arg_types),
-            (
-                "out_shardings",
-                self.out_shardings.data,
-                self.result_types,
-                terminator.operand_types,
-            ),
+        for what, outer, inner in (
+            ("in_shardings", self.arguments.types, block.arg_types),
+            ("out_shardings", self.result_types, terminator.operand_types),
         ):
+            shardings: Sequence[TensorSharding | None] | None = self._shardings(what)
+            if shardings is None:
+                shardings = (None,) * len(outer)
             if not len(shardings) == len(outer) == len(inner):
                 raise VerifyException(
                     f"number of {what} ({len(shardings)}), values outside ({len(outer)}) and "
                     f"inside ({len(inner)}) must be equal"
                 )
             for index, sharding in enumerate(shardings):
-                verify_sharding(self, sharding, outer[index])
-                expected = self._inner_shape(sharding, outer[index], manual_axes)
-                found = shape_or_empty(inner[index])
+                expected, found = shape_or_empty(outer[index]), shape_or_empty(inner[index])
+                if sharding is not None:
+                    verify_sharding(self, sharding, outer[index])
+                    expected = self._inner_shape(sharding, outer[index], manual_axes)
+                elements = [element_type(types[index]) for types in (outer, inner)]
+                if elements[0] != elements[1]:
+                    raise VerifyException(
+                        f"expected value {index} inside to have elements of type {elements[0]}, as "
+                        f"outside, got {elements[1]}"
+                    )
                 if not shapes_agree(expected, found):
                     raise VerifyException(
                         f"expected value {index} inside to have shape {list(expected)} after "
                         f"{what}, got {list(found)}"
                     )
+
+    def _shardings(self, name: str) -> tuple[TensorSharding, ...] | None:
+        found = self.properties.get(name)
+        return found.data if isinstance(found, ShardingPerValueAttr) else None
 
     def _inner_shape(
         self, sharding: TensorSharding, outer: Attribute, manual_axes: tuple[str, ...]
@@ -249,6 +270,8 @@ class ManualComputationOp(_ComputationOp):
 
     name = "sdy.manual_computation"
 
+    in_shardings = prop_def(ShardingPerValueAttr)
+    out_shardings = prop_def(ShardingPerValueAttr)
     manual_axes = prop_def(ManualAxesAttr)
 
     @classmethod
@@ -269,10 +292,12 @@ class ManualComputationOp(_ComputationOp):
 
 @irdl_op_definition
 class NamedComputationOp(_ComputationOp):
-    """Run a named part of the program, with shardings of its arguments and results."""
+    """Run a named part of the program, which may have shardings of its arguments and results."""
 
     name = "sdy.named_computation"
 
+    in_shardings = opt_prop_def(ShardingPerValueAttr)
+    out_shardings = opt_prop_def(ShardingPerValueAttr)
     computation = prop_def(StringAttr, prop_name="name")
 
     @classmethod

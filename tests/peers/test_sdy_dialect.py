@@ -32,6 +32,10 @@ out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%arg0: tensor<4x8xf32>) {
 out_shardings=[<@m, [{"a"}, {}]>] (%arg0: tensor<8x8xf32>) {
   sdy.return %arg0 : tensor<8x8xf32>
 } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+%value = sdy.constant {note = 3 : i32} dense<1.0> : tensor<8x8xf32>
+%bare = sdy.named_computation<"bare">(%value) (%arg0: tensor<8x8xf32>) {
+  sdy.return %arg0 : tensor<8x8xf32>
+} : (tensor<8x8xf32>) -> tensor<8x8xf32>
 %split = sdy.sharding_constraint %6 <@m, [{"a"}, {"b"}]> : tensor<8x8xf32>
 %sum = sdy.sharded_to_unreduced [{}, {"b"}] %split out_sharding=<@m, [{"a"}, {}], unreduced={"b"}> \
 : tensor<8x8xf32>

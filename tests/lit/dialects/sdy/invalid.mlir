@@ -269,3 +269,24 @@ sdy.mesh @one = <[], device_ids=[0]>
 func.func @f(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@one, []>}) {
   return
 }
+
+// -----
+
+sdy.mesh @m = <["a"=2]>
+func.func @f(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{expected value 0 inside to have elements of type f32, as outside, got f16}}
+  %r = sdy.manual_computation(%x) in_shardings=[<@m, [{"a"}, {}]>] out_shardings=[<@m, [{"a"}, {}]>] manual_axes={"a"} (%t: tensor<4x8xf16>) {
+    sdy.return %t : tensor<4x8xf16>
+  } : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<8xf32>) {
+  // expected-error @+1 {{number of out_shardings (2), values outside (2) and inside (1) must be equal}}
+  %r:2 = sdy.named_computation<"foo">(%x) (%t: tensor<8xf32>) {
+    sdy.return %t : tensor<8xf32>
+  } : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}

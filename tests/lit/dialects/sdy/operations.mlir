@@ -76,3 +76,23 @@ func.func @collectives(%a: tensor<8x8xf32>) {
   %7 = sdy.data_flow_edge %6 : tensor<8x8xf32>
   return
 }
+
+// CHECK-LABEL: func.func @without_shardings
+// CHECK-NEXT: %1 = sdy.constant {foo = 3 : i32} dense<1.000000e+00> : tensor<8xf32>
+// CHECK-NEXT: %2 = sdy.named_computation<"foo">(%0) (%arg0: tensor<8xf32>) {
+// CHECK: %3 = sdy.named_computation<"foo">(%2) out_shardings=[<@m, [{"a"}]>] (%arg0_1: tensor<8xf32>) {
+// CHECK: %4 = func.call @callee(%3)
+// CHECK-NEXT: %5 = sdy.func_data_flow_edge %4 {bar} : tensor<8xf32>
+func.func @without_shardings(%0: tensor<8xf32>) -> tensor<8xf32> {
+  %1 = sdy.constant {foo = 3 : i32} dense<1.0> : tensor<8xf32>
+  %2 = sdy.named_computation<"foo">(%0) (%arg0: tensor<8xf32>) {
+    sdy.return %arg0 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  %3 = sdy.named_computation<"foo">(%2) out_shardings=[<@m, [{"a"}]>] (%arg0: tensor<8xf32>) {
+    sdy.return %arg0 : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  %4 = call @callee(%3) : (tensor<8xf32>) -> tensor<8xf32>
+  %5 = sdy.func_data_flow_edge %4 {bar} : tensor<8xf32>
+  return %5 : tensor<8xf32>
+}
+func.func private @callee(tensor<8xf32>) -> tensor<8xf32>
