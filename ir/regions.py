@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from .graph_orders import postorder
+
+
+def point_after(value: SSAValue) -> InsertPoint:
+    """Return the insertion point right after the definition of a value."""
+    owner = value.owner
+    return InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
 
 
 def walk(operation: Operation) -> Iterator[Operation]:

@@ -16,7 +16,7 @@ and `sdy.sharding_constraint`s. After this pass it has `shard` annotations only:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -57,6 +57,7 @@ from ..sharding.annotations.access import (
     REPLICATED_AXES_ATTRIBUTE,
     SDY_SHARDING,
     read_annotated,
+    read_constraints,
 )
 from .manual_computation import (
     ImportedMesh,
@@ -80,6 +81,7 @@ def convert_sdy_to_shard(module: ModuleOp) -> None:
     """Convert a module in place. Raises OperationError for shardings that a grid cannot express."""
     import_mhlo_shardings(module)
     inline_manual_calls(module)
+    read_constraints(module)
     _Conversion(module).convert()
 
 
@@ -100,6 +102,7 @@ class _Conversion:
             "sdy.named_computation": self._named_computation,
             "sdy.manual_computation": self._manual_computation,
             "sdy.data_flow_edge": self._data_flow_edge,
+            "sdy.func_data_flow_edge": self._data_flow_edge,
             "sdy.propagation_barrier": self._drop_barrier,
             "sdy.sharding_group": self._drop_group,
             "builtin.unrealized_conversion_cast": self._sign_cast,
@@ -290,17 +293,22 @@ class _Conversion:
         point, body = InsertPoint.before(operation), operation.body.block
         terminator = body.last_op
         assert terminator is not None
-        inside = [
-            self._annotate(value, sharding, point, True).result
-            for value, sharding in zip(operation.operands, operation.in_shardings.data, strict=True)
-        ]
+
+        def annotated(
+            values: Sequence[SSAValue], shardings: ShardingPerValueAttr | None, for_users: bool
+        ) -> Sequence[SSAValue]:
+            if shardings is None:
+                return values
+            return [
+                self._annotate(value, sharding, point, for_users).result
+                if isinstance(value.type, TensorType)
+                else value
+                for value, sharding in zip(values, shardings.data, strict=True)
+            ]
+
+        inside = annotated(operation.operands, operation.in_shardings, True)
         Rewriter.inline_block(body, point, inside)
-        results = [
-            self._annotate(value, sharding, point, False).result
-            for value, sharding in zip(
-                terminator.operands, operation.out_shardings.data, strict=True
-            )
-        ]
+        results = annotated(terminator.operands, operation.out_shardings, False)
         Rewriter.erase_op(terminator)
         Rewriter.replace_op(operation, [], results)
 

@@ -33,12 +33,13 @@ from ...dialects.sdy.attributes import (
     DimensionSharding,
     Mesh,
     ShardingAttr,
+    ShardingPerValueAttr,
     TensorSharding,
 )
 from ...dialects.sdy.dialect import ShardingConstraintOp
 from ...dialects.sdy.meshes import MeshOp
-from ...ir.attribute_access import attribute, block_of, text
-from ...ir.diagnostics import OperationError
+from ...ir.attribute_access import attribute, block_of
+from ...ir.diagnostics import OperationError, remark
 from ...ir.regions import walk
 from ...ir.symbols import fresh_name, names_in
 from ...sharding.device_groups import Digits
@@ -78,8 +79,8 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
 
     Raises OperationError for strings that cannot be parsed, or that no common mesh expresses.
     """
-    found = list(_sharding_strings(module))
-    for each in found:
+    found: list[_ShardingString] = []
+    for each in _sharding_strings(module):
         rank = each.type.get_num_dims() if isinstance(each.type, TensorType) else 0  # pyright: ignore
         try:
             each.tiling = parse_mhlo_sharding(each.text, rank)
@@ -88,6 +89,11 @@ def import_mhlo_shardings(module: ModuleOp) -> None:
             raise OperationError(
                 each.operation, f'{what} {MHLO_SHARDING} = "{each.text}": {problem}'
             ) from problem
+        is_call = is_call_of(each.operation, ENTRY, EXIT, "Sharding")
+        is_whole = each.tiling is not None and each.tiling.manual is None
+        # Other manual ops lie between the calls that begin and end a manual computation.
+        if each.boundary or is_call or is_whole:
+            found.append(each)
     name, mesh = _insert_mesh(module, found)
     _form_manual_computations(found, name, mesh)
     for each in found:
@@ -174,11 +180,13 @@ def _sharding_strings(module: ModuleOp) -> Iterator[_ShardingString]:
             inputs, outputs = operation.function_type.inputs, operation.function_type.outputs
             yield from _boundary_strings(operation, "arg_attrs", "argument", inputs.data)
             yield from _boundary_strings(operation, "res_attrs", "result", outputs.data)
-        elif operation.name == "stablehlo.custom_call":
-            target = text(operation, "call_target_name")
+        elif is_call_of(operation, ENTRY, EXIT) or MHLO_SHARDING in operation.attributes:
             written = _string(operation, "has", attribute(operation, MHLO_SHARDING))
-            if target in (ENTRY, EXIT) or (target == "Sharding" and written):
-                yield _ShardingString(operation, "", written, operation.result_types[0])
+            types = [each for each in operation.result_types if isinstance(each, TensorType)]
+            if len(types) == len(operation.results) == 1:
+                yield _ShardingString(operation, "", written, types[0])
+            elif types:
+                remark("sharding", operation, f"drops {MHLO_SHARDING} of several results")
 
 
 def _boundary_strings(
@@ -270,6 +278,10 @@ def _rewrite(found: _ShardingString, name: str, mesh: Mesh) -> None:
             return
         if found.tiling is not None and found.tiling.manual == ():
             Rewriter.replace_op(operation, [], [operation.operands[0]])
+            return
+        if not is_call_of(operation, "Sharding"):
+            del operation.attributes[MHLO_SHARDING]
+            operation.attributes[SDY_SHARDING] = ShardingPerValueAttr((sharding,))
             return
         made = ShardingConstraintOp(operation.operands[0], sharding)
         made.location = operation.location

@@ -62,7 +62,7 @@ from ...ir.locations import (
     rebuilt,
     replace_by,
 )
-from ...ir.regions import captured, detach_regions, inner_blocks, walk
+from ...ir.regions import captured, detach_regions, inner_blocks, point_after, walk
 from ...ir.tensor_types import ranked
 from ...ir.value_flow import forwards
 from ..manager.module_pass import module_pass
@@ -436,13 +436,8 @@ class _Computation:
     def _scalar(self, tensor: SSAValue, reader: Operation) -> SSAValue:
         """Return the element of a tensor; an unknown one is read where the tensor is defined."""
         if tensor not in self._known:
-            owner = tensor.owner
-            point = (
-                InsertPoint.at_start(owner)
-                if isinstance(owner, Block)
-                else InsertPoint.after(owner)
-            )
-            builder, slice_ = located_builder(point, reader), _one_element(tensor)
+            builder = located_builder(point_after(tensor), reader)
+            slice_ = _one_element(tensor)
             made = _scalar_constant(tensor)
             if made is None and slice_ is not None:
                 indices = _indices(slice_, builder)

@@ -60,9 +60,11 @@ def _has_tuples(operation: Operation) -> bool:
 
 
 def is_to_convert(operation: Operation) -> bool:
-    """Return whether an op belongs to the dialects that are converted."""
+    """Return whether an op belongs to the dialects that are converted, or is Shardy's constant."""
     name = operation.name
-    return name.partition(".")[0] in DIALECTS and name not in CONVERTED
+    if name.partition(".")[0] in DIALECTS:
+        return name not in CONVERTED
+    return name == "sdy.constant"
 
 
 def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
@@ -73,6 +75,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
 
     from ..imports.mhlo_shardings import import_mhlo_shardings
     from ..inline_calls import inline_small_calls
+    from ..sharding.annotations.access import read_constraints
     from .distribution.parallel_programs import functions_of_processes
     from .lowering.folding import drop_factors_of_one
     from .lowering.foreign_attributes import replace_foreign_attributes
@@ -84,6 +87,7 @@ def convert_stablehlo_to_linalg(module: ModuleOp) -> None:
     replace_foreign_attributes(module)
     # The conversion drops custom calls with shardings, so these are imported first.
     import_mhlo_shardings(module)
+    read_constraints(module)
     drop_factors_of_one(module)
     # JAX computes common subexpressions of two gradients twice.
     cse(module)

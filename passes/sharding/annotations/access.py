@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -29,6 +29,7 @@ from ....ir.attribute_access import constant_integer, integer, integers, number_
 from ....ir.diagnostics import Note, OperationError
 from ....ir.index_lists import mixed_list
 from ....ir.locations import made_by, maker_of
+from ....ir.regions import point_after, walk
 from ....ir.symbols import find_visible_symbol
 from ....ir.tensor_types import Shape, tensor_shape
 from ....sharding.grid import Grid
@@ -274,6 +275,22 @@ def read_annotated(annotation: ShardOp) -> None:
     annotation.src.replace_uses_with_if(
         annotation.result, lambda use: use.operation is not annotation
     )
+
+
+def read_constraints(module: ModuleOp) -> None:
+    """Let the users of a value read its constraint, if the constraint itself has no users.
+
+    Such a constraint is the sharding of the value. Elimination of dead code would drop it.
+    """
+    for operation in list(walk(module)):
+        if operation.name != "sdy.sharding_constraint" or operation.results[0].first_use:
+            continue
+        (value,) = operation.operands
+        operation.detach()
+        Rewriter.insert_op(operation, point_after(value))
+        value.replace_uses_with_if(
+            operation.results[0], lambda use, this=operation: use.operation is not this
+        )
 
 
 PURE_QUERIES = frozenset(

@@ -23,7 +23,7 @@ from ....ir.diagnostics import OperationError
 from ....tiling.element_types import integer_range
 from ..lowering.element_types import Kind, converted, kind, operand_kind, result_kind
 from ..lowering.emitter import Emitter, dims, shape
-from ..lowering.lowering import Lowering, Scalars, Tensors, scalar_rule, tensor_rule
+from ..lowering.lowering import CONSTANTS, Lowering, Scalars, Tensors, scalar_rule, tensor_rule
 from .arithmetic import parts
 
 
@@ -285,7 +285,7 @@ def _join_complex(e: Emitter, source: SSAValue, after: Kind) -> SSAValue:
     return e.pointwise(pair, after.type, body)
 
 
-@tensor_rule("stablehlo.constant", "chlo.constant")
+@tensor_rule(*CONSTANTS)
 def _constant(lowering: Lowering, op: Operation, operands: Tensors) -> Tensors:
     value = attribute(op, "value")
     type_ = cast("TensorType[Any]", converted(op.result_types[0]))

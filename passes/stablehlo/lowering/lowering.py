@@ -24,6 +24,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.quant import quantization
+from ....dialects.sdy.attributes import ShardingPerValueAttr
+from ....dialects.sdy.dialect import ShardingConstraintOp
 from ....dialects.sdy.meshes import MeshOp
 from ....dialects.shard.grids import GridOp
 from ....ir.attribute_access import attribute, element_type
@@ -31,6 +33,7 @@ from ....ir.diagnostics import OperationError
 from ....ir.locations import located_builder, rebuilt
 from ....ir.rules import Rules
 from ....ir.symbols import find_symbol, root_symbol, visibility
+from ...sharding.annotations.access import SDY_SHARDING
 from .element_types import computes_on_quantised, converted, kind
 from .emitter import Emitter, number_of, shape
 from .folding import folded
@@ -157,13 +160,25 @@ class Lowering:
     def _bind(self, operation: Operation, results: Sequence[SSAValue]) -> None:
         if len(results) != len(operation.results):
             raise AssertionError(f"{operation.name}: {len(results)} results")
-        for old, new in zip(operation.results, results, strict=True):
+        for old, new in zip(operation.results, self._annotated(operation, results), strict=True):
             expected = converted(old.type)
             if new.type != expected and isinstance(expected, TensorType):
                 new = self.emit.cast(new, cast(Attribute, expected))  # noqa: PLW2901
             if new.name_hint is None and old.name_hint is not None:
                 new.name_hint = old.name_hint
             self.values[old] = new
+
+    def _annotated(self, operation: Operation, results: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """Return results as Shardy's shardings of the op constrain them."""
+        given = operation.attributes.get(SDY_SHARDING)
+        if not isinstance(given, ShardingPerValueAttr):
+            return results
+        return [
+            self.emit.add_op(ShardingConstraintOp(value, sharding)).result
+            if isinstance(value.type, TensorType)
+            else value
+            for value, sharding in zip(results, given.data, strict=False)
+        ]
 
     def _copy(
         self, operation: Operation, operands: Sequence[SSAValue], targets: dict[Block, Block]
@@ -269,7 +284,7 @@ class Lowering:
             return [scalar_rule[name](here, operation, operands)]
         if name.startswith(_ON_SCALARS) and not ranks:
             return here.add_op(rebuilt(operation, operands, operation.result_types)).results
-        if name in ("stablehlo.constant", "chlo.constant"):
+        if name in CONSTANTS:
             value = cast(Any, attribute(operation, "value"))
             return [here.constant(number_of(value), kind(operation.result_types[0]).type)]
         if name in _SAME_ELEMENT and len(operands) == len(operation.results):
@@ -309,6 +324,8 @@ _ENDS = ("stablehlo.return", "func.return", "tm_tensor.yield")
 
 _ON_SCALARS = ("arith.", "math.", "complex.")
 """Prefixes of dialects whose ops are copied unchanged into bodies over scalars."""
+
+CONSTANTS = ("stablehlo.constant", "chlo.constant", "sdy.constant")
 
 _SAME_ELEMENT = frozenset(
     {

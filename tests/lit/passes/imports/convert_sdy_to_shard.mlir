@@ -72,3 +72,27 @@ func.func @named(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %r : tensor<8x4xf32>
 }
+
+// -----
+
+// What Shardy's import makes: constants of their own, calls and named computations without shardings.
+
+// CHECK-LABEL: func.func private @callee
+// CHECK-NEXT: return %x
+func.func private @callee(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %e = sdy.func_data_flow_edge %x : tensor<8xf32>
+  return %e : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @imported
+// CHECK-NEXT: [[R:%[a-z0-9_]+]] = func.call @callee(%x)
+// CHECK-NEXT: %t = math.tanh [[R]]
+// CHECK-NEXT: return %t
+func.func @imported(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = call @callee(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %e = sdy.func_data_flow_edge %r : tensor<8xf32>
+  %n = sdy.named_computation<"part">(%e) (%y: tensor<8xf32>) {
+    %t = math.tanh %y : tensor<8xf32>
+    sdy.return %t : tensor<8xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %n : tensor<8xf32>
+}

@@ -196,3 +196,19 @@ func.func @tuples(
 func.func @too_few(%t: tuple<tensor<8xf32>, tensor<4xf32>> {mhlo.sharding = "{{replicated}}"}) {
   return
 }
+
+// -----
+
+// Of other operations the strings become annotations of the results, but not in a manual computation.
+
+// CHECK: sdy.mesh @mesh = <["axis_0"=2]>
+// CHECK-LABEL: func.func @operations
+// CHECK: math.tanh
+// CHECK: %y = sdy.sharding_constraint %{{.*}} <@mesh, [{"axis_0"}]> : tensor<8xf32>
+// CHECK-NOT: sharding
+// SPMD: func.func @operations(%x: tensor<4xf32>
+func.func @operations(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = stablehlo.tanh %x {mhlo.sharding = "{devices=[2]<=[2]}"} : tensor<8xf32>
+  %z = stablehlo.cosine %y {mhlo.sharding = "{manual}"} : tensor<8xf32>
+  return %z : tensor<8xf32>
+}
