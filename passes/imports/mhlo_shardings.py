@@ -182,10 +182,10 @@ def _sharding_strings(module: ModuleOp) -> Iterator[_ShardingString]:
             yield from _boundary_strings(operation, "res_attrs", "result", outputs.data)
         elif is_call_of(operation, ENTRY, EXIT) or MHLO_SHARDING in operation.attributes:
             written = _string(operation, "has", attribute(operation, MHLO_SHARDING))
-            types = [each for each in operation.result_types if isinstance(each, TensorType)]
-            if len(types) == len(operation.results) == 1:
-                yield _ShardingString(operation, "", written, types[0])
-            elif types:
+            is_tensor = any(isinstance(each, TensorType) for each in operation.result_types)
+            if is_tensor and len(operation.results) == 1:
+                yield _ShardingString(operation, "", written, operation.result_types[0])
+            elif is_tensor:
                 remark("sharding", operation, f"drops {MHLO_SHARDING} of several results")
 
 

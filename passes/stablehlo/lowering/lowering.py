@@ -174,7 +174,7 @@ class Lowering:
         if not isinstance(given, ShardingPerValueAttr):
             return results
         return [
-            self.emit.add_op(ShardingConstraintOp(value, sharding)).result
+            self.emit.insert(ShardingConstraintOp(value, sharding))
             if isinstance(value.type, TensorType)
             else value
             for value, sharding in zip(results, given.data, strict=False)
