@@ -16,6 +16,7 @@ from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
+from .merged_loops import merge_reductions
 from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
@@ -91,13 +92,12 @@ class ReductionLoops:
         self.code = writer.code
         self.view = view
         self.operands = (*view.inputs, *view.outputs)
-        self.sizes = loop_sizes(writer.shape, view)
         written = written_loops(view)
         self.is_written_once = written is not None
         self.parallels = written or ()
-        self.reductions = tuple(
-            loop for loop in range(len(view.iterators)) if loop not in self.parallels
-        )
+        reductions = [loop for loop in range(len(view.iterators)) if loop not in self.parallels]
+        sizes = loop_sizes(writer.shape, view)
+        self.sizes, self.reductions = merge_reductions(writer, view, sizes, reductions)
         self.forms = reduction_forms(view)
         self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
 
@@ -263,7 +263,8 @@ class ReductionLoops:
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
         rows = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
-        terms = prod(known[loop] or LARGE_OPERAND for loop in self.reductions)
+        sizes = (self.sizes[loop] for loop in self.reductions)
+        terms = prod(size if isinstance(size, int) else LARGE_OPERAND for size in sizes)
         return loops, rows[-1] if rows and self.is_short and terms > FEW_TERMS else None
 
     def _reduce(

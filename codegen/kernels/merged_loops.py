@@ -1,0 +1,76 @@
+"""Merge neighbouring reduction loops, so that short ones fill vectors together.
+
+A mean over the last two dimensions of `8x512x7x7` has 49 contiguous terms: the loop over rows
+stays at 0, and that over columns has 49 turns. Position `[a, b, 0, 48]` is that of `[a, b, 6, 6]`,
+since positions are computed from indices without a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ...dialects.linalg.structured_view import StructuredView, structured_view
+from ..scalar_ops.scalars import is_scalar_operation
+from .static_values import constant_attribute
+from .writer import Indices, KernelWriter
+
+
+def merge_reductions(
+    writer: KernelWriter, view: StructuredView, sizes: Indices, reductions: Sequence[int]
+) -> tuple[Indices, tuple[int, ...]]:
+    """Return the trip counts of all loops, and the reduction loops that are left.
+
+    A loop is merged with the next one if both have static sizes, and if every operand, and what is
+    fused into it, has them as neighbouring dimensions or has neither.
+    """
+    merged, targets = list(sizes), {loop: loop for loop in reductions}
+    for loop, following in reversed(list(pairwise(reductions))):
+        target = targets[following]
+        size, inner = sizes[loop], merged[target]
+        are_static = isinstance(size, int) and isinstance(inner, int)
+        if are_static and _are_neighbours(writer, view, loop, following):
+            targets[loop] = target
+            merged[target], merged[loop] = size * inner, 1
+    return tuple(merged), tuple(loop for loop in reductions if targets[loop] == loop)
+
+
+def _are_neighbours(writer: KernelWriter, view: StructuredView, first: int, second: int) -> bool:
+    """Return whether all operands have two loops as neighbouring dimensions, or have neither."""
+    if any(each.name == "linalg.index" for each in view.body.walk()):
+        return False
+    loops = {first, second}
+    for value, affine_map in zip((*view.inputs, *view.outputs), view.maps, strict=True):
+        places = [
+            place for place, index in enumerate(affine_map.results) if index.used_dims() & loops
+        ]
+        if not places:
+            continue
+        place = places[0]
+        wanted = [AffineExpr.dimension(first), AffineExpr.dimension(second)]
+        if list(affine_map.results[place : place + 2]) != wanted or len(places) != 2:
+            return False
+        if not _is_contiguous(writer, value, place):
+            return False
+    return True
+
+
+def _is_contiguous(writer: KernelWriter, value: SSAValue, place: int) -> bool:
+    """Return whether an element's code allows indices beyond a dimension, up to both sizes."""
+    operation = value.owner
+    if not writer.is_fused(value) or constant_attribute(value) is not None:
+        return True
+    if not isinstance(operation, Operation):
+        return False
+    if is_scalar_operation(operation.name):
+        return all(_is_contiguous(writer, each, place) for each in operation.operands)
+    view = structured_view(operation)
+    if view is None:
+        return False
+    wanted = view.output_maps[0].results[place : place + 2]
+    loops = [each.position for each in wanted if isinstance(each, AffineDimExpr)]
+    same = all(each == view.output_maps[0] for each in view.output_maps)
+    return same and len(loops) == 2 and _are_neighbours(writer, view, *loops)

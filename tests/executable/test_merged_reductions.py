@@ -1,0 +1,108 @@
+"""Reduction loops along neighbouring dimensions are one loop, if nothing reads their indices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backend_checks import check, function
+from mesh_opt import api
+from mesh_opt.codegen.kernels.expressions import write_element
+from mesh_opt.codegen.kernels.merged_loops import merge_reductions
+from mesh_opt.codegen.kernels.reduction_loops import loop_sizes
+from mesh_opt.codegen.kernels.writer import KernelWriter
+from mesh_opt.dialects.linalg.structured_view import structured_view
+
+CUBE = "affine_map<(a, b, i, j) -> (a, b, i, j)>"
+TURNED = "affine_map<(a, b, i, j) -> (a, b, j, i)>"
+APART = "affine_map<(a, b, i, j) -> (a, i, b, j)>"
+NUMBER = "affine_map<(a, b, i, j) -> (a, b)>"
+COLUMN = "affine_map<(a, b, i, j) -> (j)>"
+
+
+def tensor(*shape: int) -> str:
+    return f"tensor<{'x'.join(map(str, shape))}xf32>"
+
+
+def reduction(size: int, second: str, shape: tuple[int, ...], lines: str = "") -> str:
+    """The sums of products of `2x3xNxN` and another operand."""
+    first, result = tensor(2, 3, size, size), tensor(2, 3)
+    body = f"""  %z = arith.constant dense<0.5> : {result}
+  %r = linalg.generic {{indexing_maps = [{CUBE}, {second}, {NUMBER}],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+      ins(%a0, %a1 : {first}, {tensor(*shape)}) outs(%z : {result}) {{
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %p = arith.mulf %x, %y : f32
+    {lines}
+    %t = arith.addf %s, %p : f32
+    linalg.yield %t : f32
+  }} -> {result}
+  return %r : {result}"""
+    return function([first, tensor(*shape)], result, body)
+
+
+INDEX = """%i = linalg.index 3 : index
+    %k = arith.index_cast %i : index to i32
+    %f = arith.sitofp %k : i32 to f32
+    %p = arith.addf %q, %f : f32"""
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 7, 9])
+@pytest.mark.parametrize("second", [CUBE, TURNED, APART, NUMBER, COLUMN])
+def test_sums(size: int, second: str) -> None:
+    shapes = {CUBE: (2, 3, size, size), APART: (2, size, 3, size), NUMBER: (2, 3), COLUMN: (size,)}
+    shape = shapes.get(second, shapes[CUBE])
+    rng = np.random.default_rng(size)
+    inputs = [rng.standard_normal(each).astype(np.float32) for each in (shapes[CUBE], shape)]
+    check(reduction(size, second, shape), inputs)
+
+
+def test_indices_are_those_of_the_program() -> None:
+    text = reduction(4, NUMBER, (2, 3), INDEX).replace("%p = arith.mulf", "%q = arith.mulf")
+    rng = np.random.default_rng(0)
+    check(text, [rng.standard_normal(each).astype(np.float32) for each in ((2, 3, 4, 4), (2, 3))])
+
+
+@pytest.mark.parametrize(
+    ("second", "shape", "expected"),
+    [
+        (CUBE, (2, 3, 7, 7), ((2, 3, 1, 49), (3,))),
+        (NUMBER, (2, 3), ((2, 3, 1, 49), (3,))),
+        (TURNED, (2, 3, 7, 7), ((2, 3, 7, 7), (2, 3))),
+        (COLUMN, (7,), ((2, 3, 7, 7), (2, 3))),
+    ],
+)
+def test_neighbours_are_merged(
+    second: str, shape: tuple[int, ...], expected: tuple[tuple[int, ...], tuple[int, ...]]
+) -> None:
+    (main,) = api.compile(reduction(7, second, shape)).module.ops
+    (generic,) = (each for each in main.walk() if each.name == "linalg.generic")
+    view = structured_view(generic)
+    assert view is not None
+    writer = KernelWriter(generic, (), lambda value: False, write_element)
+    sizes = loop_sizes(writer.shape, view)
+    assert merge_reductions(writer, view, sizes, (2, 3)) == expected
+
+
+def test_fused_producers() -> None:
+    """The squares of a difference may be read beyond a row, and those of a slice may not."""
+    wide, part = tensor(2, 3, 7, 5), tensor(2, 3, 7, 4)
+    text = f"""
+func.func @main(%x: {wide}, %m: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {{
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<2x3xf32>) -> {wide}
+  %d = stablehlo.subtract %x, %b : {wide}
+  %s = stablehlo.multiply %d, %d : {wide}
+  %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [2, 3]
+    : ({wide}, tensor<f32>) -> tensor<2x3xf32>
+  %c = stablehlo.slice %x [0:2, 0:3, 0:7, 1:5] : ({wide}) -> {part}
+  %t = stablehlo.multiply %c, %c : {part}
+  %u = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [2, 3]
+    : ({part}, tensor<f32>) -> tensor<2x3xf32>
+  return %r, %u : tensor<2x3xf32>, tensor<2x3xf32>
+}}"""
+    rng = np.random.default_rng(0)
+    x, m = (rng.standard_normal(each).astype(np.float32) for each in ((2, 3, 7, 5), (2, 3)))
+    whole, sliced = api.compile(text, pipeline="spmd").main(x, m)
+    difference = x - m[:, :, None, None]
+    np.testing.assert_allclose(whole, (difference**2).sum((2, 3)), rtol=1e-5)
+    np.testing.assert_allclose(sliced, (x[..., 1:] ** 2).sum((2, 3)), rtol=1e-5)
