@@ -62,13 +62,15 @@ class OperationNode:
     """One operation: its rule, and the indices of its operands and results in the table of tensors.
 
     A slot is `None` if its value is not in the table: scalars, and values that are rematerialised
-    for each use. `single_use` says whether no operand has another use.
+    for each use. `single_use` says whether no operand has another use. Shardings are propagated
+    only in `directions`.
     """
 
     rule: FactorRule
     operands: tuple[int | None, ...]
     results: tuple[int | None, ...]
     single_use: bool = False
+    directions: Direction = Direction.BOTH
 
 
 @dataclass(slots=True)
@@ -157,15 +159,15 @@ class Propagation:
         self._explain = explain
         self._classes: dict[tuple[int, ...], RuleClass] = {}
         # Directions depend only on the kind of an operation, so kinds are numbered.
-        kinds: dict[tuple[int, RuleClass, bool], int] = {}
-        self._examples: list[tuple[FactorRule, RuleClass, bool]] = []
+        kinds: dict[tuple[int, RuleClass, bool, Direction], int] = {}
+        self._examples: list[tuple[FactorRule, RuleClass, bool, Direction]] = []
         self._kinds: list[int] = []
         for node in operations:
             rule_class = self._class_of(node)
-            key = (id(node.rule), rule_class, node.single_use)
+            key = (id(node.rule), rule_class, node.single_use, node.directions)
             if key not in kinds:
                 kinds[key] = len(kinds)
-                self._examples.append((node.rule, rule_class, node.single_use))
+                self._examples.append((node.rule, *key[1:]))
             self._kinds.append(kinds[key])
         self._at: list[list[int]] = [[] for _ in tensors]
         for index, node in enumerate(operations):
@@ -224,8 +226,8 @@ class Propagation:
         self, start: Iterable[int], stage: Stage, aggressive: bool, allowed: Direction
     ) -> None:
         directions = [
-            directions_of(rule, rule_class, single_use, stage, allowed)
-            for rule, rule_class, single_use in self._examples
+            directions_of(rule, rule_class, single_use, stage, allowed & own)
+            for rule, rule_class, single_use, own in self._examples
         ]
         queue = deque(sorted(start))
         queued = set(queue)

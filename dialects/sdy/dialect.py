@@ -100,12 +100,12 @@ ShardingGroupOp = row(
 )
 
 
-_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 def _verify_direction(op: Operation) -> None:
     direction = integer(op, "allowed_direction")
-    if not 0 <= direction < len(_DIRECTIONS):
+    if not 0 <= direction < len(DIRECTIONS):
         raise VerifyException(f"unknown direction {direction}")
 
 
@@ -114,7 +114,7 @@ PropagationBarrierOp = row(
     "input -> result | allowed_direction:int",
     (
         " $input allowed_direction=",
-        KeywordIndex("allowed_direction", _DIRECTIONS),
+        KeywordIndex("allowed_direction", DIRECTIONS),
         " attr-dict : type($input, $result)",
     ),
     traits=PURE,

@@ -34,17 +34,24 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.sdy.attributes import Mesh, ShardingAttr, ShardingPerValueAttr, TensorSharding
+from ...dialects.sdy.attributes import (
+    DimensionSharding,
+    Mesh,
+    ShardingAttr,
+    ShardingPerValueAttr,
+    TensorSharding,
+)
 from ...dialects.sdy.collectives import SdyCollective
-from ...dialects.sdy.dialect import ManualComputationOp, NamedComputationOp
+from ...dialects.sdy.dialect import DIRECTIONS, ManualComputationOp, NamedComputationOp
 from ...dialects.sdy.meshes import MeshOp
 from ...dialects.shard.annotations import ShardingOp, ShardOp
 from ...dialects.shard.attributes import stated_lists
 from ...dialects.shard.checks import AXIS_NAMES, DEVICES
 from ...dialects.shard.grids import GridOp
 from ...dialects.tensor.dialect import BitcastOp
+from ...ir.attribute_access import integer
 from ...ir.diagnostics import OperationError, remark
-from ...ir.regions import walk
+from ...ir.regions import point_after, walk
 from ...ir.symbols import fresh_name
 from ...ir.tensor_types import integer_width, ranked
 from ...sharding.axis_names import sub_axis_names
@@ -53,6 +60,8 @@ from ...sharding.refinement import Refinement
 from ...sharding.sharding import Axes, ReductionKind
 from ..sharding.annotations.access import (
     DIMENSION_PRIORITIES_ATTRIBUTE,
+    DIRECTION_ATTRIBUTE,
+    GROUP_ATTRIBUTE,
     OPEN_DIMENSIONS_ATTRIBUTE,
     REPLICATED_AXES_ATTRIBUTE,
     SDY_SHARDING,
@@ -103,8 +112,8 @@ class _Conversion:
             "sdy.manual_computation": self._manual_computation,
             "sdy.data_flow_edge": self._data_flow_edge,
             "sdy.func_data_flow_edge": self._data_flow_edge,
-            "sdy.propagation_barrier": self._drop_barrier,
-            "sdy.sharding_group": self._drop_group,
+            "sdy.propagation_barrier": self._barrier,
+            "sdy.sharding_group": self._group,
             "builtin.unrealized_conversion_cast": self._sign_cast,
         }
         for operation in self._operations:
@@ -324,13 +333,39 @@ class _Conversion:
         else:
             Rewriter.replace_op(operation, [], operation.operands)
 
-    def _drop_barrier(self, operation: Operation) -> None:
-        remark("sharding", operation, "is dropped: propagation passes here in both directions")
-        Rewriter.replace_op(operation, [], operation.operands)
+    def _barrier(self, operation: Operation) -> None:
+        """Replace a barrier by an open annotation across which propagation is limited."""
+        annotation = self._annotate_open(operation, InsertPoint.before(operation), True)
+        if annotation is None:
+            Rewriter.replace_op(operation, [], operation.operands)
+            return
+        direction = StringAttr(DIRECTIONS[integer(operation, "allowed_direction")])
+        annotation.attributes[DIRECTION_ATTRIBUTE] = direction
+        Rewriter.replace_op(operation, [], [annotation.result])
 
-    def _drop_group(self, operation: Operation) -> None:
-        remark("sharding", operation, "is dropped: values are not tied to each other")
+    def _group(self, operation: Operation) -> None:
+        """Replace the membership of a group by an open annotation with the number of the group."""
+        point = point_after(operation.operands[0])
+        annotation = self._annotate_open(operation, point, False)
+        if annotation is not None:
+            annotation.attributes[GROUP_ATTRIBUTE] = operation.properties["group_id"]
+            read_annotated(annotation)
         Rewriter.erase_op(operation)
+
+    def _annotate_open(
+        self, operation: Operation, point: InsertPoint, for_users: bool
+    ) -> ShardOp | None:
+        """Annotate an op's operand with a sharding all of whose dimensions are open.
+
+        Returns `None` if there is no mesh.
+        """
+        mesh = next((key for key, each in self._meshes.items() if each.mesh.axes), None)
+        type_ = operation.operands[0].type
+        if mesh is None or not isinstance(type_, TensorType):
+            return None
+        rank = type_.get_num_dims()  # pyright: ignore[reportUnknownMemberType]
+        sharding = TensorSharding(mesh, (DimensionSharding((), True),) * rank)
+        return self._annotate(operation.operands[0], sharding, point, for_users)
 
     def _sign_cast(self, operation: Operation) -> None:
         """Replace a cast between integers of equal width, left by StableHLO, by a bitcast."""

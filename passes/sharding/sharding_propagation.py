@@ -7,7 +7,7 @@ annotations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from xdsl.context import Context
@@ -90,11 +90,10 @@ def _propagate_on(
     operations = graph.operations
     if any(other not in (None, grid) for other in graph.grids):
         operations = [
-            OperationNode(
-                node.rule,
-                tuple(_on_grid(graph, slot, grid) for slot in node.operands),
-                tuple(_on_grid(graph, slot, grid) for slot in node.results),
-                node.single_use,
+            replace(
+                node,
+                operands=tuple(_on_grid(graph, slot, grid) for slot in node.operands),
+                results=tuple(_on_grid(graph, slot, grid) for slot in node.results),
             )
             for node in operations
         ]

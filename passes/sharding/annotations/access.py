@@ -47,6 +47,19 @@ REPLICATED_AXES_ATTRIBUTE = "shard.replicated_axes"
 """Extra discardable attribute of `shard.shard`: axes that split no dimension, open or not."""
 DIMENSION_PRIORITIES_ATTRIBUTE = "shard.dimension_priorities"
 """Extra discardable attribute of `shard.shard`: a priority for each dimension."""
+GROUP_ATTRIBUTE = "shard.group"
+"""Extra discardable attribute of `shard.shard`: values with one number are split alike."""
+DIRECTION_ATTRIBUTE = "shard.allowed_direction"
+"""Extra discardable attribute of `shard.shard`: `NONE`, `FORWARD` or `BACKWARD`. Shardings are
+propagated across the annotation only to its users, or only to its source.
+"""
+OPEN_ATTRIBUTES = (
+    OPEN_DIMENSIONS_ATTRIBUTE,
+    REPLICATED_AXES_ATTRIBUTE,
+    GROUP_ATTRIBUTE,
+    DIRECTION_ATTRIBUTE,
+)
+"""What only concerns annotations with open dimensions."""
 MANUAL_ATTRIBUTE = "shard.manual"
 """Discardable attribute of collectives before partitioning: they apply to the whole value that each
 process holds, which may differ between processes.

@@ -23,7 +23,7 @@ from ....sharding.local_shape import default_offsets
 from ....sharding.sharding import Sharding
 from ..propagation.graph import Entry, ShardingGraph
 from ..propagation.tensor_shardings import ShardedUse, ShardingAssigner, TensorShardings
-from .access import OPEN_DIMENSIONS_ATTRIBUTE, REPLICATED_AXES_ATTRIBUTE, SHARD
+from .access import OPEN_ATTRIBUTES, SHARD
 
 _UNIT = UnitAttr()
 
@@ -69,8 +69,8 @@ class AnnotationWriter:
             operation.operands[1] = self._sharding_value(
                 found, block_of(operation), annotation.source
             )
-            del operation.attributes[OPEN_DIMENSIONS_ATTRIBUTE]
-            operation.attributes.pop(REPLICATED_AXES_ATTRIBUTE, None)
+            for name in OPEN_ATTRIBUTES:
+                operation.attributes.pop(name, None)
 
     def _entry_block(self, block: Block) -> tuple[Operation, Block]:
         function = self._function_of.get(block)

@@ -16,17 +16,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Operation, Region, SSAValue
 
-from ....ir.locations import made_by
+from ....ir.diagnostics import OperationError
+from ....ir.locations import made_by, maker_of
 from ....ir.regions import inner_blocks, walk
 from ....ir.tensor_types import Shape, tensor_shape
 from ....ir.value_flow import forwards, loop_inputs
+from ....sharding.factor_propagation import Direction
 from ....sharding.factors import Factor, FactorKind, FactorRule
 from ....sharding.grid import Grid
 from ....sharding.propagation import OperationNode, TensorNode
-from ..annotations.access import GET_SHARDING, SHARD, SHARDING, Annotation, GridTable, annotation_of
+from ..annotations.access import (
+    DIRECTION_ATTRIBUTE,
+    GET_SHARDING,
+    GROUP_ATTRIBUTE,
+    SHARD,
+    SHARDING,
+    Annotation,
+    GridTable,
+    annotation_of,
+)
 from ..rules.captured_reads import read_rule, reads_along_loops
 from ..rules.rule_cache import RuleCache, body_matters
 from ..rules.shared_outputs import IN_PARALLEL, shared_outputs
@@ -123,6 +134,21 @@ def identity_rule(shape: Shape, sources: int) -> FactorRule:
     return FactorRule(tuple(map(Factor, shape)), (dimensions,) * sources, (dimensions,))
 
 
+def _directions(annotation: Operation) -> Direction:
+    """Return the directions in which an annotation lets shardings pass.
+
+    Raises OperationError for an unknown one.
+    """
+    found = annotation.attributes.get(DIRECTION_ATTRIBUTE)
+    if found is None:
+        return Direction.BOTH
+    if not isinstance(found, StringAttr) or found.data not in Direction.__members__:
+        expected = ", ".join(Direction.__members__)
+        message = f"has {DIRECTION_ATTRIBUTE} = {found}, expected one of {expected}"
+        raise OperationError(annotation, message)
+    return Direction[found.data]
+
+
 class _Builder:
     def __init__(self, module: Operation, everything: bool) -> None:
         self._graph = ShardingGraph()
@@ -132,7 +158,7 @@ class _Builder:
         self._pass_through: dict[int, bool] = {}
         self._grids = GridTable()
         self._edges: dict[SSAValue, list[tuple[Operation, int]]] = {}
-        self._same: list[tuple[SSAValue, SSAValue]] = []
+        self._groups: dict[tuple[int, Shape | None], list[SSAValue]] = {}
         self._function_results: dict[Operation, list[SSAValue | None]] = {}
         self._function: Operation | None = None
         self._in_parallel = False
@@ -274,6 +300,10 @@ class _Builder:
         self._add_node(result)
         self._graph.entries.append(Entry(operation, EntryKind.ANNOTATION, annotation=annotation))
         self._pin(result, annotation)
+        group = operation.attributes.get(GROUP_ATTRIBUTE)
+        if isinstance(group, IntegerAttr):
+            key = group.value.data, tensor_shape(result)
+            self._groups.setdefault(key, []).append(result)
         is_first = made_by(source, SHARD) is None
         if not annotation.for_users and is_first and source in self._graph.values:
             self._pin(source, annotation)
@@ -400,7 +430,8 @@ class _Builder:
                     self._relate_captures(operation, entry.rule)
             elif entry.kind is EntryKind.ANNOTATION:
                 rule = self._identity(operation.results[0], 1)
-                self._add_relation(operation, rule, operation.operands[:1], operation.results)
+                source, target = operation.operands[:1], operation.results
+                self._add_relation(operation, rule, source, target, _directions(operation))
             elif entry.kind is EntryKind.EDGE:
                 for source in entry.sources:
                     if source.rule is not None and source.target is not None:
@@ -411,6 +442,10 @@ class _Builder:
             self._add_relation(
                 sources[0][0], self._identity(target, len(operands)), operands, [target]
             )
+
+        for first, *others in self._groups.values():
+            origin = maker_of(first)
+            self._add_relation(origin, self._identity(first, len(others)), others, [first])
 
     def _relate_captures(self, operation: Operation, rule: FactorRule) -> None:
         """Relate results to tensors that the body reads with the loops' indices."""
@@ -431,6 +466,7 @@ class _Builder:
         rule: FactorRule,
         operands: Sequence[SSAValue],
         results: Sequence[SSAValue],
+        directions: Direction = Direction.BOTH,
     ) -> None:
         values = self._graph.values
         nodes = tuple(map(values.get, operands))
@@ -438,6 +474,6 @@ class _Builder:
             node is None or value.has_one_use() for node, value in zip(nodes, operands, strict=True)
         )
         self._graph.operations.append(
-            OperationNode(rule, nodes, tuple(map(values.get, results)), single_use)
+            OperationNode(rule, nodes, tuple(map(values.get, results)), single_use, directions)
         )
         self._graph.origins.append(operation)

@@ -53,7 +53,7 @@ func.func @signs(%x: tensor<8xi8>) -> tensor<8xui8> {
 
 // -----
 
-// A named computation is inlined between its shardings; groups and barriers are dropped.
+// A named computation is inlined between its shardings.
 
 // CHECK-LABEL: func.func @named(%a: tensor<8x4xf32>)
 // CHECK-NEXT: [[IN:%[a-z0-9_]+]] = shard.sharding @m split_axes = {{\[\[0\]\]}}
@@ -64,9 +64,7 @@ func.func @signs(%x: tensor<8xi8>) -> tensor<8xui8> {
 // CHECK-NEXT: return [[D]]
 sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @named(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  sdy.sharding_group %a group_id=0 : tensor<8x4xf32>
-  %b = sdy.propagation_barrier %a allowed_direction=NONE : tensor<8x4xf32>
-  %r = sdy.named_computation<"f">(%b) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {"y"}]>] (%c: tensor<8x4xf32>) {
+  %r = sdy.named_computation<"f">(%a) in_shardings=[<@m, [{"x"}, {}]>] out_shardings=[<@m, [{"x"}, {"y"}]>] (%c: tensor<8x4xf32>) {
     %d = math.tanh %c : tensor<8x4xf32>
     sdy.return %d : tensor<8x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
@@ -95,4 +93,28 @@ func.func @imported(%x: tensor<8xf32>) -> tensor<8xf32> {
     sdy.return %t : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %n : tensor<8xf32>
+}
+
+// -----
+
+// Members of a group and operands of barriers get open annotations. Without a mesh nothing is split.
+
+// CHECK-LABEL: func.func @tied
+// CHECK: shard.shard %{{.*}} {shard.group = 7 : i64, shard.open_dimensions = array<i64: 0>} : tensor<8xf32>
+// CHECK: shard.shard %{{.*}} annotate_for_users {shard.allowed_direction = "FORWARD", shard.open_dimensions = array<i64: 0>} : tensor<8xf32>
+sdy.mesh @m = <["x"=2]>
+func.func @tied(%a: tensor<8xf32>) -> tensor<8xf32> {
+  sdy.sharding_group %a group_id=7 : tensor<8xf32>
+  %b = sdy.propagation_barrier %a allowed_direction=FORWARD : tensor<8xf32>
+  return %b : tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @without_mesh
+// CHECK-NEXT: return %a
+func.func @without_mesh(%a: tensor<8xf32>) -> tensor<8xf32> {
+  sdy.sharding_group %a group_id=7 : tensor<8xf32>
+  %b = sdy.propagation_barrier %a allowed_direction=FORWARD : tensor<8xf32>
+  return %b : tensor<8xf32>
 }

@@ -27,3 +27,13 @@ func.func @unknown_halo(%x: tensor<4xf32>, %h: i64) -> tensor<4xf32> {
   %xs = shard.shard %x to %s : tensor<4xf32>
   return %xs : tensor<4xf32>
 }
+
+// -----
+
+shard.grid @m(shape = 2)
+func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %s = shard.sharding @m split_axes = [[]] : !shard.sharding
+  // expected-error @+1 {{has shard.allowed_direction = "UP", expected one of NONE, FORWARD, BACKWARD, BOTH}}
+  %y = shard.shard %x to %s {shard.allowed_direction = "UP", shard.open_dimensions = array<i64: 0>} : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
