@@ -31,8 +31,9 @@ def merge_reductions(
     for loop, following in reversed(list(pairwise(reductions))):
         target = targets[following]
         size, inner = sizes[loop], merged[target]
-        are_static = isinstance(size, int) and isinstance(inner, int)
-        if are_static and _are_neighbours(writer, view, loop, following):
+        if not (isinstance(size, int) and isinstance(inner, int)):
+            continue
+        if _are_neighbours(writer, view, loop, following):
             targets[loop] = target
             merged[target], merged[loop] = size * inner, 1
     return tuple(merged), tuple(loop for loop in reductions if targets[loop] == loop)
