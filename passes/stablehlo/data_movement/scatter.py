@@ -225,14 +225,15 @@ class _ScatterLowering:
         return all(size == 1 for size in windows) and all(size > 0 for size in extents)
 
     def updates_in_order(self) -> list[SSAValue]:
-        """Emit a sequential loop over index vectors; each updates its window inside the tensor."""
-        update = self._updated_element if self._has_single_elements() else self._updated
-        e = self.emit
-        inputs = self._promoted()
+        """Emit sequential loops over index vectors; each updates its window inside the tensor."""
+        e, inputs = self.emit, self._promoted()
         sizes = [e.size(self.updates[0], update_dim) for update_dim in self.batch]
+        if self._has_single_elements():
+            return self._update_elements(e, sizes, [], inputs)
+        # Kernels that update slices have one loop.
         total = reduce(e.multiply, sizes, 1)
         if total == 1:
-            return update(e, [0] * len(sizes), inputs)
+            return self._updated(e, [0] * len(sizes), inputs)
 
         def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
             batch: list[IndexOrInt] = []
@@ -240,9 +241,24 @@ class _ScatterLowering:
             for size in reversed(sizes):
                 batch.insert(0, inner.remainder(rest, size))
                 rest = inner.divide(rest, size)
-            return update(inner, batch, args[1:])
+            return self._updated(inner, batch, args[1:])
 
         return e.sequential_loop(total, inputs, body)
+
+    def _update_elements(
+        self, e: Emitter, sizes: IndexList, batch: IndexList, carried: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """Emit a loop for each batch dimension that `batch` has no index for."""
+        if len(batch) == len(sizes):
+            return self._updated_element(e, batch, carried)
+        size = sizes[len(batch)]
+        if size == 1:
+            return self._update_elements(e, sizes, [*batch, 0], carried)
+
+        def body(inner: Emitter, args: Sequence[SSAValue]) -> list[SSAValue]:
+            return self._update_elements(inner, sizes, [*batch, args[0]], args[1:])
+
+        return e.sequential_loop(size, carried, body)
 
     def _updated(self, e: Emitter, batch: IndexList, carried: Sequence[SSAValue]) -> list[SSAValue]:
         """Return the carried tensors with one window updated.
