@@ -187,24 +187,29 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     starts = offsets[:-1] if include_last_offset else offsets
-    places = torch.arange(indices.shape[0])
-    ends = torch.cat((starts[1:], torch.full_like(starts[:1], indices.shape[0])))
-    if include_last_offset:
-        ends = offsets[1:]
-    within = (places >= starts[:, None]) & (places < ends[:, None])
+    begun = torch.zeros(indices.shape[0] + 1, dtype=torch.int64)
+    begun = begun.index_add(0, offsets, torch.ones_like(offsets, dtype=torch.int64))
+    # The bag of each index. Those after the last offset belong to a bag that is left out.
+    bag = begun.cumsum(0)[:-1] - 1
+    count = offsets.shape[0]
+    kept = torch.ones_like(indices, dtype=torch.bool)
     if padding_idx is not None and padding_idx >= 0:
-        within = within & (indices != padding_idx)
+        kept = indices != padding_idx
     rows = table[indices]
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
-    counts = within.sum(1)
+    counts = torch.zeros(count, dtype=torch.int64).index_add(0, bag, kept.to(torch.int64))
+    neutral = -torch.inf if mode == 2 else 0.0
+    rows = torch.where(kept[:, None], rows, neutral)
+    bags = rows.new_full((count, rows.shape[1]), neutral)
     if mode == 2:
-        bags = torch.where(within[:, :, None], rows, -torch.inf).amax(1)
+        bags = bags.index_reduce(0, bag, rows, "amax")
         bags = torch.where(counts[:, None] > 0, bags, 0.0)
     else:
-        bags = within.to(rows.dtype) @ rows
+        bags = bags.index_add(0, bag, rows)
     if mode == 1:
         bags = bags / torch.clamp(counts, min=1)[:, None]
+    bags, counts = bags[: starts.shape[0]], counts[: starts.shape[0]]
     # The other results only serve gradients.
     return bags, torch.zeros_like(indices), counts, torch.zeros_like(starts)
 
