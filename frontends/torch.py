@@ -17,6 +17,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -264,6 +265,7 @@ def _import(name: str) -> Any:
         raise ImportError(message) from problem
 
 
+@cache
 def _torch() -> Any:
     return _import("torch")
 

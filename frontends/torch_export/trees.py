@@ -41,9 +41,26 @@ class Tree:
         self._places = [at for at, each in enumerate(leaves) if isinstance(each, variable)]
         self.names = [names[place] for place in self._places]
         """The names of the tensors."""
+        plain = self._plain(value)
+        self._plain_count = -1 if plain is None else len(plain)
+
+    def _plain(self, value: Any) -> list[Any] | None:
+        """Return positional inputs that are all tensors, and `None` for anything else.
+
+        Most calls have no others. PyTorch takes 15 us to flatten two.
+        """
+        match value:
+            case (tuple() as inputs, dict() as keywords) if not keywords:  # pyright: ignore[reportUnknownVariableType]
+                tensor, listed = self._torch.Tensor, list[Any](inputs)  # pyright: ignore[reportUnknownArgumentType]
+                return listed if all(type(each) is tensor for each in listed) else None
+            case _:
+                return None
 
     def tensors(self, value: Any) -> list[Any]:
         """Return the tensors of a value. Raises TypeError if its structure or constants differ."""
+        plain = self._plain(value)
+        if plain is not None and len(plain) == self._plain_count:
+            return plain
         leaves, spec = self._torch.utils._pytree.tree_flatten(value)
         if spec != self._spec:
             raise TypeError(f"the {self._what}s are {spec}, compiled for {self._spec}")
