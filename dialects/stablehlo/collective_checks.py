@@ -93,10 +93,19 @@ def verify_collective_broadcast(operation: Operation) -> None:
     require_shape(operation, operand_shape(operation, 0))
 
 
+def _verify_result_count(operation: Operation) -> None:
+    if len(operation.results) != len(operation.operands):
+        raise VerifyException(
+            f"expected a result for each of {len(operation.operands)} operands, got "
+            f"{len(operation.results)}"
+        )
+
+
 def verify_all_reduce(operation: Operation) -> None:
     """Check `replica_groups`, the body, and that results have the shapes of the operands."""
     if operation.name == "stablehlo.all_reduce":
         _verify_groups(operation)
+    _verify_result_count(operation)
     for index, each in enumerate(operation.operand_types):
         require_shape(operation, operand_shape(operation, index), index)
         verify_reducer(operation, [each, each])
@@ -120,6 +129,7 @@ def _verify_scaled(operation: Operation, large: Shape, small: Shape, dimension: 
 def verify_all_gather(operation: Operation) -> None:
     """Check that each result is its operand, repeated along one dimension."""
     dimension = integer(operation, "all_gather_dim")
+    _verify_result_count(operation)
     for index in range(len(operation.operands)):
         large, small = result_shape(operation, index), operand_shape(operation, index)
         _verify_scaled(operation, large, small, dimension)
@@ -135,6 +145,7 @@ def verify_reduce_scatter(operation: Operation) -> None:
 def verify_all_to_all(operation: Operation) -> None:
     """Check the dimensions that are split and concatenated, and the shapes of the results."""
     size = _verify_groups(operation)
+    _verify_result_count(operation)
     split, joined, count = (
         integer(operation, name) for name in ("split_dimension", "concat_dimension", "split_count")
     )

@@ -8,9 +8,11 @@ from typing import ClassVar, Self, cast
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     TupleType,
 )
@@ -26,6 +28,7 @@ from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.region_headers import parse_bindings, print_bindings
 from ...ir.tensor_types import shapes_agree
+from .attributes import OutputOperandAliasAttr
 from .collective_checks import verify_composite
 from .lapack_calls import lapack_name
 from .lapack_checks import verify_custom_call
@@ -172,6 +175,18 @@ def _print_name(printer: Printer, operation: Operation) -> None:
     printer.print_string_literal(string(attribute(operation, "name")) or "")
 
 
+def _parse_regions(parser: Parser, parsed: Parsed) -> None:
+    found = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_region)
+    parsed.region_lists["composite_regions"] = found or []
+
+
+def _print_regions(printer: Printer, operation: Operation) -> None:
+    if operation.regions:
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(operation.regions, printer.print_region)
+
+
 # Values that are no tensors ----------------------------------------------------------------------
 
 
@@ -241,7 +256,11 @@ def _verify_tuple_element(operation: Operation) -> None:
 
 
 def _members(kind: Attribute) -> Sequence[Attribute]:
-    return cast("ArrayAttr[Attribute]", kind.types).data if isinstance(kind, TupleType) else ()
+    return _listed(kind.types) if isinstance(kind, TupleType) else ()
+
+
+def _listed(found: Attribute | None) -> Sequence[Attribute]:
+    return cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
 
 
 def _verify_call(operation: Operation) -> None:
@@ -255,8 +274,45 @@ def _verify_call(operation: Operation) -> None:
         results = operation.result_types
         is_tuple = len(results) == 1 and isinstance(results[0], TupleType)
         _verify_layouts(found[1], _members(results[0]) if is_tuple else results)
+    for each in _listed(attribute(operation, "called_computations")):
+        if not isinstance(each, SymbolRefAttr):
+            raise VerifyException(f"expected symbols in 'called_computations', got {each}")
     _verify_backend_config(operation)
+    _verify_aliases(operation)
     verify_custom_call(operation)
+
+
+def _verify_aliases(operation: Operation) -> None:
+    """Check that results that share memory with an operand have its type."""
+    for alias in _listed(attribute(operation, "output_operand_aliases")):
+        if not isinstance(alias, OutputOperandAliasAttr):
+            raise VerifyException(f"expected #stablehlo.output_operand_alias<...>, got {alias}")
+        index = alias.integer("operand_index")
+        if not 0 <= index < len(operation.operands):
+            raise VerifyException(
+                f"expected an operand below {len(operation.operands)} in an alias, got {index}"
+            )
+        results = operation.result_types
+        whole = results[0] if len(results) == 1 else TupleType(list(results))
+        shared, result = (
+            _member_at(kind, alias.integers(name))
+            for kind, name in (
+                (operation.operand_types[index], "operand_tuple_indices"),
+                (whole, "output_tuple_indices"),
+            )
+        )
+        if shared != result:
+            raise VerifyException(f"expected an alias of one type, got {shared} and {result}")
+
+
+def _member_at(kind: Attribute, path: Sequence[int]) -> Attribute:
+    """Return the type at these positions in nested tuples. Raises VerifyException."""
+    for index in path:
+        members = _members(kind)
+        if not 0 <= index < len(members):
+            raise VerifyException(f"expected a tuple with an element {index}, got {kind}")
+        kind = members[index]
+    return kind
 
 
 _TYPED_FFI = 4
@@ -276,12 +332,13 @@ def _verify_backend_config(operation: Operation) -> None:
 
 
 def _verify_layouts(found: Attribute, types: Sequence[Attribute]) -> None:
-    layouts = cast("ArrayAttr[Attribute]", found).data if isinstance(found, ArrayAttr) else ()
+    layouts = _listed(found)
     if len(layouts) != len(types):
         raise VerifyException(f"expected {len(types)} layouts, got {len(layouts)}")
     for layout, kind in zip(layouts, types, strict=True):
         rank = kind.get_num_dims() if isinstance(kind, TensorType) else 0
-        if sorted(number_list(layout)) != list(range(rank)):
+        is_index = getattr(layout, "type", None) == TensorType(IndexType(), [rank])
+        if not is_index or sorted(number_list(layout)) != list(range(rank)):
             raise VerifyException(f"expected a permutation of {rank} dimensions, got {layout}")
 
 
@@ -348,11 +405,14 @@ ROWS: list[type[IRDLOperation]] = [
     ),
     define(
         "stablehlo.composite",
-        "inputs* -> results_* | name:str composite_attributes:dict? decomposition version:int?",
+        "inputs* -> results_* | name:str composite_attributes:dict? decomposition version:int? | "
+        "composite_regions*",
         (
             " ",
             Custom(_parse_name, _print_name, ("name",)),
-            " $inputs attr-dict : signature($inputs, $results_)",
+            " $inputs",
+            Custom(_parse_regions, _print_regions),
+            " attr-dict : signature($inputs, $results_)",
         ),
         pure=False,
         verify=verify_composite,
@@ -367,8 +427,8 @@ ROWS: list[type[IRDLOperation]] = [
     define("stablehlo.tuple", "val* -> result", verify=_verify_tuple, base=_OneTypeSyntax),
     define(
         "stablehlo.get_tuple_element",
-        "operand -> result | index",
-        " $operand[int($index)] attr-dict : signature($operand, $result)",
+        "operand -> result | index:i32attr",
+        " $operand[int32($index)] attr-dict : signature($operand, $result)",
         verify=_verify_tuple_element,
     ),
     define(

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import element_type
 from ..quant import quantization
+from .types import BoundsAttr
 
 _NAMES = {
     "p": "i1",
@@ -48,6 +49,8 @@ _ROWS = f"""
 cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh : fcq -> =
 ceil floor round_nearest_afz round_nearest_even reduce_precision : fq -> =
 is_finite : fq -> p
+uniform_quantize : fq -> q
+uniform_dequantize : q -> f
 popcnt count_leading_zeros : i -> =
 not : pi -> =
 abs : sfcq -> sfq
@@ -61,7 +64,7 @@ subtract divide power remainder : ifcq = -> =
 atan2 : fcq = -> =
 and or xor : pi = -> =
 shift_left shift_right_arithmetic shift_right_logical : i = -> =
-complex : f -> c
+complex : f = -> c
 clamp concatenate : {_ANY} = -> =
 pad : {_ANY} =.0 -> =
 reverse transpose broadcast slice : {_ANY} -> =
@@ -162,6 +165,19 @@ def _verify_rank(tensor: TensorType[Any], rank: str, what: str) -> None:
         raise VerifyException(f"expected {what} to have {wanted}, got {tensor}")
 
 
+def verify_bounds(tensor: TensorType[Any]) -> None:
+    """Check that a type's bounds, if it has any, are those of its dynamic sizes."""
+    bounds, sizes = tensor.encoding, tensor.get_shape()
+    if not isinstance(bounds, BoundsAttr):
+        return
+    if len(bounds.data) != len(sizes) or any(
+        bound is not None and size >= 0 for bound, size in zip(bounds.data, sizes, strict=True)
+    ):
+        raise VerifyException(
+            f"expected a bound or '?' for each dynamic size, '?' for others, got {tensor}"
+        )
+
+
 def _verify_elements(
     operation: Operation, found: Sequence[Attribute], words: Sequence[str], what: str
 ) -> None:
@@ -170,6 +186,8 @@ def _verify_elements(
     for index, each in enumerate(found):
         if not isinstance(each, TensorType | UnrankedTensorType):
             raise VerifyException(f"expected {what} {index} to be a tensor, got {each}")
+        if isinstance(each, TensorType):
+            verify_bounds(cast("TensorType[Any]", each))
         word, _, rank = words[min(index, len(words) - 1)].partition(".")
         if rank and isinstance(each, TensorType):
             _verify_rank(cast("TensorType[Any]", each), rank, f"{what} {index}")
@@ -192,6 +210,11 @@ def _verify_same(one: Attribute, element: Attribute) -> None:
     wanted = element_type(one)
     if element != wanted and not (quantization(element) or quantization(wanted)):
         raise VerifyException(f"requires the same element type, got {wanted} and {element}")
+
+
+def verify_factors(operation: Operation) -> None:
+    """Check that both factors have one element type, or are quantised. Raises VerifyException."""
+    _verify_same(operation.operand_types[0], element_type(operation.operand_types[1]))
 
 
 def _widths(element: Attribute) -> tuple[str, int]:

@@ -61,7 +61,7 @@ ROWS = [
     ),
     define(
         "stablehlo.compare",
-        "lhs rhs -> result | comparison_direction compare_type?",
+        "lhs rhs -> result | comparison_direction:direction compare_type:comparison?",
         (
             " ",
             Word("comparison_direction", ComparisonDirectionAttr),

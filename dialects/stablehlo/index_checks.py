@@ -29,8 +29,11 @@ def verify_dimension(operation: Operation) -> None:
 
 
 def verify_set_dimension_size(operation: Operation) -> None:
-    """Check the dimension, and that the size is an i32. Raises VerifyException."""
+    """Check the dimension, the size, and the sizes that stay. Raises VerifyException."""
     verify_dimension(operation)
+    kept, dimension = operand_shape(operation, 0), integer(operation, "dimension")
+    if isinstance(operation.result_types[0], TensorType):
+        require_shape(operation, (*kept[:dimension], -1, *kept[dimension + 1 :]))
     if element_type(operation.operand_types[1]) != i32:
         raise VerifyException(f"expected a size of i32, got {operation.operand_types[1]}")
 
@@ -102,6 +105,10 @@ def verify_gather(operation: Operation) -> None:
             f"not collapsed, got {len(offsets)}"
         )
     found = attribute(operation, "slice_sizes")
+    if found is None and operand_shape(operation, 2) != (len(source),):
+        raise VerifyException(
+            f"expected {len(source)} slice sizes, got {operation.operand_types[2]}"
+        )
     sizes = number_list(found) if found is not None else (-1,) * len(source)
     if len(sizes) != len(source):
         raise VerifyException(f"expected {len(source)} slice sizes, got {len(sizes)}")

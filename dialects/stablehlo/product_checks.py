@@ -53,6 +53,10 @@ def verify_fft(operation: Operation) -> None:
         if elements[0] != elements[1]:
             raise VerifyException(f"expected elements of type {elements[0]}, got {elements[1]}")
         return
+    elements = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
+    part, whole = elements if kind == "RFFT" else reversed(elements)
+    if not isinstance(whole, ComplexType) or whole.element_type != part:
+        raise VerifyException(f"expected complex numbers of {part}, got {whole}")
     half = lengths[-1] // 2 + 1 if lengths[-1] else 0
     real, spectrum = (
         (*source[: -len(lengths)], *lengths[:-1], last) for last in (lengths[-1], half)
@@ -69,9 +73,6 @@ def _verify_square(operation: Operation) -> Shape:
     shape = operand_shape(operation, 0)
     if len(shape) < 2 or not sizes_agree(shape[-1], shape[-2]):
         raise VerifyException(f"expected square matrices, got {shape_text(shape)}")
-    element = element_type(operation.operand_types[0])
-    if not isinstance(element, AnyFloat | ComplexType):
-        raise VerifyException(f"expected floats or complex numbers, got {element}")
     return shape
 
 

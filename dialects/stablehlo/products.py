@@ -8,9 +8,11 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Tens
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from ...ir.attribute_access import attribute, number_list
 from ...ir.syntax.assembly_format import Parsed
+from ...ir.tensor_types import shapes_agree
 from . import checks, product_checks
 from .attributes import (
     DotAlgorithmAttr,
@@ -20,6 +22,7 @@ from .attributes import (
     RngAlgorithmAttr,
     RngDistributionAttr,
 )
+from .element_checks import verify_factors
 from .syntax import Custom, Word, WordList, define
 from .types import ConvAttr
 
@@ -123,6 +126,8 @@ def _parse_window(parser: Parser, parsed: Parsed) -> None:
         word = parser.parse_identifier()
         if word not in _WINDOW:
             parser.raise_error(f"expected one of {', '.join(_WINDOW)}", position)
+        if _WINDOW[word] in parsed.attributes:
+            parser.raise_error(f"found {word} twice", position)
         parser.parse_punctuation("=")
         if word == "pad":
             value = _pairs(parser)
@@ -188,7 +193,19 @@ def verify_convolution(operation: Operation) -> None:
     from .windows import convolution_shape
 
     product_checks.verify_precision(operation)
+    verify_factors(operation)
     checks.require_shape(operation, convolution_shape(operation))
+
+
+def verify_dynamic_conv(operation: Operation) -> None:
+    """Check the elements, and that the padding has a pair for each spatial dimension."""
+    verify_factors(operation)
+    rank = len(checks.operand_shape(operation, 0))
+    if not shapes_agree(checks.operand_shape(operation, 2), (rank - 2, 2)):
+        raise VerifyException(
+            f"expected {rank - 2} pairs of padding, got {operation.operand_types[2]}"
+        )
+    checks.require_shape(operation, (-1,) * rank)
 
 
 def verify_dot_general(operation: Operation) -> None:
@@ -242,10 +259,11 @@ ROWS = [
             _DYNAMIC_CONVOLUTION,
             " attr-dict : signature($lhs, $rhs, $padding, $result)",
         ),
+        verify=verify_dynamic_conv,
     ),
     define(
         "stablehlo.fft",
-        "operand -> result | fft_type fft_length",
+        "operand -> result | fft_type:transform fft_length",
         (
             " $operand, type = ",
             Word("fft_type", FftTypeAttr),
@@ -255,18 +273,18 @@ ROWS = [
     ),
     define(
         "stablehlo.cholesky",
-        "a -> result | lower?",
+        "a -> result | lower:bool?",
         " $a( , lower = bool($lower))? attr-dict : types($a, $result)",
         verify=product_checks.verify_cholesky,
     ),
     define(
         "stablehlo.triangular_solve",
-        "a b -> result | left_side lower unit_diagonal transpose_a",
+        "a b -> result | left_side:bool lower:bool unit_diagonal:bool transpose_a:transposition",
         verify=product_checks.verify_triangular_solve,
     ),
     define(
         "stablehlo.rng",
-        "a b shape -> result | rng_distribution",
+        "a b shape -> result | rng_distribution:distribution",
         (
             " $a, $b, $shape, distribution = ",
             Word("rng_distribution", RngDistributionAttr),
@@ -277,7 +295,7 @@ ROWS = [
     ),
     define(
         "stablehlo.rng_bit_generator",
-        "initial_state -> output_state output | rng_algorithm",
+        "initial_state -> output_state output | rng_algorithm:rng_algorithm",
         (
             " $initial_state, algorithm = ",
             Word("rng_algorithm", RngAlgorithmAttr),

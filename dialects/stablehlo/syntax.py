@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, i1
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 from xdsl.parser import Parser
@@ -24,10 +24,29 @@ from ...ir.syntax.assembly_format import (
     values,
 )
 from ...ir.syntax.keyword_attributes import OpaqueKeywordAttribute
-from ...ir.syntax.rows import RowOperation, Rows
+from ...ir.syntax.rows import Kind, RowOperation, Rows
+from .attributes import (
+    ComparisonDirectionAttr,
+    ComparisonTypeAttr,
+    FftTypeAttr,
+    RngAlgorithmAttr,
+    RngDistributionAttr,
+    TransposeAttr,
+)
 from .element_checks import with_element_kinds
 
 Verifier = Callable[[Operation], None]
+
+_KINDS: Mapping[str, Kind] = {
+    "bool": IntegerAttr.constr(i1),
+    "comparison": ComparisonTypeAttr,
+    "direction": ComparisonDirectionAttr,
+    "distribution": RngDistributionAttr,
+    "rng_algorithm": RngAlgorithmAttr,
+    "transform": FftTypeAttr,
+    "transposition": TransposeAttr,
+}
+"""Kinds of attributes in rows, besides those of all dialects."""
 
 
 def define(
@@ -42,14 +61,15 @@ def define(
 ) -> type[RowOperation]:
     """Return the class of an op, described as a row (`ir/syntax/rows.py`).
 
-    Its values may have any type, its attributes any kind. Without `syntax`, or a `base` that has
-    one, it is printed in the generic syntax. `effects` decides for each op that is not always pure.
+    Its values may have any type; an attribute is of the kind that the row names, or of any. Without
+    `syntax`, or a `base` that has one, it is printed in the generic syntax. `effects` decides for
+    each op that is not always pure.
     """
     dialect, _, own_name = name.partition(".")
     traits: tuple[OpTrait, ...] = () if effects is None else (effects,)
     if pure and effects is None:
         traits = (RecursiveMemoryEffect() if values.count("|") > 1 else Pure(),)
-    row = Rows(dialect, {}, default="any")
+    row = Rows(dialect, _KINDS, default="any")
     verify = with_element_kinds(name, verify)
     return row(own_name, values, syntax, traits=traits, verify=verify, same_sizes=True, base=base)
 

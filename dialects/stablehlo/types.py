@@ -129,10 +129,9 @@ class BoundsAttr(Data[tuple[int | None, ...]]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[int | None, ...]:
-        with parser.in_angle_brackets():
-            return tuple(
-                parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _bound(parser))
-            )
+        return tuple(
+            parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: _bound(parser))
+        )
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{_bounds_text(self.data)}>")

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
+    i32,
     i64,
 )
 from xdsl.ir import Operation
@@ -56,6 +57,12 @@ def _index(definition: OpDef, name: str) -> Directive:
 def _int(definition: OpDef, name: str) -> Directive:
     """`int($a)`: an integer of type i64."""
     return IntegerValue(name, i64)
+
+
+@directive("int32")
+def _int32(definition: OpDef, name: str) -> Directive:
+    """`int32($a)`: an integer of type i32."""
+    return IntegerValue(name, i32)
 
 
 @directive("uint32")

@@ -70,6 +70,20 @@ module @jit_f attributes {mhlo.num_partitions = 1 : i32} {
     // CHECK-COUNT-2: stablehlo.dynamic_slice {{.*}}, , sizes = [] : (tensor<f32>) -> tensor<f32>
     %12 = stablehlo.dynamic_slice %4, , sizes = [] : (tensor<f32>) -> tensor<f32>
     %13 = stablehlo.dynamic_slice %12, sizes = [] : (tensor<f32>) -> tensor<f32>
+    // CHECK: stablehlo.abs {{.*}} : (tensor<f32>) -> tensor<f32, #stablehlo.bounds<>>
+    %14 = stablehlo.abs %12 : (tensor<f32>) -> tensor<f32, #stablehlo.bounds<>>
+    // CHECK: stablehlo.get_tuple_element {{.*}}[1] : (tuple<tensor<4xf32>, tensor<f32>>) -> tensor<f32>
+    %tuple = stablehlo.tuple %a, %4 : tuple<tensor<4xf32>, tensor<f32>>
+    %member = "stablehlo.get_tuple_element"(%tuple) <{index = 1 : i32}> : (tuple<tensor<4xf32>, tensor<f32>>) -> tensor<f32>
+    // CHECK: stablehlo.composite "test.regions" %a ({
+    // CHECK-NEXT: ^bb0({{.*}}: tensor<f32>):
+    // CHECK: }, {
+    // CHECK-NEXT: }) {decomposition = @same} : (tensor<4xf32>) -> tensor<4xf32>
+    %15 = stablehlo.composite "test.regions" %a ({
+    ^bb0(%u: tensor<f32>):
+      stablehlo.return %u : tensor<f32>
+    }, {
+    }) {decomposition = @same} : (tensor<4xf32>) -> tensor<4xf32>
     return
   }
   func.func private @same(%a: tensor<4xf32>) -> tensor<4xf32> {

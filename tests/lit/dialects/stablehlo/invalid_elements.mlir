@@ -17,7 +17,7 @@ func.func @indices_added(%a: tensor<2xindex>) {
 // -----
 
 func.func @spectrum(%a: tensor<8xf32>) {
-  // expected-error @+1 {{expected result 0 to have elements that are floats or complex numbers}}
+  // expected-error @+1 {{expected complex numbers of f32, got ui32}}
   %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 8>}> : (tensor<8xf32>) -> tensor<5xui32>
   return
 }

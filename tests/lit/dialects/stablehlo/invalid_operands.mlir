@@ -176,3 +176,150 @@ func.func @rooted(%a: tensor<4xf32>) {
   }) : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @results(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a result for each of 1 operands, got 2}}
+  %0:2 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @word(%a: tensor<4xf32>) {
+  // expected-error @+1 {{stablehlo.comparison_direction}}
+  %0 = "stablehlo.compare"(%a, %a) <{comparison_direction = "LESS"}> : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  return
+}
+
+// -----
+
+func.func @factors(%a: tensor<1x8x3xi32>, %k: tensor<3x3x4xf32>) {
+  // expected-error @+1 {{requires the same element type, got i32 and f32}}
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x3xi32>, tensor<3x3x4xf32>) -> tensor<1x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @window_twice(%a: tensor<1x8x3xf32>, %k: tensor<3x3x4xf32>) {
+  // expected-error @+1 {{found stride twice}}
+  %0 = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], stride = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x3xf32>, tensor<3x3x4xf32>) -> tensor<1x6x4xf32>
+  return
+}
+
+// -----
+
+func.func @padding(%a: tensor<1x8x3xf32>, %k: tensor<3x3x4xf32>, %p: tensor<2x2xi32>) {
+  // expected-error @+1 {{expected 1 pairs of padding, got tensor<2x2xi32>}}
+  %0 = stablehlo.dynamic_conv(%a, %k, %p) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x3xf32>, tensor<3x3x4xf32>, tensor<2x2xi32>) -> tensor<1x?x4xf32>
+  return
+}
+
+// -----
+
+func.func @spectrum(%a: tensor<8xf32>) {
+  // expected-error @+1 {{expected complex numbers of f32, got complex<f64>}}
+  %0 = stablehlo.fft %a, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f64>>
+  return
+}
+
+// -----
+
+func.func @signal(%a: tensor<5xcomplex<f32>>) {
+  // expected-error @+1 {{expected complex numbers of complex<f32>, got complex<f32>}}
+  %0 = stablehlo.fft %a, type = IRFFT, length = [8] : (tensor<5xcomplex<f32>>) -> tensor<8xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @slice_sizes(%a: tensor<4x3xf32>, %i: tensor<2x1xi32>, %s: tensor<3xi32>) {
+  // expected-error @+1 {{expected 2 slice sizes, got tensor<3xi32>}}
+  %0 = "stablehlo.dynamic_gather"(%a, %i, %s) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>}> : (tensor<4x3xf32>, tensor<2x1xi32>, tensor<3xi32>) -> tensor<2x?xf32>
+  return
+}
+
+// -----
+
+func.func @parts(%a: tensor<4xf32>, %b: tensor<4xf64>) {
+  // expected-error @+1 {{requires the same element type, got f32 and f64}}
+  %0 = stablehlo.complex %a, %b : (tensor<4xf32>, tensor<4xf64>) -> tensor<4xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @quantised(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected result 0 to have elements that are quantised numbers, got tensor<4xf32>}}
+  %0 = stablehlo.uniform_quantize %a : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @kept(%a: tensor<4x2xf32>, %n: tensor<i32>) {
+  // expected-error @+1 {{expected result 0 to have shape 4, ?, got 3, ?}}
+  %0 = stablehlo.set_dimension_size %a, %n, dim = 1 : (tensor<4x2xf32>, tensor<i32>) -> tensor<3x?xf32>
+  return
+}
+
+// -----
+
+func.func @bounds(%a: tensor<?xf32, #stablehlo.bounds<3, 4>>) {
+  // expected-error @+1 {{expected a bound or '?' for each dynamic size}}
+  %0 = stablehlo.abs %a : tensor<?xf32, #stablehlo.bounds<3, 4>>
+  return
+}
+
+// -----
+
+func.func @bound_of_known_size(%a: tensor<3xf32, #stablehlo.bounds<3>>) {
+  // expected-error @+1 {{expected a bound or '?' for each dynamic size}}
+  %0 = stablehlo.abs %a : tensor<3xf32, #stablehlo.bounds<3>>
+  return
+}
+
+// -----
+
+func.func @called(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected symbols in 'called_computations', got "f"}}
+  %0 = stablehlo.custom_call @f(%a) {called_computations = ["f"]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @layout(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a permutation of 1 dimensions, got dense<0> : tensor<1xi64>}}
+  %0 = stablehlo.custom_call @f(%a) {operand_layouts = [dense<0> : tensor<1xi64>], result_layouts = [dense<0> : tensor<1xindex>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @alias(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected an operand below 1 in an alias, got 1}}
+  %0 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @alias_type(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected an alias of one type, got tensor<4xf32> and tensor<5xf32>}}
+  %0:2 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [1], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<5xf32>)
+  return
+}
+
+// -----
+
+func.func @alias_member(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected a tuple with an element 0, got tensor<4xf32>}}
+  %0 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
