@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import AnyFloat, i1
 from xdsl.dialects.math import FloatingPointLikeUnaryMathOperation, Math
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..ir.attribute_access import with_element
+from ..ir.attribute_access import element_type, with_element
 from ..ir.dialect_extension import extended, variant
 from ..ir.syntax.assembly_format import Syntax
 from ..ir.syntax.operations import SyntaxOperation
@@ -77,6 +77,10 @@ class _ClassificationOp(IRDLOperation):
         printer.print_attribute(self.operand.type)
 
     def verify_(self) -> None:
+        if not isinstance(element_type(self.operand.type), AnyFloat):
+            raise VerifyException(
+                f"operand must be floating-point-like, but got '{self.operand.type}'"
+            )
         wanted = with_element(self.operand.type, i1)
         if self.result.type != wanted:
             raise VerifyException(

@@ -178,7 +178,12 @@ _SCALING_TYPES = " attr-dict : type($input), type($scale) to type($result)"
 
 def _verify_scaling(op: Operation) -> None:
     source, result = op.operands[0].type, op.results[0].type
-    if with_element(source, element_type(result)) != result:
+    narrow, wide = element_type(source), element_type(result)
+    if op.name == "arith.scaling_truncf":
+        narrow, wide = wide, narrow
+    floats = isinstance(narrow, AnyFloat) and isinstance(wide, AnyFloat)
+    is_wider = floats and _width(narrow) < _width(wide)
+    if not is_wider or with_element(source, element_type(result)) != result:
         raise VerifyException(
             f"operand type '{source}' and result type '{result}' are cast incompatible"
         )

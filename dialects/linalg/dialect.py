@@ -377,6 +377,16 @@ class ContractOp(NamedStructuredOp):
                     f"indexing_map #{index} is not a projected permutation: {each}"
                 )
         super().verify_()
+        left, right, out = (each.used_dims() for each in maps)
+        for dimension in range(maps[0].num_dims):
+            inputs = (dimension in left) + (dimension in right)
+            if inputs < (1 if dimension in out else 2):
+                raise VerifyException(
+                    f"iteration space dim at index {dimension} is neither a contracting dim nor of "
+                    "parallel iteration type"
+                )
+        if not left & right - out:
+            raise VerifyException("'indexing_maps' do not specify a contracting dimension")
 
 
 @irdl_op_definition

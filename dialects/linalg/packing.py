@@ -38,7 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Syntax, values
 from ...ir.syntax.operations import SyntaxOperation
@@ -326,6 +326,8 @@ class SoftmaxOp(IRDLOperation):
         input_type, output_type = self.input.type, self.output.type
         if not isinstance(input_type, ShapedType) or not isinstance(output_type, ShapedType):
             raise VerifyException("expected an input and an output of ranked shape")
+        if element_type(self.input.type) != element_type(self.output.type):
+            raise VerifyException("expected input and output of the same element type")
         shape = input_type.get_shape()
         if not shapes_agree(shape, output_type.get_shape()):
             raise VerifyException(

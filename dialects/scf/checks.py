@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ...ir.attribute_access import number_list
 from ...ir.verification import check
 
 _YIELD = "scf.yield"
@@ -100,6 +101,12 @@ def _lengths(operation: Operation, name: str) -> list[int]:
 @check("cf.br", "cf.cond_br", "cf.switch")
 def _branch(operation: Operation) -> None:
     given = list(_given(operation))
+    weights = number_list(operation.attributes.get("branch_weights"))
+    if weights and len(weights) != len(operation.successors):
+        raise VerifyException(
+            f"expects number of branch weights to match number of successors: {len(weights)} vs "
+            f"{len(operation.successors)}"
+        )
     if len(given) != len(operation.successors):
         raise VerifyException(
             f"has operands for {len(given)} successors, but {len(operation.successors)} of them"

@@ -36,7 +36,7 @@ from ...ir.attribute_access import element_type, number_list
 from ...ir.index_lists import index_array, split_list
 from ...ir.syntax.assembly_format import Parsed, Syntax
 from ...ir.syntax.operations import SyntaxOperation
-from ...ir.syntax.rows import PURE, Rows
+from ...ir.syntax.rows import PURE, SIGNLESS, Rows
 from ...ir.tensor_types import element_count, shape_text, shapes_agree, sizes_agree, static_shape
 from .checks import require_same_elements
 
@@ -181,6 +181,7 @@ class ReshapeOp(SyntaxOperation):
                 "element types of source and destination tensor types should be the same"
             )
         lengths = static_shape(self.shape)
+        _require_indices(self.shape)
         if len(lengths) != 1:
             raise VerifyException("expected the shape to be a tensor of rank 1")
         if not isinstance(result, TensorType):
@@ -205,6 +206,13 @@ class ReshapeOp(SyntaxOperation):
             )
 
 
+def _require_indices(value: SSAValue) -> None:
+    if not SIGNLESS.verifies(element_type(value.type)):
+        raise VerifyException(
+            f"expected a tensor of signless integers or index values, but got '{value.type}'"
+        )
+
+
 def _verify_indexed(
     operation: Operation, whole: SSAValue, indices: SSAValue, part: SSAValue, key: str
 ) -> None:
@@ -226,6 +234,7 @@ def _verify_indexed(
             f"{key} length {len(dimensions)} must match the last dimension of the indices, "
             f"which are '{indices.type}'"
         )
+    _require_indices(indices)
     ones = [1 if i in dimensions else size for i, size in enumerate(shape)]
     dropped = [size for i, size in enumerate(shape) if i not in dimensions]
     expected = ((*index_shape[:-1], *ones), (*index_shape[:-1], *dropped))

@@ -6,14 +6,15 @@ replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Operation
+from xdsl.dialects import cf
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i1, i32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -49,9 +50,44 @@ def _parse_exact(parser: Parser, name: str) -> Operation:
 
 _EXACT = ("arith.divsi", "arith.divui", "arith.shrsi", "arith.shrui")
 
+
+def _parse_cond_br(parser: Parser) -> Operation:
+    """Read a `cf.cond_br` with optional branch weights, after its name."""
+    condition = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
+    weights: dict[str, Attribute] = {}
+    if parser.parse_optional_keyword("weights"):
+        with parser.in_parens():
+            numbers = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_integer
+            )
+        weights["branch_weights"] = DenseArrayBase.from_list(i32, numbers)
+    parser.parse_punctuation(",")
+    then_block, then_values = _parse_successor(parser)
+    parser.parse_punctuation(",")
+    else_block, else_values = _parse_successor(parser)
+    branch = cf.ConditionalBranchOp(condition, then_block, then_values, else_block, else_values)
+    branch.attributes.update(parser.parse_optional_attr_dict() | weights)
+    return branch
+
+
+def _parse_successor(parser: Parser) -> tuple[Block, Sequence[SSAValue]]:
+    """Read `^block(%a, %b : t, u)`, or a block without arguments."""
+    block, position = parser.parse_successor(), parser.pos
+    if parser.parse_optional_punctuation("(") is None:
+        return block, ()
+    values = parser.parse_comma_separated_list(
+        parser.Delimiter.NONE, parser.parse_unresolved_operand
+    )
+    parser.parse_punctuation(":")
+    types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+    parser.parse_punctuation(")")
+    return block, parser.resolve_operands(values, types, position)
+
+
 UNKNOWN_PROPERTIES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_EXACT, ("isExact",)),
     "bufferization.alloc_tensor": ("memory_space",),
+    "cf.cond_br": ("branch_weights",),
     "func.call": ("arg_attrs", "no_inline", "res_attrs"),
     "func.call_indirect": ("arg_attrs", "res_attrs"),
     "scf.execute_region": ("no_inline",),
@@ -63,6 +99,7 @@ None of them changes what is computed.
 
 PARSERS: dict[str, Callable[[Parser], Operation]] = {
     **{name: partial(_parse_exact, name=name) for name in _EXACT},
+    "cf.cond_br": _parse_cond_br,
     "func.func": parse_function,
     "scf.execute_region": _scf("parse_execute_region"),
     "scf.for": _scf("parse_for"),

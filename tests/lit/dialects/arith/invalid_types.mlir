@@ -51,3 +51,27 @@ func.func @attributes(%t: tensor<3xf32>) {
   %0 = "shard.all_gather"(%t) {grid = @g} : (tensor<3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @scaled_to_wider(%a: f32, %s: f8E8M0FNU) {
+  // expected-error @+1 {{operand type 'f32' and result type 'f32' are cast incompatible}}
+  %0 = arith.scaling_truncf %a, %s : f32, f8E8M0FNU to f32
+  return
+}
+
+// -----
+
+func.func @scaled_to_narrower(%a: f32, %s: f8E8M0FNU) {
+  // expected-error @+1 {{operand type 'f32' and result type 'f16' are cast incompatible}}
+  %0 = arith.scaling_extf %a, %s : f32, f8E8M0FNU to f16
+  return
+}
+
+// -----
+
+func.func @nan(%a: i32) {
+  // expected-error @+1 {{operand must be floating-point-like, but got 'i32'}}
+  %0 = math.isnan %a : i32
+  return
+}

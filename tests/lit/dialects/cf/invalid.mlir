@@ -30,3 +30,12 @@ func.func @case(%a: i32, %b: i64) -> i32 {
 ^bb1(%x: i32):
   return %x : i32
 }
+
+// -----
+
+func.func @weights(%a: i32, %c: i1) -> i32 {
+  // expected-error @+1 {{expects number of branch weights to match number of successors: 1 vs 2}}
+  cf.cond_br %c weights([7]), ^bb1(%a : i32), ^bb1(%a : i32)
+^bb1(%x: i32):
+  return %x : i32
+}

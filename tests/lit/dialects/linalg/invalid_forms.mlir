@@ -227,3 +227,27 @@ func.func @division_by_nothing(%t: tensor<4xf32>) {
 
 // expected-error @+1 {{divides by -2; divisors must be greater than 0}}
 "test.op"() {set = affine_set<(d0) : (d0 floordiv -2 == 0)>} : () -> ()
+
+// -----
+
+func.func @softmax_elements(%a: tensor<2x3xi32>, %b: tensor<2x3xf32>) {
+  // expected-error @+1 {{expected input and output of the same element type}}
+  %0 = linalg.softmax dimension(1) ins(%a : tensor<2x3xi32>) outs(%b : tensor<2x3xf32>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @one_input(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{iteration space dim at index 1 is neither a contracting dim nor of parallel iteration type}}
+  %0 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, k)>] ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @no_contraction(%a: tensor<4x4xf32>) {
+  // expected-error @+1 {{'indexing_maps' do not specify a contracting dimension}}
+  %0 = linalg.contract indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n, m)>, affine_map<(m, n) -> (m, n)>] ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%a : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}

@@ -23,3 +23,19 @@ func.func @f(%f: f32) {
   %r = tensor.rank %f : f32
   return
 }
+
+// -----
+
+func.func @shape_of_floats(%a: tensor<4xf32>, %s: tensor<2xf32>) {
+  // expected-error @+1 {{expected a tensor of signless integers or index values, but got 'tensor<2xf32>'}}
+  %0 = tensor.reshape %a(%s) : (tensor<4xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @indices_of_floats(%a: tensor<4x3xf32>, %i: tensor<2x1xf32>) {
+  // expected-error @+1 {{expected a tensor of signless integers or index values, but got 'tensor<2x1xf32>'}}
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<4x3xf32>, tensor<2x1xf32>) -> tensor<2x1x3xf32>
+  return
+}
