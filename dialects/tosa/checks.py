@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import cast
+from math import isnan
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    DenseIntOrFPElementsAttr,
-    DenseResourceAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerType,
-    TensorType,
-    i1,
-    i8,
-)
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -35,6 +25,13 @@ from ...ir.tensor_types import (
     verify_ranked_tensor,
 )
 from .attributes import ShapeType
+from .element_checks import (
+    require_same_elements,
+    stored,
+    verify_factors,
+    verify_scalars,
+    verify_zero_points,
+)
 from .operation_kinds import constant_numbers
 
 # Reading -----------------------------------------------------------------------------------------
@@ -93,6 +90,14 @@ def verify_unary(operation: Operation) -> None:
     verify_same_shape(operation)
 
 
+def verify_floating_unary(operation: Operation) -> None:
+    """Check like `verify_unary`; elements are floats, or the 8- and 16-bit integers of tables."""
+    verify_unary(operation)
+    element = _element(operation.operands[0])
+    if not isinstance(element, AnyFloat | IntegerType):
+        raise VerifyException(f"operand #0 must be numbers, but got '{operation.operands[0].type}'")
+
+
 def _verify_broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
     shapes = [static_shape(operand) for operand in operands]
     if len({len(shape) for shape in shapes}) > 1:
@@ -134,8 +139,10 @@ def verify_mul(operation: Operation) -> None:
     """Check two factors and the i8 shift, which only 32-bit integers use."""
     left, right, shift = operation.operands
     _require_same_elements((left, right))
-    verify_zero_points(operation, 2)
+    verify_scalars(operation, 2)
     _require_element(shift, i8, "operand #2")
+    if not all(isinstance(stored(each), IntegerType) for each in (left, operation.results[0])):
+        _require_same_elements((left, operation.results[0]))
     _verify_broadcast((left, right), operation.results[0])
 
 
@@ -147,25 +154,24 @@ def verify_select(operation: Operation) -> None:
     _verify_broadcast(operation.operands, operation.results[0])
 
 
-def verify_zero_points(operation: Operation, first: int) -> None:
-    """Check that the operands from `first` on have one element each."""
-    for index, value in enumerate(operation.operands[first:], start=first):
-        if static_shape(value) not in ((), (1,), (-1,)):
-            raise VerifyException(
-                f"operand #{index} must be a tensor of one element, but got '{value.type}'"
-            )
-
-
 def verify_rescale(operation: Operation) -> None:
-    """Check the input and the zero points of input and output."""
-    verify_zero_points(operation, 3)
+    """Check the input, the factors, and the zero points of input and output."""
+    verify_scalars(operation, 3)
+    verify_factors(operation)
     verify_same_shape(operation)
 
 
 def verify_negate(operation: Operation) -> None:
     """Check the input and the zero points of input and output."""
-    verify_zero_points(operation, 1)
+    verify_zero_points(operation, 1, (operation.operands[0], operation.results[0]))
     verify_unary(operation)
+
+
+def verify_table(operation: Operation) -> None:
+    """Check that the table has rank 1 and the result the shape of the input."""
+    if len(static_shape(operation.operands[1])) != 1:
+        raise VerifyException(f"operand #1 must have rank 1, got '{operation.operands[1].type}'")
+    verify_same_shape(operation)
 
 
 def verify_clamp(operation: Operation) -> None:
@@ -181,6 +187,10 @@ def verify_clamp(operation: Operation) -> None:
             )
     if isinstance(low, IntegerAttr | FloatAttr) and isinstance(high, IntegerAttr | FloatAttr):
         smallest, largest = float(low.value.data), float(high.value.data)
+        if isnan(smallest) or isnan(largest):
+            raise VerifyException(
+                f"min/max attributes should not be 'NaN', got min_val={low}, max_val={high}"
+            )
         if smallest > largest:
             raise VerifyException(f"expected min_val <= max_val, got min_val={low}, max_val={high}")
 
@@ -298,6 +308,10 @@ def verify_reshape(operation: Operation) -> None:
     if not sizes_agree(before, after):
         raise VerifyException(f"cannot reshape {before} elements into {after}")
     wanted = _shape_operand(operation, 1)
+    if wanted is not None and (wanted.count(-1) > 1 or min(wanted, default=0) < -1):
+        raise VerifyException(
+            f"expected sizes and at most one target dimension to be -1, got '{shape_text(wanted)}'"
+        )
     if wanted is not None and not shapes_agree(wanted, static_shape(operation.results[0])):
         raise VerifyException(
             f"new shape is inconsistent with result shape: '{shape_text(wanted)}' and "
@@ -309,7 +323,7 @@ def verify_pad(operation: Operation) -> None:
     """Check the amounts of padding: one before and one after each dimension."""
     source, amounts, value = operation.operands
     _require_same_elements((source, value, operation.results[0]))
-    verify_zero_points(operation, 2)
+    verify_scalars(operation, 2)
     shape = static_shape(source)
     amounts_type = amounts.type
     if isinstance(amounts_type, ShapeType) and amounts_type.rank.data != 2 * len(shape):
@@ -325,6 +339,11 @@ def verify_pad(operation: Operation) -> None:
         raise VerifyException(f"expected output rank {len(shape)}, got {len(result)}")
     for index, size in enumerate(shape):
         before, after = numbers[2 * index : 2 * index + 2]
+        if min(before, after) < -1:
+            raise VerifyException(
+                f"invalid padding values at dimension {index}: values must be non-negative or -1 "
+                f"for dynamic padding, got [{before}, {after}]"
+            )
         if min(before, after) < 0 or size < 0:
             continue
         if not sizes_agree(result[index], size + before + after):
@@ -364,6 +383,8 @@ def verify_tile(operation: Operation) -> None:
         return
     if len(multiples) != len(shape):
         raise VerifyException(f"expected 'multiples' to have rank {len(shape)}")
+    if any(times < -1 or times == 0 for times in multiples):
+        raise VerifyException("expect element of 'multiples' to be positive integer or -1.")
     expected = [
         -1 if size < 0 or times < 0 else size * times
         for size, times in zip(shape, multiples, strict=True)
@@ -373,6 +394,7 @@ def verify_tile(operation: Operation) -> None:
 
 def verify_gather(operation: Operation) -> None:
     """Check that `values` N x K x C at `indices` N x W give N x W x C."""
+    require_same_elements(operation.operands[0], operation.results[0], "input and output")
     values, indices = map(static_shape, operation.operands)
     if len(values) != 3 or len(indices) != 2:
         raise VerifyException(
@@ -391,48 +413,21 @@ def verify_gather(operation: Operation) -> None:
     require_shape(operation.results[0], expected, "output")
 
 
-# Constants ---------------------------------------------------------------------------------------
-
-
-def _require_numbers(operation: Operation, *kinds: type[Attribute]) -> Attribute:
-    found = operation.properties["values"]
-    if not isinstance(found, kinds):
-        wanted = " or ".join(each.name for each in kinds)
-        raise VerifyException(f"expected {wanted} as 'values', but got '{found}'")
-    return found
-
-
-def verify_const(operation: Operation) -> None:
-    """Check that the result has the shape of the constant."""
-    values = _require_numbers(operation, DenseIntOrFPElementsAttr, DenseResourceAttr)
-    values_type: Attribute = getattr(values, "type", operation.results[0].type)
-    if isinstance(values_type, TensorType) and not shapes_agree(
-        tuple(cast("TensorType[Attribute]", values_type).get_shape()),
-        static_shape(operation.results[0]),
-    ):
-        raise VerifyException(
-            f"failed to verify that all of {{values, output}} have same shape: '{values_type}' "
-            f"and '{operation.results[0].type}'"
-        )
-
-
-def verify_const_shape(operation: Operation) -> None:
-    """Check that there are as many values as the rank of the result type."""
-    values = _require_numbers(operation, DenseIntOrFPElementsAttr)
-    result_type = operation.results[0].type
-    if not isinstance(result_type, ShapeType):
-        raise VerifyException(f"result must be a tosa shape, but got '{result_type}'")
-    count = len(number_list(values))
-    if count != result_type.rank.data:
-        raise VerifyException(
-            f"expect number of elements in attribute values ({count}) to be equal to the rank "
-            f"({result_type.rank.data}) for the result shape type"
-        )
-
-
-def verify_floating_unary(operation: Operation) -> None:
-    """Check like `verify_unary`; elements are floats, or the 8- and 16-bit integers of tables."""
+def verify_scatter(operation: Operation) -> None:
+    """Check that `input` N x W x C goes to `indices` N x W of `values_in` N x K x C."""
+    require_same_elements(operation.operands[2], operation.results[0], "input and output")
     verify_unary(operation)
-    element = _element(operation.operands[0])
-    if not isinstance(element, AnyFloat | IntegerType):
-        raise VerifyException(f"operand #0 must be numbers, but got '{operation.operands[0].type}'")
+    values, indices, source = map(static_shape, operation.operands)
+    if len(values) != 3 or len(indices) != 2 or len(source) != 3:
+        raise VerifyException(
+            f"expected values and input of rank 3 and indices of rank 2, got {len(values)}, "
+            f"{len(source)} and {len(indices)}"
+        )
+    for what, shape, wanted in (
+        ("indices", indices, (values[0], source[1])),
+        ("input", source, (values[0], indices[1], values[2])),
+    ):
+        if not shapes_agree(shape, wanted):
+            raise VerifyException(
+                f"requires {what} of shape '{shape_text(wanted)}', got '{shape_text(shape)}'"
+            )

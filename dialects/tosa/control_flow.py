@@ -201,5 +201,9 @@ class WhileOp(IRDLOperation):
         condition = _verify_region(self.condition_region, self.inputs.types, "cond_graph")
         if len(condition) != 1:
             raise VerifyException(f"expected 'cond_graph' to yield 1 value, got {len(condition)}")
+        if element_type(condition[0]) != i1:
+            raise VerifyException(
+                f"'cond_graph' result must be a boolean tensor, got '{condition[0]}'"
+            )
         body = _verify_region(self.body_region, self.inputs.types, "body_graph")
         _verify_types(body, self.result_types, "body_graph")

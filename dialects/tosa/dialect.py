@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     UnrankedTensorType,
+    i1,
     i32,
     i64,
 )
@@ -38,7 +39,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...ir.dialect_extension import variant
 from ...ir.syntax.keyword_attributes import KeywordAttribute
-from . import checks, window_checks
+from . import checks, constant_checks, window_checks
 from .attributes import NanMode, NanModeAttr, ResizeModeAttr, RoundingModeAttr, ShapeType
 from .control_flow import IfOp, WhileOp, YieldOp
 from .variables import VariableOp, VariableReadOp, VariableWriteOp
@@ -73,6 +74,8 @@ _ATTRIBUTE_CLASSES: dict[str, type[Attribute]] = {
 
 _ATTRIBUTE_WIDTHS = {
     **dict.fromkeys(("axis", "perms"), i32),
+    **dict.fromkeys(("input_unsigned", "inverse", "local_bound", "output_unsigned"), i1),
+    **dict.fromkeys(("per_channel", "round", "scale32"), i1),
     **dict.fromkeys(("dilation", "kernel", "out_pad", "pad", "stride"), i64),
 }
 """The type of the integers in an attribute, by name."""
@@ -137,7 +140,7 @@ TOSA_OPS: dict[str, TosaRow] = {
         *_row("negate", 3, checks.verify_negate),
         *_row("cast", 1, checks.verify_same_shape),
         *_row("clamp", 1, checks.verify_clamp, "max_val min_val nan_mode"),
-        *_row("table", 2, checks.verify_same_shape),
+        *_row("table", 2, checks.verify_table),
         *_row(
             "rescale",
             5,
@@ -158,8 +161,8 @@ TOSA_OPS: dict[str, TosaRow] = {
         *_row("slice", 3, checks.verify_slice),
         *_row("tile", 2, checks.verify_tile),
         *_row("gather", 2, checks.verify_gather),
-        *_row("scatter", 3, checks.verify_unary),
-        *_row("resize", 4, None, "mode"),
+        *_row("scatter", 3, checks.verify_scatter),
+        *_row("resize", 4, window_checks.verify_resize, "mode"),
         # Contractions and windows.
         *_row("matmul", 4, window_checks.verify_matmul),
         *_row(
@@ -174,20 +177,28 @@ TOSA_OPS: dict[str, TosaRow] = {
             window_checks.verify_depthwise_conv2d,
             "acc_type dilation local_bound pad stride",
         ),
-        *_row("transpose_conv2d", 5, None, "acc_type local_bound out_pad stride"),
+        *_row(
+            "transpose_conv2d",
+            5,
+            window_checks.verify_transpose_conv2d,
+            "acc_type local_bound out_pad stride",
+        ),
         *_row("avg_pool2d", 3, window_checks.verify_pool2d, "acc_type kernel pad stride"),
         *_row("max_pool2d", 1, window_checks.verify_pool2d, "kernel nan_mode pad stride"),
-        *_row("fft2d", 2, None, "inverse local_bound", 2),
-        *_row("rfft2d", 1, None, "local_bound", 2),
+        *_row("fft2d", 2, window_checks.verify_transform, "inverse local_bound", 2),
+        *_row("rfft2d", 1, window_checks.verify_transform, "local_bound", 2),
         # Constants, shapes and whatever else.
-        *_row("const", 0, checks.verify_const, "values"),
-        *_row("const_shape", 0, checks.verify_const_shape, "values"),
-        *_row("add_shape div_ceil_shape div_floor_shape max_shape", 2, None),
-        *_row("min_shape mod_shape mul_shape sub_shape", 2, None),
-        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, None),
-        *_row("concat_shape", None, None),
+        *_row("const", 0, constant_checks.verify_const, "values"),
+        *_row("const_shape", 0, constant_checks.verify_const_shape, "values"),
+        *_row(
+            "add_shape div_ceil_shape div_floor_shape max_shape", 2, constant_checks.verify_shapes
+        ),
+        *_row("max_shape min_shape mod_shape", 2, constant_checks.verify_shapes),
+        *_row("mul_shape sub_shape", 2, constant_checks.verify_shapes),
+        *_row("exp2_shape log2_ceil_shape log2_floor_shape", 1, constant_checks.verify_shapes),
+        *_row("concat_shape", None, constant_checks.verify_shapes),
         *_row("slice_shape", 3, None),
-        *_row("dim", 1, None, "axis"),
+        *_row("dim", 1, constant_checks.verify_dim, "axis"),
         *_row(
             "custom",
             None,
