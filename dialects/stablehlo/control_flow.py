@@ -292,15 +292,15 @@ def _verify_aliases(operation: Operation) -> None:
             raise VerifyException(
                 f"expected an operand below {len(operation.operands)} in an alias, got {index}"
             )
-        results = operation.result_types
-        whole = results[0] if len(results) == 1 else TupleType(list(results))
-        shared, result = (
-            _member_at(kind, alias.integers(name))
-            for kind, name in (
-                (operation.operand_types[index], "operand_tuple_indices"),
-                (whole, "output_tuple_indices"),
-            )
-        )
+        results, path = operation.result_types, alias.integers("output_tuple_indices")
+        if len(results) > 1:
+            # Several results are as the members of one tuple.
+            position, path = (*path, -1)[0], path[1:]
+            results = results[position : position + 1] if position >= 0 else ()
+        if len(results) != 1:
+            raise VerifyException(f"expected the index of a result in an alias, got {alias}")
+        shared = _member_at(operation.operand_types[index], alias.integers("operand_tuple_indices"))
+        result = _member_at(results[0], path)
         if shared != result:
             raise VerifyException(f"expected an alias of one type, got {shared} and {result}")
 

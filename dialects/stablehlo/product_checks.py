@@ -6,7 +6,7 @@ They raise VerifyException.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, ComplexType
 from xdsl.ir import Attribute, Operation
@@ -55,7 +55,8 @@ def verify_fft(operation: Operation) -> None:
         return
     elements = [element_type(each) for each in (*operation.operand_types, *operation.result_types)]
     part, whole = elements if kind == "RFFT" else reversed(elements)
-    if not isinstance(whole, ComplexType) or whole.element_type != part:
+    is_complex = isinstance(whole, ComplexType)
+    if not is_complex or cast("ComplexType[Any]", whole).element_type != part:
         raise VerifyException(f"expected complex numbers of {part}, got {whole}")
     half = lengths[-1] // 2 + 1 if lengths[-1] else 0
     real, spectrum = (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
-    Float8E4M3Type,
+    Float8E4M3FNType,
     Float8E5M2Type,
     Float16Type,
     Float32Type,
@@ -65,8 +65,8 @@ def verify_zero_points(operation: Operation, first: int, tensors: Sequence[SSAVa
 _ACCUMULATORS: tuple[tuple[type[Attribute] | Attribute, tuple[Attribute, ...]], ...] = (
     (i8, (i32,)),
     (i16, (IntegerType(48),)),
-    (Float8E4M3Type, (f16,)),
-    (Float8E5M2Type, (f16,)),
+    (Float8E4M3FNType, (f16, f32)),
+    (Float8E5M2Type, (f16, f32)),
     (Float16Type, (f16, f32)),
     (BFloat16Type, (f32,)),
     (Float32Type, (f32,)),
