@@ -139,6 +139,31 @@ func.func @main() {
   check.expect_eq_const %7, dense<1073741824.0> : tensor<f32>
   return
 }""",
+    "quantised_cholesky": """
+!q = !quant.uniform<i8:f32, 0.5:0>
+func.func @main() {
+  %a = stablehlo.constant dense<[[4.0, 2.0], [2.0, 5.0]]> : tensor<2x2xf32>
+  %b = stablehlo.uniform_quantize %a : (tensor<2x2xf32>) -> tensor<2x2x!q>
+  %c = stablehlo.cholesky %b, lower = true : tensor<2x2x!q>
+  %0 = stablehlo.uniform_dequantize %c : (tensor<2x2x!q>) -> tensor<2x2xf32>
+  check.expect_eq_const %0, dense<[[2.0, 0.0], [1.0, 2.0]]> : tensor<2x2xf32>
+  return
+}""",
+    "composite_with_regions": """
+func.func @main() {
+  %a = stablehlo.constant dense<3.0> : tensor<f32>
+  %0 = stablehlo.composite "test.negate" %a ({
+  ^bb0(%x: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }, {
+  }) {decomposition = @negate, version = 1 : i32} : (tensor<f32>) -> tensor<f32>
+  check.expect_eq_const %0, dense<-3.0> : tensor<f32>
+  return
+}
+func.func private @negate(%a: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.negate %a : tensor<f32>
+  return %0 : tensor<f32>
+}""",
     "quantised": """
 func.func @main() {
   %a = stablehlo.constant dense<[0.25, 0.5]> : tensor<2xf32>
