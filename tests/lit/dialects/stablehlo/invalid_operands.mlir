@@ -323,3 +323,19 @@ func.func @alias_member(%a: tensor<4xf32>) {
   %0 = stablehlo.custom_call @f(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>]} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @narrow_dimensions(%a: tensor<2x3xf32>) {
+  // expected-error @+1 {{attribute 'permutation' must be}}
+  %0 = "stablehlo.transpose"(%a) <{permutation = array<i32: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @narrow_dimension() {
+  // expected-error @+1 {{attribute 'iota_dimension' must be}}
+  %0 = "stablehlo.iota"() <{iota_dimension = 0 : i32}> : () -> tensor<2xf32>
+  return
+}
