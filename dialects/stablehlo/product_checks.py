@@ -46,6 +46,10 @@ def verify_fft(operation: Operation) -> None:
         raise VerifyException(f"{kind} of elements of type {operation.operand_types[0]}")
     if kind not in ("RFFT", "IRFFT"):
         require_shape(operation, source)
+        if not shapes_agree(source[-len(lengths) :], lengths):
+            raise VerifyException(
+                f"expected lengths {shape_text(source[-len(lengths) :])}, got {shape_text(lengths)}"
+            )
         elements = [
             element_type(operation.operand_types[0]),
             element_type(operation.result_types[0]),

@@ -339,3 +339,11 @@ func.func @narrow_dimension() {
   %0 = "stablehlo.iota"() <{iota_dimension = 0 : i32}> : () -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @other_length(%a: tensor<3x9xcomplex<f32>>) {
+  // expected-error @+1 {{expected lengths 9, got 8}}
+  %0 = stablehlo.fft %a, type = FFT, length = [8] : (tensor<3x9xcomplex<f32>>) -> tensor<3x9xcomplex<f32>>
+  return
+}
