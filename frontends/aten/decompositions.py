@@ -38,6 +38,7 @@ _RULES = (
         "lapack",
         "linear_algebra",
         "matmul",
+        "padding",
         "polynomials",
         "pooling",
         "random_numbers",
