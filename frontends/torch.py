@@ -85,7 +85,7 @@ def compile(
     ValueError for operations that torch-mlir does not convert, and CompilationError as
     `mesh_opt.api.compile` does.
     """
-    torch = _torch()
+    torch = _import("torch")
     register_caches(module)
     module, examples, keywords, leaves = _with_examples(torch, module, examples, keywords)
     taken = (tuple(examples), dict(keywords))
@@ -207,7 +207,7 @@ class Compiled(CompiledEntry):
             self._place(index, weight)
 
     def _place(self, index: int, weight: Any) -> None:
-        array = as_array(_torch(), weight, self._kinds[index])
+        array = as_array(_import("torch"), weight, self._kinds[index])
         self._placed[index] = self._entry.function.put(array, index)
 
     def _tensors(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
@@ -225,20 +225,20 @@ class Compiled(CompiledEntry):
         return check_squeezed(self._squeezed, [*weights.values(), *given])
 
     def _arrays(self, tensors: Sequence[Any]) -> list[Any]:
-        torch, placed = _torch(), self._placed
+        torch, placed = _import("torch"), self._placed
         return [
             placed[index] if index in placed else as_array(torch, tensor, kind)
             for index, (tensor, kind) in enumerate(zip(tensors, self._kinds, strict=True))
         ]
 
     def _tensors_of(self, arrays: Sequence[Array]) -> list[Any]:
-        torch = _torch()
+        torch = _import("torch")
         return [as_tensor(torch, *pair) for pair in zip(arrays, self._dtypes, strict=True)]
 
     def _write(self, tensors: Sequence[Any], results: Sequence[Any]) -> None:
         """Copy the new values of written tensors into the old ones."""
         for index, result in zip(self._written, results, strict=False):
-            with _torch().no_grad():
+            with _import("torch").no_grad():
                 tensors[index].copy_(result)
             if index in self._placed:
                 self._place(index, result)
@@ -257,17 +257,13 @@ class Compiled(CompiledEntry):
 # What PyTorch gives ------------------------------------------------------------------------------
 
 
+@cache
 def _import(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as problem:
         message = f"mesh_opt.torch needs {name.partition('.')[0]}: pip install 'mesh-opt[torch]'"
         raise ImportError(message) from problem
-
-
-@cache
-def _torch() -> Any:
-    return _import("torch")
 
 
 def _weights(module: Any) -> dict[str, Any]:

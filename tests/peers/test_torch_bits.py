@@ -19,6 +19,15 @@ def bits(x, e, a, b):
             torch.copysign(b, -2.0), torch.floor_divide(a, b), torch.floor_divide(b, a),
             b**2, b**b, a**3, 2**a, x.roll(1, 0), x.roll(-101, 0), x.roll((0, 8), (0, 1)))
 
+# Padding by slices of the tensor, of no element on some sides and of negative sizes.
+case_numbers = itertools.count()
+many = {"inputs[0]": {0: torch.export.Dim("many", min=2, max=9)}}
+for mode in ("reflect", "replicate", "circular"):
+    same(lambda x: functional.pad(x, (0, 4), mode=mode), torch.randn(2, 5, 6), dynamic_shapes=many)
+    same(lambda x: functional.pad(x, (2, 0, 1, 3), mode=mode), torch.randn(2, 4, 5, 6))
+same(lambda x: functional.pad(x, (-1, 2), mode="replicate"), torch.randn(2, 3, 4))
+same(lambda x: functional.pad(x, (1, 1, 0, 2, 1, 0), mode="reflect"), torch.randn(1, 2, 3, 4, 5))
+
 for options in ({}, open_sizes):
     case_numbers = itertools.count()
     same(bits, torch.randn(3, 6), edge, bytes_, small, **options)

@@ -91,14 +91,6 @@ same(torch.frexp, tensor([0.0, -0.0, -3.7, 8, 5e-45, 3.4e38, torch.inf, torch.na
 same(lambda x: functional.adaptive_avg_pool2d(x, 1), images,
      dynamic_shapes={"inputs[0]": {0: torch.export.Dim("batch", min=2, max=9)}})
 
-# Padding by slices of the tensor, of no element on some sides and of negative sizes.
-many = {"inputs[0]": {0: torch.export.Dim("many", min=2, max=9)}}
-for mode in ("reflect", "replicate", "circular"):
-    same(lambda x: functional.pad(x, (0, 4), mode=mode), torch.randn(2, 5, 6), dynamic_shapes=many)
-    same(lambda x: functional.pad(x, (2, 0, 1, 3), mode=mode), torch.randn(2, 4, 5, 6))
-same(lambda x: functional.pad(x, (-1, 2), mode="replicate"), torch.randn(2, 3, 4))
-same(lambda x: functional.pad(x, (1, 1, 0, 2, 1, 0), mode="reflect"), torch.randn(1, 2, 3, 4, 5))
-
 # Bags of rows, of which one is empty and one row is padding.
 table, rows, bags = torch.randn(9, 3), tensor([1, 2, 4, 5, 2]), tensor([0, 2, 2])
 for mode in ("sum", "mean", "max"):
