@@ -168,13 +168,16 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 @decomposition("masked_fill.Scalar")
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    require(x.is_complex())
-    return where(mask, torch.full((), complex(value), dtype=x.dtype), x)
+    require(x.is_complex() or x.dtype == torch.bool)
+    return torch.where(mask, torch.full((), value, dtype=x.dtype), x)
 
 
 @decomposition("full.default")
 def full(size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
-    """Build constants of complex numbers and bytes, which torch-mlir does not support."""
+    """Build constants of complex numbers and bytes, which torch-mlir does not support.
+
+    It takes the last bit of a number for a boolean.
+    """
     if dtype is None:
         dtype = torch.get_default_dtype()
         dtype = dtype.to_complex() if isinstance(value, complex) else dtype
@@ -182,6 +185,8 @@ def full(size: Any, value: Any, *, dtype: Any = None, **options: Any) -> Any:
         number: Any = value
         body = f"%r = stablehlo.constant dense<{int(number) % 256}> : {{r}}"
         return emit_inline_mlir(body, size, dtype, torch.zeros(()))
+    if dtype == torch.bool and not isinstance(value, bool):
+        return torch.full(size, value != 0, dtype=dtype)
     require(dtype.is_complex)
     parts, kind = complex(value), dtype.to_real()
     real = torch.full(size, parts.real, dtype=kind)

@@ -135,5 +135,6 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Add weights, which torch-mlir's conversion ignores."""
     require(weights is not None)
     counts = torch.ops.aten.bincount.default(x, None, minlength)
-    zeros = torch.zeros_like(counts, dtype=weights.dtype)
-    return zeros.index_add(0, x.to(torch.int64), weights)
+    kind = torch.float32 if weights.dtype == torch.float32 else torch.float64
+    zeros = torch.zeros_like(counts, dtype=kind)
+    return zeros.index_add(0, x.to(torch.int64), weights.to(kind))

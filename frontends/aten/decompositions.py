@@ -65,11 +65,10 @@ def known_decompositions(names: Sequence[str]) -> Decompositions:
         # TorchScript has operations that the dispatcher does not have.
         if operation is None or operation.name() not in dispatched:
             continue
-        composite = composite_rule(operation)
-        if composite is not None:
-            found[operation] = composite
-        elif operation in table:
-            found[operation] = table[operation]
+        # Rules in Python go further than the kernels of composite operations.
+        rule = table.get(operation) or composite_rule(operation)
+        if rule is not None:
+            found[operation] = rule
     return found
 
 

@@ -120,6 +120,10 @@ def scatter_reduce(
         ones = torch.ones_like(x), torch.ones_like(source)
         counts = operation(ones[0], dim, index, ones[1], "sum", include_self=include_self)
         return torch.div(sums, counts, rounding_mode="floor")
+    if x.dtype == torch.bool:
+        # torch-mlir adds booleans modulo 2.
+        wide = x.to(torch.int32), source.to(torch.int32)
+        return operation(wide[0], dim, index, wide[1], reduce, include_self=include_self) != 0
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source, reduce, include_self=include_self)
 
@@ -127,6 +131,8 @@ def scatter_reduce(
 @decomposition_with_op("scatter.src", "scatter.value", "scatter_add.default")
 def scatter(operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
     """Make the dimension non-negative: torch-mlir crashes on negative ones."""
+    if x.dtype == torch.bool and operation is torch.ops.aten.scatter_add.default:
+        return torch.scatter_reduce(x, dim, index, source, "sum")
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source)
 
@@ -181,6 +187,8 @@ def isfinite(x: Any) -> Any:
 
 @decomposition("addbmm.default")
 def addbmm(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    if not (x.dtype.is_floating_point or x.is_complex()):
+        beta, alpha = int(beta), int(alpha)
     found = torch.bmm(a, b).sum(0, dtype=x.dtype)
     found = found if alpha == 1 else found * alpha
     # With beta 0, infinities and NaN of the operand must not propagate.
@@ -299,6 +307,8 @@ def clamp(x: Any, least: Any = None, most: Any = None) -> Any:
 
 @decomposition("hardtanh.default")
 def hardtanh(x: Any, least: Any = -1, most: Any = 1) -> Any:
+    if not x.dtype.is_floating_point:
+        least, most = int(least), int(most)
     return torch.clamp(x, least, most)
 
 

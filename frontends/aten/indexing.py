@@ -30,6 +30,11 @@ def as_strided(
     return torch.ops.aten.view.default(x, size)
 
 
+@decomposition("empty_strided.default")
+def empty_strided(size: Sequence[Any], _: Sequence[Any], *, dtype: Any = None, **more: Any) -> Any:
+    return torch.empty(size, dtype=dtype)
+
+
 @decomposition("gather.default")
 def gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """Select from vectors of one element where PyTorch allows rank 0."""

@@ -24,18 +24,19 @@ def _pool(name: str, rank: int) -> None:
             list(each) * (rank // len(each))
             for each in (window, stride or window, padding, dilation)
         )
-        if x.dtype == torch.uint8 or (rank == 3 and not x.dtype.is_floating_point):
-            options = (window, stride, padding, dilation, ceil_mode)
-            return _of_integers(name, x, *options)
-        # torch-mlir always rounds sizes down.
-        require(ceil_mode and is_static(sizes))
-        ends = _ends(sizes, window, stride, padding, dilation)
+        # torch-mlir always rounds sizes down, and crashes on many integers.
+        real = x.dtype.is_floating_point
+        require((ceil_mode or not real) and is_static(sizes))
+        ends = _ends(sizes, window, stride, padding, dilation) if ceil_mode else padding
         pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
-        least = -torch.inf if x.dtype.is_floating_point else torch.iinfo(x.dtype).min
+        least = -torch.inf if real else torch.iinfo(x.dtype).min
         padded = torch.nn.functional.pad(x, pads, value=least)
-        found: Any = getattr(torch.ops.aten, name).default(
-            padded, window, stride, [0] * rank, dilation
-        )
+        if real:
+            operation: Any = getattr(torch.ops.aten, name).default
+            found: Any = operation(padded, window, stride, [0] * rank, dilation)
+        else:
+            found = _of_integers(padded, window, stride, dilation)
+            found = found if name.endswith("with_indices") else found[0]
         if isinstance(found, torch.Tensor):
             return found
         places: Any = found[1]
@@ -50,14 +51,22 @@ def _pool(name: str, rank: int) -> None:
         return found[0], at
 
 
-def _of_integers(name: str, x: Any, *options: Any) -> Any:
-    """Pool integers in float64, which is exact up to 2^53: torch-mlir crashes on integers."""
-    if torch.iinfo(x.dtype).bits > 32:
-        raise NotImplementedError(f"{name} of {x.dtype}, which float64 cannot represent exactly")
-    found = getattr(torch.ops.aten, name).default(x.to(torch.float64), *options)
-    if isinstance(found, torch.Tensor):
-        return found.to(x.dtype)
-    return found[0].to(x.dtype), found[1]
+def _of_integers(
+    x: Any, window: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> tuple[Any, Any]:
+    """Return the largest numbers of windows, and their positions in the flattened image."""
+    lead, windows, corners, offsets = (
+        x.dim() - len(window),
+        x,
+        *[torch.zeros((), dtype=torch.int64)] * 2,
+    )
+    for at, (extent, step, apart) in enumerate(zip(window, stride, dilation, strict=True), lead):
+        size = x.shape[at]
+        windows = windows.unfold(at, apart * (extent - 1) + 1, step)[..., ::apart]
+        corners = corners[..., None] * size + torch.arange(windows.shape[at]) * step
+        offsets = offsets[..., None] * size + torch.arange(extent) * apart
+    windows = windows.flatten(-len(window))
+    return windows.amax(-1), corners + offsets.reshape(-1)[windows.argmax(-1)]
 
 
 def _ends(
@@ -107,8 +116,11 @@ def average(
     ends = _ends(sizes, window, stride, padding, [1] * 3) if ceil_mode else padding
     pads = [each for pair in zip(padding[::-1], ends[::-1], strict=True) for each in pair]
     padded = torch.nn.functional.pad(x, pads)
-    found: Any = torch.ops.aten.avg_pool3d.default(padded, window, stride)
-    return found * (prod(window) / divisor)
+    pool: Any = torch.ops.aten.avg_pool3d.default
+    if x.dtype.is_floating_point:
+        return pool(padded, window, stride) * (prod(window) / divisor)
+    sums = torch.round(pool(padded.to(torch.float64), window, stride) * prod(window))
+    return torch.div(sums.to(x.dtype), divisor, rounding_mode="trunc")
 
 
 def _adaptive_windows(size: int, count: int) -> tuple[Any, Any]:

@@ -7,11 +7,12 @@ PyTorch has decompositions into these for others, such as dropout.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from .inline_mlir import emit_inline_mlir
-from .rules import decomposition, require, torch
+from .rules import decomposition, real_type, require, torch
 
 _RNG = "%r = stablehlo.rng %a0, %a1, %a2, distribution = {} : ({{0}}, {{1}}, {{2}}) -> {{r}}"
 _UNIFORM, _NORMAL = map(_RNG.format, ("UNIFORM", "NORMAL"))
@@ -65,10 +66,24 @@ def bernoulli(x: Any, p: float, **_: Any) -> Any:
     return (_drawn(_UNIFORM, x.shape, dtype, 0, 1) < p).to(x.dtype)
 
 
+@decomposition("geometric.default")
+def geometric(x: Any, p: float, **_: Any) -> Any:
+    """Draw real numbers for integers as well, which PyTorch's rule does not."""
+    drawn = _drawn(_UNIFORM, x.shape, real_type(x), 0, 1)
+    return torch.ceil(torch.log1p(-drawn) / math.log1p(-p)).clamp(min=1).to(x.dtype)
+
+
 @decomposition("normal.Tensor_float", "normal.Tensor_Tensor")
 def normal(mean: Any, std: Any = 1.0, **_: Any) -> Any:
     shape = torch.broadcast_shapes(mean.shape, getattr(std, "shape", ()))
     return _drawn(_NORMAL, shape, mean.dtype, 0, 1) * std + mean
+
+
+@decomposition("normal.float_float")
+def normal_of_size(
+    mean: float, std: float, size: Sequence[Any], *, dtype: Any = None, **_: Any
+) -> Any:
+    return _drawn(_NORMAL, size, dtype, mean, std)
 
 
 @decomposition("normal.float_Tensor")

@@ -47,7 +47,7 @@ def squeezed_sizes(torch: Any, exported: Any) -> list[SqueezedSize]:
 
 def _dimensions(options: Sequence[Any], rank: int) -> list[int]:
     """Return the dimensions that a `squeeze` of a tensor of this rank names."""
-    if not options:
+    if not options or not rank:
         return list(range(rank))
     named: Any = options[:1] if isinstance(options[0], int) else options[0]
     return [each % rank for each in named]

@@ -28,6 +28,7 @@ def traceable() -> Generator[None]:
         **dict.fromkeys((torch.corrcoef, base.corrcoef), _corrcoef),
         **dict.fromkeys((torch.cov, base.cov), _cov),
         torch.linalg.lstsq: _lstsq,
+        **dict.fromkeys((torch.masked_select, base.masked_select), _masked_select),
         base.__getitem__: _getitem,
         base.__setitem__: _setitem,
     }
@@ -155,6 +156,12 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
     value = torch.as_tensor(value, dtype=x.dtype).expand(shape).unsqueeze(dimension)
     part.index_copy_(dimension, _as_index(place, part.shape[dimension]), value)
     return None
+
+
+def _masked_select(x: Any, mask: Any) -> Any:
+    """Broadcast first: PyTorch assumes no more elements than `x` has."""
+    x, mask = torch.broadcast_tensors(x, mask)
+    return x.reshape(-1)[mask.reshape(-1)]
 
 
 def _one_hot(x: Any, num_classes: int = -1) -> Any:

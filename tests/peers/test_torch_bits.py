@@ -57,3 +57,42 @@ same(lambda x: [torch.fake_quantize_per_channel_affine(
 
 def test_bits(torch_python: Callable[[str], str]) -> None:
     torch_python(comparing(BITS))
+
+
+TYPES = """
+# Numbers of another type than the tensor's, and options that PyTorch leaves to defaults.
+ways, whole = torch.randn(4, 4) > 0, torch.randint(-9, 9, (2, 3, 4, 4))
+def of_types(x, m, i):
+    a, b = i[0], i[1].mT
+    return (m.masked_fill(m.T, 10), torch.full((3,), 10, dtype=torch.bool) ^ m[0, :3],
+            torch.addbmm(a[0], a, b, beta=1.6, alpha=2.3), functional.hardtanh(i, -2.7, 0.5),
+            functional.avg_pool3d(i, 2, divisor_override=3),
+            functional.max_pool2d(i, 2, return_indices=True),
+            torch.zeros_like(torch.empty_strided((2, 3), (1, 2))),
+            tensor(2.5).to(x.dtype).squeeze(0) * x[0, 0, 0, 0, 0].squeeze(0),
+            torch.bincount(i[0, 0, 0].abs(), weights=i[0, 0, 1], minlength=12)[:12],
+            torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
+            *[functional.interpolate(x, (5, 5, 6), mode=mode)
+              for mode in ("nearest", "nearest-exact")],
+            functional.interpolate(x[0, 0], 3, mode="nearest-exact"))
+case_numbers = itertools.count()
+same(of_types, torch.randn(2, 3, 4, 4, 4), ways, whole)
+compare_cases()
+# A mask that spreads the elements, of which it selects more than there are.
+case_numbers = itertools.count()
+same(lambda x, m: (torch.masked_select(x, m), m.scatter_reduce(1, 0 * m.long(), m, "sum"),
+                   m.scatter_add(1, 0 * m.long(), m)), torch.arange(4), ways)
+case_numbers = itertools.count()
+same(lambda x, m: x.masked_select(m), tensor(2.5), tensor(True))
+
+class Trials(torch.nn.Module):
+    def forward(self, x):
+        return x.clone().geometric_(0.2)
+drawn = mesh_opt.torch.compile(Trials(), torch.zeros(1000, dtype=int), backend="interpreter")
+found = drawn(torch.zeros(1000, dtype=int))
+assert found.min() == 1 and 4 < found.double().mean() < 6
+"""
+
+
+def test_types(torch_python: Callable[[str], str]) -> None:
+    torch_python(comparing(TYPES))
