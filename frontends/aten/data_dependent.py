@@ -132,9 +132,11 @@ def repeat_interleave(repeats: Any, *, output_size: Any = None) -> Any:
 
 @decomposition("bincount.default")
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """Add weights, which torch-mlir's conversion ignores."""
-    require(weights is not None)
-    counts = torch.ops.aten.bincount.default(x, None, minlength)
+    """Add weights, which torch-mlir's conversion ignores, and count other integers than i64."""
+    require(weights is not None or x.dtype != torch.int64)
+    counts = torch.ops.aten.bincount.default(x.to(torch.int64), None, minlength)
+    if weights is None:
+        return counts
     kind = torch.float32 if weights.dtype == torch.float32 else torch.float64
     zeros = torch.zeros_like(counts, dtype=kind)
     return zeros.index_add(0, x.to(torch.int64), weights.to(kind))

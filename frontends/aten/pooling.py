@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from .rules import Declined, decomposition, is_static, require, torch
+from .rules import decomposition, decomposition_with_op, is_static, require, torch
 
 
 def _pool(name: str, rank: int) -> None:
@@ -19,11 +19,14 @@ def _pool(name: str, rank: int) -> None:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> Any:
+        operation: Any = getattr(torch.ops.aten, name).default
         sizes = tuple(x.shape[-rank:])
         window, stride, padding, dilation = (
             list(each) * (rank // len(each))
             for each in (window, stride or window, padding, dilation)
         )
+        if x.dim() == rank + 1:
+            return _of_one_image(operation, x, window, stride, padding, dilation, ceil_mode)
         # torch-mlir always rounds sizes down, and crashes on many integers.
         real = x.dtype.is_floating_point
         require((ceil_mode or not real) and is_static(sizes))
@@ -32,7 +35,6 @@ def _pool(name: str, rank: int) -> None:
         least = -torch.inf if real else torch.iinfo(x.dtype).min
         padded = torch.nn.functional.pad(x, pads, value=least)
         if real:
-            operation: Any = getattr(torch.ops.aten, name).default
             found: Any = operation(padded, window, stride, [0] * rank, dilation)
         else:
             found = _of_integers(padded, window, stride, dilation)
@@ -49,6 +51,14 @@ def _pool(name: str, rank: int) -> None:
             at = at + (places % pad - before) * step
             places, step = places // pad, step * size
         return found[0], at
+
+
+def _of_one_image(operation: Callable[..., Any], x: Any, *options: Any) -> Any:
+    """Pool an image as a batch of one: torch-mlir's linalg crashes on images without a batch."""
+    found = operation(x.unsqueeze(0), *options)
+    if isinstance(found, torch.Tensor):
+        return found.squeeze(0)
+    return tuple(each.squeeze(0) for each in found)
 
 
 def _of_integers(
@@ -95,19 +105,25 @@ for _rank in (2, 3):
     _pool(f"max_pool{_rank}d_with_indices", _rank)
 
 
-@decomposition("avg_pool3d.default")
-def average(
+@decomposition_with_op("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
+def average(operation: Any, x: Any, window: Sequence[int], *options: Any) -> Any:
+    """Divide sums by the divisor of a 3d pool, which torch-mlir ignores."""
+    rank = int(operation.name()[-2])
+    if x.dim() == rank + 1:
+        return _of_one_image(operation, x, window, *options)
+    require(rank == 3 and len(options) == 5 and options[4] is not None)
+    return _divided(x, window, *options)
+
+
+def _divided(
     x: Any,
     window: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor: int | None = None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    ceil_mode: bool,
+    _: bool,
+    divisor: int,
 ) -> Any:
-    """Divide sums by `divisor`, which torch-mlir ignores."""
-    if divisor is None:
-        raise Declined
     window = list(window) * (3 // len(window))
     # Windows that reach beyond the padding count what they reach over, so pad before.
     stride, padding = (list(each) * (3 // len(each)) for each in (stride or window, padding))

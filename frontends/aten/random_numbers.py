@@ -57,6 +57,7 @@ def uniform(x: Any, low: float = 0.0, high: float = 1.0, **_: Any) -> Any:
 
 @decomposition("normal_functional.default")
 def normal_functional(x: Any, mean: float = 0.0, std: float = 1.0, **_: Any) -> Any:
+    require(not x.is_complex())
     return _drawn(_NORMAL, x.shape, x.dtype, mean, std)
 
 

@@ -66,7 +66,8 @@ def _of_pairs(operation: str, x: Any, y: Any) -> Any:
 def zeta(x: Any, y: Any) -> Any:
     found = _of_pairs("chlo.zeta", x, y)
     # CHLO's result is undefined at the poles.
-    return torch.where((x > 1) & (y <= 0) & (y == torch.floor(y)), torch.inf, found)
+    poles = torch.where(torch.as_tensor(x) < 1, torch.nan, torch.inf)
+    return torch.where((y <= 0) & (y == torch.floor(y)) & (x != 1), poles, found)
 
 
 @decomposition("polygamma.default")

@@ -307,7 +307,8 @@ def _lstsq(x: Any, y: Any, rcond: Any = None, *, driver: str | None = None) -> A
     residuals, none = x.new_zeros(0), x.new_zeros(0)
     if rows > columns and driver != "gelsy":
         residuals = torch.abs(x @ found - y).square().sum(-2)
-    rank = torch.full(x.shape[:-2], min(rows, columns), dtype=torch.int64)
+    shape = (0,) if driver == "gels" else x.shape[:-2]
+    rank = torch.full(shape, min(rows, columns), dtype=torch.int64)
     found = found.squeeze(-1) if vector else found
     return torch.return_types.linalg_lstsq((found, residuals, rank, none))
 

@@ -71,12 +71,20 @@ def of_types(x, m, i):
             torch.zeros_like(torch.empty_strided((2, 3), (1, 2))),
             tensor(2.5).to(x.dtype).squeeze(0) * x[0, 0, 0, 0, 0].squeeze(0),
             torch.bincount(i[0, 0, 0].abs(), weights=i[0, 0, 1], minlength=12)[:12],
+            torch.special.zeta(i, i.mT), torch.linalg.lstsq(x[0, 0], x[1, 0], driver="gels").rank,
             torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
             *[functional.interpolate(x, (5, 5, 6), mode=mode)
               for mode in ("nearest", "nearest-exact")],
             functional.interpolate(x[0, 0], 3, mode="nearest-exact"))
 case_numbers = itertools.count()
 same(of_types, torch.randn(2, 3, 4, 4, 4), ways, whole)
+compare_cases()
+# Images without a batch where torch-mlir converts to linalg.
+def pooled(x):
+    return (functional.avg_pool3d(x, 2), functional.avg_pool2d(x[0], 2),
+            torch.bincount(x[0, 0, 0].int()), *functional.max_pool2d(x[0], 2, return_indices=True), functional.max_pool3d(x, 2))
+case_numbers = itertools.count()
+same(pooled, torch.rand(2, 4, 4, 4) * 9)
 compare_cases()
 # A mask that spreads the elements, of which it selects more than there are.
 case_numbers = itertools.count()
