@@ -47,7 +47,7 @@ def inline_mlir_loop_op(count: int, carried: int) -> Any:
         return found[0] if carried == 1 else tuple(found)
 
     results = f"({', '.join(['Tensor'] * carried)})" if carried > 1 else "Tensor"
-    return _defined(f"looped_{count}_{carried}", "", count, results, traced)
+    return _defined(f"looped_{count}_{carried}", (), count, results, traced)
 
 
 def inline_mlir_op(count: int) -> Any:
@@ -56,7 +56,7 @@ def inline_mlir_op(count: int) -> Any:
     def traced(body: str, shape: Sequence[Any], dtype: str, *operands: Any) -> Any:
         return operands[0].new_empty(shape, dtype=getattr(torch, dtype))
 
-    return _defined(f"carried_{count}", "SymInt[] shape, str dtype, ", count, "Tensor", traced)
+    return _defined(f"carried_{count}", ("SymInt[] shape", "str dtype"), count, "Tensor", traced)
 
 
 def is_inline_mlir(target: Any) -> bool:
@@ -64,14 +64,17 @@ def is_inline_mlir(target: Any) -> bool:
     return getattr(target, "namespace", None) == _NAMESPACE
 
 
-def _defined(name: str, options: str, count: int, results: str, traced: Callable[..., Any]) -> Any:
+def _defined(
+    name: str, options: Sequence[str], count: int, results: str, traced: Callable[..., Any]
+) -> Any:
     """Define an operation of PyTorch that can be traced but not run, once for each name."""
     if name not in _DEFINED:
         library = torch.library.Library(_NAMESPACE, "FRAGMENT")
-        operands = ", ".join(f"Tensor a{index}" for index in range(count))
+        operands = (f"Tensor a{index}" for index in range(count))
+        taken = ", ".join(("str body", *options, *operands))
         # PyTorch runs an operation of constants while it traces, unless it has this tag.
         tags = (torch.Tag.nondeterministic_seeded,)
-        library.define(f"{name}(str body, {options}{operands}) -> {results}", tags=tags)
+        library.define(f"{name}({taken}) -> {results}", tags=tags)
         torch.library.register_fake(f"{_NAMESPACE}::{name}", traced, lib=library)
         _DEFINED[name] = library
     return getattr(getattr(torch.ops, _NAMESPACE), name).default

@@ -12,6 +12,7 @@ from typing import Any
 from ..aten.decompositions import decompositions, known_decompositions
 from ..aten.inline_mlir import (
     fill_bodies,
+    inline_mlir_op,
     is_inline_mlir,
     lower,
     outline_inline_mlir,
@@ -300,6 +301,10 @@ def _fill_empty_tensors(torch: Any, graph_module: Any) -> None:
             node.target = torch.ops.aten.full.default
             node.args = (list(value.shape), 0)
             node.kwargs = {"dtype": value.dtype}
+            if value.dtype == torch.uint8:  # torch-mlir would make signed constants
+                body = "%r = stablehlo.constant dense<0> : {r}"
+                node.target, node.kwargs = inline_mlir_op(0), {}
+                node.args = (body, list(value.shape), "uint8")
     graph.eliminate_dead_code()
     graph_module.recompile()
 

@@ -72,7 +72,7 @@ def of_types(x, m, i):
             tensor(2.5).to(x.dtype).squeeze(0) * x[0, 0, 0, 0, 0].squeeze(0),
             torch.bincount(i[0, 0, 0].abs(), weights=i[0, 0, 1], minlength=12)[:12],
             torch.special.zeta(i, i.mT), torch.linalg.lstsq(x[0, 0], x[1, 0], driver="gels").rank,
-            torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
+            a[:0].to(torch.uint8).flip(0), torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
             *[functional.interpolate(x, (5, 5, 6), mode=mode)
               for mode in ("nearest", "nearest-exact")],
             functional.interpolate(x[0, 0], 3, mode="nearest-exact"))
@@ -82,7 +82,8 @@ compare_cases()
 # Images without a batch where torch-mlir converts to linalg.
 def pooled(x):
     return (functional.avg_pool3d(x, 2), functional.avg_pool2d(x[0], 2),
-            torch.bincount(x[0, 0, 0].int()), *functional.max_pool2d(x[0], 2, return_indices=True), functional.max_pool3d(x, 2))
+            *functional.max_pool2d(x[0], 2, return_indices=True), functional.max_pool3d(x, 2),
+            torch.bincount(x[0, 0, 0].int()))
 case_numbers = itertools.count()
 same(pooled, torch.rand(2, 4, 4, 4) * 9)
 compare_cases()
