@@ -21,6 +21,7 @@ _UNIFORM, _NORMAL = map(_RNG.format, ("UNIFORM", "NORMAL"))
 def _drawn(text: str, size: Sequence[Any], dtype: Any, first: float, second: float) -> Any:
     """Draw numbers of two parameters: bounds, or a mean and a deviation."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
+    require(not dtype.is_complex)
     sizes: Sequence[Any] = size or (1,)
     lengths = torch.stack([torch.full((), each, dtype=torch.int64) for each in sizes])
     bounds = (torch.full((), each, dtype=dtype) for each in (first, second))
@@ -35,7 +36,6 @@ def rand(size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
 
 @decomposition("randn.default")
 def randn(size: Sequence[Any], *, dtype: Any = None, **_: Any) -> Any:
-    require(not (dtype or torch.get_default_dtype()).is_complex)
     return _drawn(_NORMAL, size, dtype, 0, 1)
 
 
@@ -46,7 +46,6 @@ def rand_like(x: Any, *, dtype: Any = None, **_: Any) -> Any:
 
 @decomposition("randn_like.default")
 def randn_like(x: Any, *, dtype: Any = None, **_: Any) -> Any:
-    require(not (dtype or x.dtype).is_complex)
     return _drawn(_NORMAL, x.shape, dtype or x.dtype, 0, 1)
 
 
@@ -57,7 +56,6 @@ def uniform(x: Any, low: float = 0.0, high: float = 1.0, **_: Any) -> Any:
 
 @decomposition("normal_functional.default")
 def normal_functional(x: Any, mean: float = 0.0, std: float = 1.0, **_: Any) -> Any:
-    require(not x.is_complex())
     return _drawn(_NORMAL, x.shape, x.dtype, mean, std)
 
 

@@ -131,6 +131,8 @@ def _fractional_pool(name: str, rank: int) -> None:
         sizes = x.shape[-rank:]
         require(is_static(x.shape) and x.numel())
         image = x.reshape(-1, *x.shape[-rank - 1 :])
+        # There may be samples of more images than there are.
+        samples = samples[: image.shape[0]]
         # In two dimensions the first sample is that of the columns.
         order = [1, 0] if rank == 2 else [0, 1, 2]
         flat: Any = 0

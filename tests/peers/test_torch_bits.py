@@ -83,6 +83,7 @@ compare_cases()
 def pooled(x):
     return (functional.avg_pool3d(x, 2), functional.avg_pool2d(x[0], 2),
             *functional.max_pool2d(x[0], 2, return_indices=True), functional.max_pool3d(x, 2),
+            functional.fractional_max_pool3d(x, 2, 2, _random_samples=x[:, :2, 0, :3] / 9),
             torch.bincount(x[0, 0, 0].int()))
 case_numbers = itertools.count()
 same(pooled, torch.rand(2, 4, 4, 4) * 9)
