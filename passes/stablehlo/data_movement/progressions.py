@@ -83,7 +83,8 @@ def _progression(value: SSAValue, at: _Slice, known: _Known) -> Progression | No
         return None
     found = rule(operation, at, known)
     if found is not None and _fits(found, value):
-        known[value, at] = found if found.step else Progression(found.first)
+        varies = found.step and found.count > 1
+        known[value, at] = found if varies else Progression(found.first)
     return known[value, at]
 
 

@@ -64,6 +64,17 @@ COMPARED = "(tensor<8xi32>, tensor<8xi32>) -> tensor<8xi1>"
         ("%r = stablehlo.convert %i : (tensor<8xi32>) -> tensor<8xi2>", None),
         ("%r = stablehlo.convert %i : (tensor<8xi32>) -> tensor<8xf32>", None),
         ("%r = stablehlo.add %a, %i : tensor<8xi32>", None),
+        (
+            "%o = stablehlo.iota dim = 0 : tensor<1xi32>\n"
+            "%s = stablehlo.reshape %o : (tensor<1xi32>) -> tensor<i32>\n"
+            "%r = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<3xi32>",
+            Progression(0),
+        ),
+        (
+            "%s = stablehlo.slice %i [2:3] : (tensor<8xi32>) -> tensor<1xi32>\n"
+            "%r = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<1xi32>) -> tensor<3xi32>",
+            Progression(2),
+        ),
         ("%r = stablehlo.constant dense<[4, 2, 0]> : tensor<3xi32>", Progression(4, -2, 0, 3)),
         ("%r = stablehlo.constant dense<[4, 2, 1]> : tensor<3xi32>", None),
         ("%r = stablehlo.constant dense<255> : tensor<3xui8>", Progression(255)),
