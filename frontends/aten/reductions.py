@@ -152,6 +152,11 @@ def norm(operation: Any, x: Any, *options: Any, **more: Any) -> Any:
     return operation(torch.abs(x), *options, **more)
 
 
+@decomposition("dist.default")
+def dist(x: Any, y: Any, p: Any = 2) -> Any:
+    return torch.linalg.vector_norm(x - y, p)
+
+
 def _product(x: Any, dim: int, dtype: Any) -> Any:
     """Multiply complex numbers, on which torch-mlir crashes, and bytes in the result's type."""
     kind = x.dtype if dtype is None else dtype

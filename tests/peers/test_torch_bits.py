@@ -73,6 +73,7 @@ def of_types(x, m, i):
             torch.bincount(i[0, 0, 0].abs(), weights=i[0, 0, 1], minlength=12)[:12],
             torch.special.zeta(i, i.mT), torch.linalg.lstsq(x[0, 0], x[1, 0], driver="gels").rank,
             a[:0].to(torch.uint8).flip(0), torch.zeros_like(torch.normal(0.3, 2.0, (2, 3))),
+            torch.dist(x.bfloat16()[0, 0, 0, 0], x.bfloat16()[0, 0, 0, 1]),
             torch.zeros_like(x[0, 0, 0, 0].to(torch.complex64).normal_(1, 2)),
             *[functional.interpolate(x, (5, 5, 6), mode=mode)
               for mode in ("nearest", "nearest-exact")],
