@@ -342,6 +342,34 @@ func.func @main(%a: tensor<2x300xi8>) -> (tensor<2x64xi8>, tensor<2x64xi32>) {
     np.testing.assert_array_equal(places, order)
 
 
+@pytest.mark.parametrize("direction", ["LT", "GT"])
+@pytest.mark.parametrize("element", ["f32", "f64"])
+def test_the_first_of_many_by_a_comparator(element: str, direction: str) -> None:
+    """NaN is the largest number; of equal ones the first comes first."""
+    text = f"""
+func.func private @before(%a: tensor<{element}>, %b: tensor<{element}>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {{
+  %0 = stablehlo.compare {direction}, %a, %b : (tensor<{element}>, tensor<{element}>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}}
+func.func @main(%a: tensor<2x300x{element}>) -> tensor<2x9xi32> {{
+  %i = stablehlo.iota dim = 1 : tensor<2x300xi32>
+  %last = stablehlo.constant dense<0.0> : tensor<{element}>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %last, %none) {{called_computations = [@before], mhlo.backend_config = {{reduction_dim = 1 : i64, top_k = 9 : i64}}}} : (tensor<2x300x{element}>, tensor<2x300xi32>, tensor<{element}>, tensor<i32>) -> (tensor<2x9x{element}>, tensor<2x9xi32>)
+  return %0#1 : tensor<2x9xi32>
+}}"""
+    given = (
+        np.random.default_rng(0).integers(-50, 50, (2, 300)).astype(element.replace("f", "float"))
+    )
+    given[0, [5, 80]] = np.nan
+    given[1, 9:12] = np.inf, -np.inf, np.inf
+    keys = np.where(np.isnan(given), np.inf, given) * (1 if direction == "LT" else -1)
+    expected = np.argsort(keys, axis=1, kind="stable")[:, :9]
+    main = api.compile(text)["main"]
+    for backend in ("interpreter", "native"):
+        np.testing.assert_array_equal(main.run([given], backend=backend)[0], expected)
+
+
 @pytest.mark.parametrize(
     ("keys", "direction", "count"),
     sampled([*product((1, 2), ("LT", "LE", "GT", "GE"), (7, 130, 300))], 2),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
+from ....ir.attribute_access import element_type
 from ....ir.locations import made_by
 from ....ir.syntax.keyword_attributes import word
 from ..elementwise.comparisons import is_total_order, total_order, total_order_of_numbers
@@ -62,6 +63,17 @@ class Keys:
             return [self._ascending(scalar, key)]
 
         return e.pointwise([self.values], i64, widen, whole=(dimension,))
+
+    def descending(self, e: Emitter, dimension: int) -> SSAValue:
+        """Return each key, or its complement where keys ascend, to be sorted downwards."""
+        if self.descends:
+            return self.values
+        element = element_type(self.values.type)
+
+        def complement(scalar: Emitter, args: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [scalar.op("arith.xori", args[0], scalar.constant(-1, element))]
+
+        return e.pointwise([self.values], element, complement, whole=(dimension,))
 
     def _ascending(self, e: Emitter, key: SSAValue) -> SSAValue:
         return e.op("arith.xori", key, e.constant(-1, i64)) if self.descends else key

@@ -136,6 +136,10 @@ def in_sorted_order(
 
     if shape(operands[0])[dimension] in (0, 1):
         return [first(value) for value in operands]
+    if isinstance(kept, int) and _is_selected(order, operands[0], dimension, kept):
+        keys = order.keys[0]
+        places = (_select_packed if keys.can_be_packed(dimension) else _select)(e, keys, kept)
+        return [in_order(e, value, places, dimension) for value in operands]
     if order.keys and _suits_digits(lowering, operands[0], dimension):
         places = places_by_digits(e, order.keys, dimension)
     elif len(order.keys) == 1 and order.keys[0].can_be_packed(dimension):
@@ -147,6 +151,13 @@ def in_sorted_order(
         found = ranks(e, order.compared, dimension, order.less)
         return [first(placed(e, value, found, dimension)) for value in operands]
     return [in_order(e, value, first(places), dimension) for value in operands]
+
+
+def _is_selected(order: Order, value: SSAValue, dimension: int, kept: int) -> bool:
+    """Return whether the first elements of a long dimension are found one by one."""
+    sizes = shape(value)
+    is_long_row = dimension == len(sizes) - 1 and sizes[-1] > MAX_RANK_SORTED
+    return is_long_row and len(order.keys) == 1 and kept <= MAX_SELECTED_K
 
 
 def _suits_digits(lowering: Lowering, value: SSAValue, dimension: int) -> bool:
@@ -185,10 +196,6 @@ def top_k(lowering: Lowering, op: Operation, source: SSAValue, count: IndexOrInt
     order = Keys(keys, element.width, element.name in ("unsigned", "bool"), descends=True)
     positions = iota(e, e.sizes(source), rank - 1, kind(op.result_types[1]))
     both = [source, positions]
-    if shape(source)[-1] > MAX_RANK_SORTED and isinstance(count, int) and count <= MAX_SELECTED_K:
-        largest = _select_top_k_packed if order.can_be_packed(rank - 1) else _select_top_k
-        first = largest(e, order, count)
-        return [in_order(e, value, first, rank - 1) for value in both]
     return list(in_sorted_order(lowering, both, rank - 1, Order.of(order), count))
 
 
@@ -201,7 +208,7 @@ def _precedes(
     return e.either(larger, e.both(equal, e.compare_integers("slt", one[1], other[1])))
 
 
-def _select_top_k_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
+def _select_packed(e: Emitter, keys: Keys, count: int) -> SSAValue:
     """Return the positions of the first `count` keys along the last dimension, for packed keys.
 
     The dimension is cut into sections, whose least numbers are kept. Each iteration takes the least
@@ -289,14 +296,14 @@ def _next_in_section(e: Emitter, cut: SSAValue, last: SSAValue, size: int) -> SS
     return e.loops([last, empty], [column, row], [start], [column], smaller)[0]
 
 
-def _select_top_k(e: Emitter, order: Keys, count: int) -> SSAValue:
-    """Return the positions of the `count` largest keys along the last dimension.
+def _select(e: Emitter, order: Keys, count: int) -> SSAValue:
+    """Return the positions of the first `count` keys along the last dimension.
 
     Each iteration finds the largest key among those that come after the last one found, and then
     the first position that holds it.
     """
-    keys, greater = order.values, "ugt" if order.is_unsigned else "sgt"
-    rank, outer = len(shape(keys)), e.sizes(keys)[:-1]
+    rank, outer = len(shape(order.values)), e.sizes(order.values)[:-1]
+    keys, greater = order.descending(e, rank - 1), "ugt" if order.is_unsigned else "sgt"
     element = element_type(keys.type)
     bits = cast("IntegerType", element).width.data
     none = e.fill(e.constant(-1, i64), outer)

@@ -107,6 +107,29 @@ func.func @top_k(%rows: tensor<3x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [
 
 // -----
 
+// So are the first elements by a comparator.
+
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func private @before(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %0 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %0 : tensor<i1>
+}
+// CHECK-LABEL: func.func @approximate_top_k(
+// CHECK: shard.all_gather %{{.*}} on @mesh grid_axes = [1] gather_axis = 1 : tensor<3x64xf32> -> tensor<3x256xf32>
+// CHECK-NOT: shard.all_
+// CHECK: scf.for %{{.*}} = %c0 to %c4 step %c1
+// CHECK-NOT: scf.for
+// CHECK: func.return
+func.func @approximate_top_k(%rows: tensor<3x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> (tensor<3x4xf32>, tensor<3x4xi32>) {
+  %places = stablehlo.iota dim = 1 : tensor<3x256xi32>
+  %last = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%rows, %places, %last, %none) {called_computations = [@before], mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 4 : i64}} : (tensor<3x256xf32>, tensor<3x256xi32>, tensor<f32>, tensor<i32>) -> (tensor<3x4xf32>, tensor<3x4xi32>)
+  return %0#0, %0#1 : tensor<3x4xf32>, tensor<3x4xi32>
+}
+
+// -----
+
 // A split result does not split the loops of a sort: runs and merged numbers are never exchanged.
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
