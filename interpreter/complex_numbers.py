@@ -86,8 +86,8 @@ def _exponential_minus_one(value: Array) -> Array:
 
 def _logarithm_plus_one(value: Array) -> Array:
     """Compute `log(1 + z)` without the cancellation of `1 + z` near 0."""
-    found = np.log1p(value)
     x, y = np.real(value), np.imag(value)
+    found = np.log(_create(x + 1, y))  # `np.log1p` overflows where the magnitude does.
     near = 0.5 * np.log1p(x * (x + 2) + y * y)
     return _create(np.where(np.hypot(x, y) < 0.5, near, np.real(found)), np.imag(found))
 

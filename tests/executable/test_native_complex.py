@@ -86,6 +86,32 @@ def test_operations(real: str, dtype: type[np.complexfloating]) -> None:
                 np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
 
 
+@pytest.mark.parametrize(("real", "dtype"), [("f32", np.complex64), ("f64", np.complex128)])
+@pytest.mark.parametrize("name", ["log", "log1p"])
+def test_logarithms_whose_magnitude_overflows(
+    name: str, real: str, dtype: type[np.complexfloating]
+) -> None:
+    most = np.finfo(dtype).max
+    given = np.array([complex(x, y) for x in (most, -most, 1) for y in (most, -most)], dtype)
+    of = f"tensor<6xcomplex<{real}>>"
+    main = api.compile(f"""func.func @main(%a: {of}) -> {of} {{
+  %e = tensor.empty() : {of}
+  %r = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}} ins(%a : {of}) outs(%e : {of}) {{
+  ^bb0(%x: complex<{real}>, %z: complex<{real}>):
+    %y = complex.{name} %x : complex<{real}>
+    linalg.yield %y : complex<{real}>
+  }} -> {of}
+  return %r : {of}
+}}""")["main"]
+    magnitude = np.log(most) + np.log(2) / 2 * np.array([1, 1, 1, 1, 0, 0])
+    angle = np.angle([1 + 1j, 1 - 1j, -1 + 1j, -1 - 1j, 1j, -1j])
+    for backend in ("interpreter", "native"):
+        (found,) = main.run([given], backend=backend)
+        expected = (magnitude + 1j * angle).astype(dtype)
+        np.testing.assert_allclose(found, expected, rtol=2 * np.finfo(dtype).eps)
+
+
 SUMS = """
 shard.grid @g(shape = 2)
 func.func @main(%a: tensor<4x6xcomplex<f32>>, %b: tensor<6x5xcomplex<f32>>)
