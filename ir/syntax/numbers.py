@@ -90,7 +90,7 @@ class Numbers(PrintsProperty):
 
 @directive("dynamic-list")
 @dataclass(frozen=True, slots=True)
-class IndexList:
+class DynamicList:
     """A mixed list `[0, %n]`: static numbers in a property, operands for dynamic entries."""
 
     name: str
@@ -117,4 +117,4 @@ class IndexList:
 @directive("dynamic-tuple")
 def _dynamic_tuple(definition: OpDef, name: str, numbers: str) -> Directive:
     """`dynamic-tuple($operands, $numbers)`: a mixed list in parentheses, `(0, %n)`."""
-    return IndexList(name, numbers, Parser.Delimiter.PAREN)
+    return DynamicList(name, numbers, Parser.Delimiter.PAREN)
