@@ -43,7 +43,7 @@ from .product_sums import (
     product_factors,
     rows_in_cache,
 )
-from .tile_shapes import TileShape, rows_of_copy, strip_shapes, tile_shape
+from .tile_shapes import MIN_WINDOW_ROWS, TileShape, rows_of_copy, strip_shapes, tile_shape
 from .tiled_loops import Span, even_part, loops_over, tile_spans
 from .writer import Indices, KernelWriter
 
@@ -163,6 +163,8 @@ class RegisterTiles:
             count *= size if isinstance(size, int) else 1024
         if self.is_in_place:
             return count >= self.tile.rows
+        if has_windows(self.view):
+            return count >= MIN_WINDOW_ROWS
         return count >= rows_of_copy(self.tile, self.depth, is_contiguous=self.shared.is_contiguous)
 
     @property

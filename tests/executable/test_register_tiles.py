@@ -136,6 +136,13 @@ TILES = {
         (),
         "0.0",
     ),
+    "window_of_two_rows": (
+        tensors("1x3x9x29xf32", "2x3x2x3xf32", "1x2x8x27xf32"),
+        "nfhwcab",
+        ["n, c, h + a, w + b", "f, c, a, b", "n, f, h, w"],
+        (),
+        "0.0",
+    ),
     "strided_window_along_rows": (
         tensors("2x3x9x51xf16", "19x3x2x3xf16", "2x19x4x23xf32"),
         "nfhwcab",
