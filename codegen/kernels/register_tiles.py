@@ -120,12 +120,11 @@ class RegisterTiles:
         )
         self.depth = prod(self._steps(loop) for loop in self.reductions)
         has_few_columns = isinstance(columns, int) and columns <= FEW_COLUMNS
-        self.is_in_place = (
-            (has_few_columns or self.depth <= SHALLOW)
-            and self.shared.is_contiguous
-            and self.shared.element == total
-            and not has_windows(view)
-        )
+        is_read_once = has_few_columns or self.depth <= SHALLOW
+        if has_windows(view):
+            is_read_once = self.fold is None
+        is_stored = self.shared.is_contiguous and self.shared.element == total
+        self.is_in_place = is_read_once and is_stored
         self.chunk = None if self.is_in_place else self._chunk()
         self._first_term: Term = 0
         self.result = view.operation.results[0]

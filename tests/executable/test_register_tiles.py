@@ -143,6 +143,13 @@ TILES = {
         (),
         "0.0",
     ),
+    "window_of_each_channel": (
+        tensors("2x3x9x29xf32", "3x2x3xf32", "2x3x8x27xf32"),
+        "nchwab",
+        ["n, c, h + a, w + b", "c, a, b", "n, c, h, w"],
+        (),
+        "0.0",
+    ),
     "strided_window_along_rows": (
         tensors("2x3x9x51xf16", "19x3x2x3xf16", "2x19x4x23xf32"),
         "nfhwcab",
