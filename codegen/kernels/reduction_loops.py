@@ -16,7 +16,7 @@ from ..scalar_ops.scalars import REDUCTION_FORMS
 from .ast_builder import Term
 from .expressions import written_loops
 from .kernel_text import TileCount
-from .merged_loops import merge_reductions
+from .merged_loops import merge_loops
 from .tiled_loops import Span, loops_over, tile_spans, write_tiled_loops
 from .writer import Indices, KernelWriter
 
@@ -94,10 +94,11 @@ class ReductionLoops:
         self.operands = (*view.inputs, *view.outputs)
         written = written_loops(view)
         self.is_written_once = written is not None
-        self.parallels = written or ()
-        reductions = [loop for loop in range(len(view.iterators)) if loop not in self.parallels]
+        parallels = written or ()
+        reductions = [loop for loop in range(len(view.iterators)) if loop not in parallels]
         sizes = loop_sizes(writer.shape, view)
-        self.sizes, self.reductions = merge_reductions(writer, view, sizes, reductions)
+        sizes, self.reductions = merge_loops(writer, view, sizes, reductions)
+        self.sizes, self.parallels = merge_loops(writer, view, sizes, parallels)
         self.forms = reduction_forms(view)
         self.is_short = sum(1 for _ in view.body.ops) <= SHORT_BODY
 
@@ -254,6 +255,11 @@ class ReductionLoops:
         Reading as many rows of the input at once hides the latency of memory and additions.
         """
         known = self.view.loop_sizes()
+
+        def turns(loop: int) -> int:
+            size = self.sizes[loop]
+            return size if isinstance(size, int) else 0
+
         volumes = [
             prod(known[loop] or 0 for loop in each.used_dims()) for each in self.view.input_maps
         ]
@@ -262,9 +268,8 @@ class ReductionLoops:
             return list(self.parallels), None
         used = self.view.input_maps[volumes.index(largest)].used_dims()
         loops = sorted(self.parallels, key=lambda loop: (loop not in used, self.sizes[loop] == 1))
-        rows = [loop for loop in loops[:2] if loop in used and (known[loop] or 0) >= ROWS_TOGETHER]
-        sizes = (self.sizes[loop] for loop in self.reductions)
-        terms = prod(size if isinstance(size, int) else LARGE_OPERAND for size in sizes)
+        rows = [loop for loop in loops[:2] if loop in used and turns(loop) >= ROWS_TOGETHER]
+        terms = prod(turns(loop) or LARGE_OPERAND for loop in self.reductions)
         return loops, rows[-1] if rows and self.is_short and terms > FEW_TERMS else None
 
     def _reduce(

@@ -7,7 +7,7 @@ import pytest
 from backend_checks import check, function
 from mesh_opt import api
 from mesh_opt.codegen.kernels.expressions import write_element
-from mesh_opt.codegen.kernels.merged_loops import merge_reductions
+from mesh_opt.codegen.kernels.merged_loops import merge_loops
 from mesh_opt.codegen.kernels.reduction_loops import loop_sizes
 from mesh_opt.codegen.kernels.writer import KernelWriter
 from mesh_opt.dialects.linalg.structured_view import structured_view
@@ -80,7 +80,29 @@ def test_neighbours_are_merged(
     assert view is not None
     writer = KernelWriter(generic, (), lambda value: False, write_element)
     sizes = loop_sizes(writer.shape, view)
-    assert merge_reductions(writer, view, sizes, (2, 3)) == expected
+    assert merge_loops(writer, view, sizes, (2, 3)) == expected
+
+
+def test_results_of_one_row() -> None:
+    """Loops over results are merged, too: a row of 12 fills a vector that one of 4 does not."""
+    text = """
+func.func @main(%x: tensor<5x3x4xf32>) -> tensor<3x4xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0]
+    : (tensor<5x3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}"""
+    program = api.compile(text, pipeline="spmd")
+    (sums,) = (each for each in program.module.walk() if each.name == "linalg.generic")
+    view = structured_view(sums)
+    assert view is not None
+    # What the sums begin with is fused.
+    writer = KernelWriter(sums, (), lambda value: value not in view.inputs, write_element)
+    sizes = loop_sizes(writer.shape, view)
+    parallel = [loop for loop in range(3) if loop not in view.reduction_loops]
+    assert sorted(merge_loops(writer, view, sizes, parallel)[0]) == [1, 5, 12]
+    x = np.random.default_rng(0).standard_normal((5, 3, 4), dtype=np.float32)
+    np.testing.assert_allclose(program.main(x), x.sum(0), rtol=1e-6)
 
 
 def test_fused_producers() -> None:
