@@ -38,6 +38,7 @@ from .kernel_operations import (
     is_kernel,
     is_pointwise,
     is_tensor,
+    reads_across_batch,
     slides_over,
 )
 from .mmt4d import MMT4D
@@ -259,12 +260,14 @@ class _Planner:
             return None
         if is_data_movement(operation):
             # A transform reads rows that lie in memory, too. To choose the part of a concatenation
-            # costs more than to read an element, and keeps products from using vectors.
+            # costs more than to read an element, and keeps products from using vectors, as it does
+            # to read across a batch.
             stored = any(
                 access is Access.MANY
                 and (
                     operation.name == "tensor.concat"
                     or slides_over(root, operation)
+                    or reads_across_batch(root, operation)
                     or root.name == FOURIER
                 )
                 for root, access in roots.items()

@@ -15,6 +15,7 @@ from ....ir.attribute_access import attribute, element_type
 from ....ir.diagnostics import OperationError
 from ....ir.index import IndexList
 from ....ir.linear_forms import loops_of
+from ..data_movement.shapes import transpose
 from ..elementwise.arithmetic import parts
 from ..elementwise.conversions import convert, convert_tensor
 from ..lowering.element_origins import broadcast_origin
@@ -24,6 +25,9 @@ from ..lowering.lowering import Lowering, Tensors, tensor_rule
 
 _F32 = kind(f32)
 _RANKS = {"float": 1, "complex": 2}
+
+MIN_ROWS = 4
+"""The rows and columns of the products of a batch from which on operands are put in order."""
 
 MIN_STEPS_BY_PARTS = 1 << 20
 """The products from which on a complex contraction is computed as contractions of its parts."""
@@ -98,6 +102,11 @@ def contract(
     batch, right_batch, summed, right_summed = lists
     rows = [i for i in range(len(shape(left))) if i not in (*batch, *summed)]
     columns = [i for i in range(len(shape(right))) if i not in (*right_batch, *right_summed)]
+    if _is_reused(left, rows) and _is_reused(right, columns):
+        left, (batch, rows, summed) = _by_batch(e, left, (batch, rows, summed))
+        right, found = _by_batch(e, right, (right_batch, columns, right_summed))
+        right_batch, columns, right_summed = found
+        operands = left, right
     outer = len(batch) + len(rows) + len(columns)
     loops = outer + len(summed)
     left_loops = {each: index for index, each in enumerate((*batch, *rows))}
@@ -122,6 +131,27 @@ def contract(
             operands[side], sides[side] = origin[0], read
     maps = [dims(*read, loops=loops) for read in (*sides, range(outer))]
     return _sum_of_products(e, operands, kinds, maps, sizes)
+
+
+def _is_reused(operand: SSAValue, free: Sequence[int]) -> bool:
+    """Return whether an operand has enough rows, or columns, that the other is read often."""
+    return prod(shape(operand)[each] for each in free) >= MIN_ROWS
+
+
+def _by_batch(
+    e: Emitter, operand: SSAValue, roles: tuple[Sequence[int], Sequence[int], Sequence[int]]
+) -> tuple[SSAValue, tuple[Sequence[int], Sequence[int], Sequence[int]]]:
+    """Return an operand whose last dimension is of the batch with its matrices one by one.
+
+    `roles` are its dimensions of the batch, its own, and those of the sum. Neighbours in memory
+    would otherwise belong to other products.
+    """
+    rank = len(shape(operand))
+    if rank - 1 not in roles[0] or shape(operand)[-1] == 1:
+        return operand, roles
+    order = [*roles[0], *(each for each in range(rank) if each not in roles[0])]
+    batch, own, summed = ([order.index(each) for each in role] for role in roles)
+    return transpose(e, operand, order), (batch, own, summed)
 
 
 def _sum_of_products(
