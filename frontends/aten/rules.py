@@ -77,6 +77,18 @@ def _applied(rule: Callable[..., Any], *args: Any, **more: Any) -> Any:
         return NotImplemented
 
 
+def either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rule that applies `second` where `first` leaves an operation unchanged."""
+    if first is None:
+        return second
+
+    def rule(*arguments: Any, **options: Any) -> Any:
+        found = first(*arguments, **options)
+        return second(*arguments, **options) if found is NotImplemented else found
+
+    return rule
+
+
 def table() -> Decompositions:
     """Return the rules by operation, for the operations that this version of PyTorch has."""
     rules = ((_operation(name), rule) for name, rule in decomposition.items())

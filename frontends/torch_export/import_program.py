@@ -18,7 +18,7 @@ from ..aten.inline_mlir import (
     outline_inline_mlir,
     with_functions,
 )
-from ..aten.rules import is_static
+from ..aten.rules import either, is_static
 from .graph_control_flow import (
     constants_of,
     convert_conditions,
@@ -119,22 +119,10 @@ def import_program(
             if not more:
                 break
             # Our rule may leave some forms of an operation to PyTorch's rule.
-            table |= {each: _either(own.get(each), rule) for each, rule in more.items()}
+            table |= {each: either(own.get(each), rule) for each, rule in more.items()}
             own = {each: rule for each, rule in own.items() if each not in more}
         refusals.append(first)
     raise ValueError(_failure_message(refusals))
-
-
-def _either(first: Callable[..., Any] | None, second: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a rule that applies `second` where `first` leaves an operation unchanged."""
-    if first is None:
-        return second
-
-    def rule(*arguments: Any, **options: Any) -> Any:
-        found = first(*arguments, **options)
-        return second(*arguments, **options) if found is NotImplemented else found
-
-    return rule
 
 
 def _attempt(

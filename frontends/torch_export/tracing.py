@@ -10,6 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..aten.decompositions import decompositions, known_decompositions
+from ..aten.rules import either
+
 
 def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: Any) -> Any:
     """Return the exported program of a module for these arguments.
@@ -31,12 +34,14 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
             return trace(torch, caller, arguments, dynamic_shapes)
         frames = traceback.extract_tb(None if cause is None else cause.__traceback__)
         transformed = any("_functorch" in Path(frame.filename).parts for frame in frames)
-        asked = any(each in str(problem) for each in ("functorch", "does not require grad"))
+        asked = any(each in str(problem) for each in _GRADIENTS)
         if not (transformed or asked) or dynamic_shapes is not None:
             raise
     else:
-        calls = (node.target for node in found.graph.nodes if node.op == "call_function")
-        if not any(str(getattr(each, "__module__", "")).startswith(_LEVELS) for each in calls):
+        calls = [node.target for node in found.graph.nodes if node.op == "call_function"]
+        levels = any(str(getattr(each, "__module__", "")).startswith(_LEVELS) for each in calls)
+        refused = dynamic_shapes is None and any(map(_is_refused_backward, calls))
+        if not (levels or refused):
             return found
 
     def flat(*leaves: Any) -> Any:
@@ -46,9 +51,43 @@ def trace(torch: Any, caller: Any, arguments: tuple[Any, ...], dynamic_shapes: A
     make = import_module("torch.fx.experimental.proxy_tensor").make_fx
     options = {"record_stack_traces": True, "_allow_non_fake_inputs": True}
     # With oneDNN, an LSTM is one operation that has no decomposition.
-    with torch.backends.mkldnn.flags(enabled=False):
+    with torch.backends.mkldnn.flags(enabled=False), _decomposed_for_gradients(torch):
         graph = make(flat, tracing_mode="fake", **options)(*leaves)
     return torch.export.export(graph, tuple(leaves))
+
+
+_GRADIENTS = ("functorch", "does not require grad", "fake tensor in the exported program constant")
+"""Parts of PyTorch's messages about modules that use gradients or transforms; the last is about
+tensors that a forward pass saved for the backward pass."""
+
+
+_WITHOUT_BACKWARD = (
+    *(f"replication_pad{rank}d" for rank in (1, 2, 3)),
+    *("_adaptive_avg_pool2d", "_embedding_bag", "grid_sampler_2d"),
+)
+"""Operations whose backward operations are decomposed neither by our rules nor by PyTorch's."""
+
+
+def _is_refused_backward(operation: Any) -> bool:
+    name = str(operation).removeprefix("aten.")
+    return "backward" in name and name.startswith(_WITHOUT_BACKWARD)
+
+
+@contextmanager
+def _decomposed_for_gradients(torch: Any) -> Generator[None]:
+    """Take gradients of the decompositions of some operations, as PyTorch does for resizing."""
+    key, own = torch._C.DispatchKey.Autograd, decompositions()
+    rules = {**own, **known_decompositions([f"aten.{name}" for name in _WITHOUT_BACKWARD])}
+    operations = [getattr(torch.ops.aten, name).default for name in _WITHOUT_BACKWARD]
+    try:
+        for each in operations:
+            each.py_impl(key)(either(own.get(each), rules[each]))
+        with import_module("torch._dispatch.python").enable_python_dispatcher():
+            yield
+    finally:
+        for each in operations:
+            del each.py_kernels[key]
+            each._dispatch_cache.clear()
 
 
 def _asks_for_numbers(message: str) -> bool:

@@ -279,6 +279,33 @@ k = mesh_opt.torch.compile(module, x, backend="interpreter")
 torch.testing.assert_close(k(x), module(x), rtol=1e-4, atol=1e-5)
 chosen = lambda w, i: (w.log_softmax(-1) * functional.one_hot(i, 4)).sum()
 same(lambda w, i: func.grad(chosen)(w, i), torch.randn(3, 4), torch.tensor([0, 3, 1]))
+
+# Gradients of operations whose backward operations have no rule, and of tensors that are saved.
+def slopes(of, *inputs):
+    inputs = [x.clone().requires_grad_() for x in inputs]
+    found = of(*inputs)
+    weights = torch.arange(found.numel()).reshape(found.shape).cos()
+    return torch.autograd.grad((found * weights).sum(), inputs)
+
+def sampled(x, points):
+    return (slopes(lambda x: functional.pad(x, (2, -1, 3, 1), mode="replicate"), x),
+            slopes(lambda x: functional.pad(x, (2, 1, 0, 3), mode="replicate"), x),
+            slopes(functional.grid_sample, x, points),
+            slopes(lambda x: functional.adaptive_avg_pool2d(x, 3), x),
+            slopes(lambda x: functional.interpolate(x, (7, 9), mode="bilinear"), x),
+            slopes(lambda x: functional.max_pool2d(x, 2), x))
+
+def bags(table, i, starts, weights):
+    return ([slopes(lambda x: functional.embedding_bag(i, x, starts, mode=mode, padding_idx=-2),
+                    table) for mode in ("sum", "mean", "max")],
+            slopes(lambda x, y: functional.embedding_bag(i, x, starts, mode="sum",
+                                                         per_sample_weights=y), table, weights),
+            slopes(lambda x, y: x.scatter_reduce(0, i, y, "prod"), table[:, 0], weights))
+
+case_numbers = itertools.count()
+same(sampled, torch.randn(1, 2, 4, 5), torch.rand(1, 3, 3, 2))
+case_numbers = itertools.count()
+same(bags, torch.randn(4, 3), tensor([1, 2, 0, 2, 3, 2, 1]), tensor([0, 2, 2, 5]), torch.randn(7))
 """
 
 
