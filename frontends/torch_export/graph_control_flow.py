@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+from ..aten.rules import is_static
+
 _MAX_STEPS = 64
-"""Loops of at most this many steps are unrolled."""
+"""Loops of more steps are not unrolled."""
+
+_MAX_OPERATIONS = 512
+"""Loops that would become more operations are not unrolled, if they can stay loops."""
 
 
 def inline_control_flow(torch: Any, graph_module: Any) -> None:
     """Inline the bodies of `cond`, `map` and `scan` into the graph.
 
     The bodies have no side effects: both branches of a `cond` run, and `where` selects a result.
-    Loops with a dynamic or large number of steps stay.
+    Loops with a dynamic or large number of steps, or of many operations, stay.
     """
     graph, operations = graph_module.graph, torch.ops.higher_order
     rules = {
@@ -81,6 +86,8 @@ def _steps(
     size = rows[0].meta["val"].shape[0]
     if not isinstance(size, int) or not 0 < size <= _MAX_STEPS:
         return None
+    if _stays_loop(torch, graph_module, body, [*state, *rows, *others], size):
+        return None
 
     def call(operation: Any, value: Any, *arguments: Any) -> Any:
         found = graph.call_function(operation, arguments)
@@ -101,6 +108,23 @@ def _steps(
         for value, each in zip(values, zip(*given, strict=True), strict=True)
     )
     return [*state, *stacked]
+
+
+def _stays_loop(
+    torch: Any, graph_module: Any, name: Any, operands: Sequence[Any], size: int
+) -> bool:
+    """Return whether a loop of known tensors, without constants, would become many operations."""
+    nodes = getattr(graph_module, name.target).graph.nodes
+    if any(node.op == "get_attr" for node in nodes):
+        return False
+    count = sum(node.op == "call_function" for node in nodes)
+    return size * count > _MAX_OPERATIONS and all(is_known(torch, each) for each in operands)
+
+
+def is_known(torch: Any, node: Any) -> bool:
+    """Return whether a node is a tensor with static sizes."""
+    value: Any = getattr(node, "meta", {}).get("val")
+    return isinstance(value, torch.Tensor) and is_static(value.shape)
 
 
 def _copied(torch: Any, graph_module: Any, name: Any, operands: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..aten.inline_mlir import inline_mlir_loop_op
-from ..aten.rules import is_static
+from .graph_control_flow import is_known
 
 Importer = Callable[[Any, str], str]
 """Converts an exported program to text, with its function under the given name."""
@@ -49,7 +49,7 @@ def _while_loop(
 ) -> list[str] | None:
     condition, body, state, others = node.args
     operands = [*state, *others]
-    if not all(_is_known(torch, each) for each in operands):
+    if not all(is_known(torch, each) for each in operands):
         return None
     values = [each.meta["val"] for each in operands]
     parts = (("condition", condition), ("body", body))
@@ -80,7 +80,7 @@ def _over_rows(
 ) -> list[str] | None:
     """Convert a scan to a loop that carries a counter and the results: one row per step."""
     body, state, rows, others = loop
-    if not all(_is_known(torch, each) for each in (*state, *rows, *others)):
+    if not all(is_known(torch, each) for each in (*state, *rows, *others)):
         return None
     values = [each.meta["val"] for each in (*state, *rows, *others)]
     first, end = len(state), len(state) + len(rows)
@@ -109,12 +109,6 @@ def _zeros(torch: Any, graph: Any, node: Any, value: Any) -> Any:
 def _exported(torch: Any, graph_module: Any, graph: Any, values: Sequence[Any]) -> Any:
     examples = (torch.zeros(each.shape, dtype=each.dtype) for each in values)
     return torch.export.export(getattr(graph_module, graph.target), (*examples,))
-
-
-def _is_known(torch: Any, node: Any) -> bool:
-    """Return whether a node is a tensor with static sizes."""
-    value: Any = getattr(node, "meta", {}).get("val")
-    return isinstance(value, torch.Tensor) and is_static(value.shape)
 
 
 def _loop(torch: Any, graph: Any, node: Any, text: str, operands: Sequence[Any]) -> None:
