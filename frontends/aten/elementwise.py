@@ -133,6 +133,13 @@ def scatter(operation: Any, x: Any, dim: int, index: Any, source: Any) -> Any:
     """Make the dimension non-negative: torch-mlir crashes on negative ones."""
     if x.dtype == torch.bool and operation is torch.ops.aten.scatter_add.default:
         return torch.scatter_reduce(x, dim, index, source, "sum")
+    if x.is_complex():
+        source = source if isinstance(source, torch.Tensor) else complex(source)
+        parts = (
+            operation(*each)
+            for each in ((x.real, dim, index, source.real), (x.imag, dim, index, source.imag))
+        )
+        return torch.complex(*parts)
     require(dim < 0)
     return operation(x, dim + x.dim(), index, source)
 
@@ -142,8 +149,9 @@ def scatter_by_name(x: Any, dim: int, index: Any, source: Any, *, reduce: str) -
     """Reduce by `scatter_reduce`; a number is the source of all places."""
     if not isinstance(source, torch.Tensor):
         source = torch.full(index.shape, source, dtype=x.dtype)
-    name = {"add": "sum", "multiply": "prod"}[reduce]
-    return torch.scatter_reduce(x, dim, index, source, name)
+    if reduce == "add":
+        return torch.scatter_add(x, dim, index, source)
+    return torch.scatter_reduce(x, dim, index, source, "prod")
 
 
 @decomposition("index_reduce.default")

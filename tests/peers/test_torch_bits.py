@@ -52,6 +52,12 @@ case_numbers = itertools.count()
 same(lambda x: [torch.fake_quantize_per_channel_affine(
         x, torch.full((4,), 0.1), torch.arange(4, dtype=kind), 0, -8, 9)
     for kind in (torch.int32, torch.float32)], torch.randn(4, 6))
+
+case_numbers = itertools.count()
+same(lambda x, i, y: (x.scatter(-1, i, y), x.scatter(1, i, 2 + 1j),
+                      x.scatter(0, i, y, reduce="add"), x[0, 0].scatter_add(0, i[0, 0], y[0, 0])),
+     torch.randn(4, 3, dtype=torch.complex64), tensor([[0, 1, 2], [2, 1, 0]]),
+     torch.randn(4, 3, dtype=torch.complex64))
 """
 
 
