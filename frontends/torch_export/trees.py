@@ -24,7 +24,7 @@ class Tree:
 
         `names` are the names of all its leaves in order, `what` is its role in messages.
 
-        Raises TypeError for a leaf that is neither a tensor nor a constant.
+        Raises TypeError for a leaf that is neither a dense tensor nor a constant.
         """
         self._torch, self._names, self._what = torch, names, what
         leaves, self._spec = torch.utils._pytree.tree_flatten(value)
@@ -37,6 +37,8 @@ class Tree:
                     f"{what} {name} is {type(leaf).__name__}, expected a tensor, a constant, or a"
                     " type registered with torch.utils._pytree"
                 )
+            if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
+                raise TypeError(f"{what} {name} is {leaf.layout}, expected a dense tensor")
         self._leaves = [None if isinstance(each, variable) else each for each in leaves]
         self._places = [at for at, each in enumerate(leaves) if isinstance(each, variable)]
         self.names = [names[place] for place in self._places]

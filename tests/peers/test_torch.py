@@ -208,6 +208,8 @@ refused(ValueError, "dynamic_shapes for 2 inputs, but the inputs are input", mlp
         dynamic_shapes=(None, None))
 refused(TypeError, "expected the sizes of a mesh", mlp, x, mesh="a", placements={"input": [[0]]})
 refused(TypeError, "input input is object, expected a tensor, a constant", mlp, object())
+refused(TypeError, "input input is torch.sparse_coo, expected a dense tensor", mlp,
+        torch.randn(2, 4).to_sparse())
 try:
     two(x)
 except TypeError as problem:
