@@ -139,6 +139,47 @@ def _divided(
     return torch.div(sums.to(x.dtype), divisor, rounding_mode="trunc")
 
 
+def _average_gradient(rank: int) -> None:
+    @decomposition(f"avg_pool{rank}d_backward.default")
+    def backward(  # pyright: ignore[reportUnusedFunction]
+        gradient: Any,
+        x: Any,
+        window: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor: int | None,
+    ) -> Any:
+        """Spread each average over its window: a transposed convolution with ones."""
+        sizes = list(x.shape[-rank:])
+        require(not ceil_mode and is_static(sizes))
+        window, stride, padding = (
+            list(each) * (rank // len(each)) for each in (window, stride or window, padding)
+        )
+        counts: Any = divisor or prod(window)
+        if not (divisor or count_include_pad):
+            pool: Any = getattr(torch.nn.functional, f"avg_pool{rank}d")
+            ones = torch.ones(1, 1, *sizes, dtype=x.dtype)
+            counts = pool(ones, window, stride, padding, divisor_override=1)
+        spread: Any = getattr(torch.nn.functional, f"conv_transpose{rank}d")
+        shares = gradient.reshape(-1, 1, *gradient.shape[-rank:]) / counts
+        reached = [
+            (count - 1) * step - 2 * pad + size
+            for count, step, pad, size in zip(
+                shares.shape[-rank:], stride, padding, window, strict=True
+            )
+        ]
+        more = [size - end for size, end in zip(sizes, reached, strict=True)]
+        require(all(0 <= each < step for each, step in zip(more, stride, strict=True)))
+        kernel = torch.ones(1, 1, *window, dtype=x.dtype)
+        return spread(shares, kernel, None, stride, padding, more).reshape(x.shape)
+
+
+for _rank in (2, 3):
+    _average_gradient(_rank)
+
+
 def _adaptive_windows(size: int, count: int) -> tuple[Any, Any]:
     """Return the positions in each of `count` windows over `size` elements, and which are valid.
 

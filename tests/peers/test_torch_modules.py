@@ -303,6 +303,8 @@ def sampled(x, points):
             slopes(lambda x: functional.pad(x, (2, 1, 0, 3), mode="replicate"), x),
             slopes(functional.grid_sample, x, points),
             slopes(lambda x: functional.adaptive_avg_pool2d(x, 3), x),
+            slopes(lambda x: functional.avg_pool2d(x, 3, 2, 1, count_include_pad=False), x),
+            slopes(lambda x: functional.avg_pool2d(x, 2, divisor_override=3), x),
             slopes(lambda x: functional.interpolate(x, (7, 9), mode="bilinear"), x),
             slopes(lambda x: functional.max_pool2d(x, 2), x))
 
