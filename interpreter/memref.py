@@ -162,15 +162,15 @@ def _get_global(op: Operation, operands: Sequence[Value], frame: Frame) -> Resul
     return (known[name],)
 
 
-@impl("bufferization.to_tensor")
-def _to_tensor(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
-    # A tensor is a value: later writes to the memory must not change it.
+@impl(
+    "bufferization.clone",
+    "bufferization.to_buffer",
+    "bufferization.to_memref",
+    "bufferization.to_tensor",
+)
+def _copied(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
+    # A tensor is a value: later writes to memory must not change it.
     _check_alive(op, operands[0], frame)
-    return (np.array(operands[0]),)
-
-
-@impl("bufferization.clone", "bufferization.to_buffer", "bufferization.to_memref")
-def _to_buffer(op: Operation, operands: Sequence[Value], frame: Frame) -> Results:
     return (np.array(operands[0]),)
 
 

@@ -52,6 +52,23 @@ def test_freed_memory(execute_error: Any) -> None:
     assert "has been freed" in error.message
 
 
+def test_clone_of_freed_memory(execute_error: Any) -> None:
+    text = """
+    func.func @f() -> f32 {
+      %c0 = arith.constant 0 : index
+      %v = arith.constant 9.0 : f32
+      %a = memref.alloc() : memref<4xf32>
+      memref.store %v, %a[%c0] : memref<4xf32>
+      memref.dealloc %a : memref<4xf32>
+      %b = bufferization.clone %a : memref<4xf32> to memref<4xf32>
+      %e = memref.load %b[%c0] : memref<4xf32>
+      return %e : f32
+    }"""
+    error = execute_error(text)
+    assert error.operation.name == "bufferization.clone"
+    assert "has been freed" in error.message
+
+
 def test_globals(execute: Any) -> None:
     text = """
     "memref.global"() <{sym_name = "table", type = memref<2xf32>,
