@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 from math import isnan
+from types import UnionType
 
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, i1, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...ir.attribute_access import number_list
+from ...ir.attribute_access import integer, number_list
 from ...ir.tensor_types import (
     StaticShape,
     element_count,
@@ -47,11 +48,6 @@ def _shape_operand(operation: Operation, index: int) -> StaticShape | None:
     if not isinstance(value.type, ShapeType):
         raise VerifyException(f"operand #{index} must be a tosa shape, but got '{value.type}'")
     return constant_numbers(value)
-
-
-def _axis(operation: Operation) -> int:
-    axis = operation.properties.get("axis")
-    return axis.value.data if isinstance(axis, IntegerAttr) else -1
 
 
 def require_shape(value: SSAValue, expected: Sequence[int], what: str) -> None:
@@ -90,12 +86,25 @@ def verify_unary(operation: Operation) -> None:
     verify_same_shape(operation)
 
 
+def verify_numeric_unary(operation: Operation) -> None:
+    """Check like `verify_unary`; elements are floats or integers, such as indices of a table."""
+    _verify_unary_of(operation, AnyFloat | IntegerType, "number")
+
+
 def verify_floating_unary(operation: Operation) -> None:
-    """Check like `verify_unary`; elements are floats, or the 8- and 16-bit integers of tables."""
+    """Check like `verify_unary`; elements are floats."""
+    _verify_unary_of(operation, AnyFloat, "floating-point")
+
+
+def _verify_unary_of(
+    operation: Operation, elements: type[Attribute] | UnionType, what: str
+) -> None:
     verify_unary(operation)
-    element = _element(operation.operands[0])
-    if not isinstance(element, AnyFloat | IntegerType):
-        raise VerifyException(f"operand #0 must be numbers, but got '{operation.operands[0].type}'")
+    if not isinstance(_element(operation.operands[0]), elements):
+        raise VerifyException(
+            f"operand #0 must be tosa-conformant tensor of {what} values, but got "
+            f"'{operation.operands[0].type}'"
+        )
 
 
 def _verify_broadcast(operands: Sequence[SSAValue], result: SSAValue) -> None:
@@ -129,7 +138,7 @@ def verify_binary(operation: Operation) -> None:
 
 
 def verify_comparison(operation: Operation) -> None:
-    """Check like `binary`, except that the result has elements i1."""
+    """Check like `verify_binary`, except that the result has elements i1."""
     _require_same_elements(operation.operands)
     _require_element(operation.results[0], i1, "result #0")
     _verify_broadcast(operation.operands, operation.results[0])
@@ -199,7 +208,7 @@ def verify_clamp(operation: Operation) -> None:
 
 
 def _require_axis(operation: Operation, what: str) -> int:
-    axis, rank = _axis(operation), len(static_shape(operation.operands[0]))
+    axis, rank = integer(operation, "axis"), len(static_shape(operation.operands[0]))
     if axis < 0:
         raise VerifyException(f"{what} axis must not be negative")
     if axis >= max(rank, 1):

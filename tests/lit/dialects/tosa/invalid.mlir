@@ -360,3 +360,20 @@ func.func @const_of_another_kind() {
   %0 = "tosa.const"() <{values = 3 : i64}> : () -> tensor<1xi64>
   func.return
 }
+
+// -----
+
+func.func @f(%x: tensor<2xi32>) {
+  %0 = tosa.exp %x : (tensor<2xi32>) -> tensor<2xi32>
+  // expected-error @+1 {{'tosa.sin' op operand #0 must be tosa-conformant tensor of floating-point values, but got 'tensor<2xi32>'}}
+  %1 = tosa.sin %0 : (tensor<2xi32>) -> tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2xindex>) {
+  // expected-error @+1 {{'tosa.exp' op operand #0 must be tosa-conformant tensor of number values, but got 'tensor<2xindex>'}}
+  %0 = tosa.exp %x : (tensor<2xindex>) -> tensor<2xindex>
+  return
+}
