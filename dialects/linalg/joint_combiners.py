@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...ir.attribute_access import integer
 from ...tiling.element_types import INDEX_BITS
-from ..arith.integer_folds import evaluate
+from ..arith.canonicalization import evaluate
 from .structured_view import StructuredView
 
 MANY = 3
@@ -210,11 +210,11 @@ def _compute_integer(operation: Operation, operands: list[Number]) -> Number | N
 
 
 def _on_bits(
-    combine: Callable[[int, int], int],
+    combine: Callable[[bool, bool], bool],
 ) -> Callable[[Operation, list[Number]], Number | None]:
     def evaluate(operation: Operation, operands: list[Number]) -> Number | None:
         is_bit = operation.results[0].type == _BIT
-        return combine(int(operands[0]), int(operands[1])) if is_bit else None
+        return combine(bool(operands[0]), bool(operands[1])) if is_bit else None
 
     return evaluate
 

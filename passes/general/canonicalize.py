@@ -21,7 +21,7 @@ from xdsl.traits import ConstantLike, HasCanonicalizationPatternsTrait
 from xdsl.transforms.dead_code_elimination import RemoveUnusedOperations, region_dce
 from xdsl.utils.exceptions import PassFailedException
 
-from ...dialects.arith import integer_folds
+from ...dialects.arith import canonicalization as arith
 from ...dialects.flow import canonicalization as flow
 from ...dialects.flow import dispatch_patterns
 from ...dialects.hal import canonicalization as hal
@@ -29,8 +29,7 @@ from ...dialects.util import canonicalization as util
 from ...dialects.util import string_patterns
 
 _TABLES = tuple(
-    module.rewrites
-    for module in (integer_folds, flow, dispatch_patterns, hal, util, string_patterns)
+    module.rewrites for module in (arith, flow, dispatch_patterns, hal, util, string_patterns)
 )
 """Patterns of operations that have none as a trait."""
 

@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.arith.integer_folds import evaluate, width_of
+from ...dialects.arith.canonicalization import evaluate, width_of
 from ...dialects.shard.boundary import boundary_of, enclosing_grid
 from ...ir.attribute_access import constant_integer
 from ...ir.tensor_types import ranked

@@ -1,10 +1,10 @@
-"""Canonicalization of integer arithmetic that xDSL leaves: constants, identities and casts."""
+"""Canonicalization that xDSL leaves: constants, identities and casts of integers, operand order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
@@ -62,23 +62,42 @@ _UNSIGNED: dict[str, Callable[[int, int, int], int | None]] = {
     "arith.shrui": lambda left, right, width: left >> right if right < width else None,
 }
 
-_WRAPPING: dict[str, Callable[[int, int], int]] = {
+_FOLDED_BY_XDSL: dict[str, Callable[[int, int], int]] = {
     "arith.addi": add,
     "arith.muli": mul,
     "arith.subi": sub,
 }
-"""Operations that xDSL folds."""
+"""Operations that `evaluate` computes for its callers; no pattern is needed for them."""
 
-_COMPARISONS: tuple[Callable[[int, int], bool], ...] = (eq, ne, lt, le, gt, ge)
-"""`eq`, `ne`, then `lt`, `le`, `gt` and `ge`, signed; the unsigned ones follow in MLIR's enum."""
+_Comparison = Callable[[int, int], bool]
 
-_EXTREME = {
-    "arith.maxsi": (False, True),
-    "arith.maxui": (False, False),
-    "arith.minsi": (True, True),
-    "arith.minui": (True, False),
-}
-"""Whether an operation returns the smaller operand, and whether operands have a sign."""
+
+class _Predicate(NamedTuple):
+    """A predicate of `arith.cmpi`."""
+
+    compare: _Comparison
+    is_signed: bool
+
+
+_PREDICATES = (
+    _Predicate(eq, is_signed=True),
+    _Predicate(ne, is_signed=True),
+    _Predicate(lt, is_signed=True),
+    _Predicate(le, is_signed=True),
+    _Predicate(gt, is_signed=True),
+    _Predicate(ge, is_signed=True),
+    _Predicate(lt, is_signed=False),
+    _Predicate(le, is_signed=False),
+    _Predicate(gt, is_signed=False),
+    _Predicate(ge, is_signed=False),
+)
+"""The predicates in the order of MLIR's enum."""
+
+_EXCHANGED: dict[_Comparison, _Comparison] = {eq: eq, ne: ne, lt: gt, le: ge, gt: lt, ge: le}
+"""The comparison that holds for exchanged operands."""
+
+_MINIMA = ("arith.minsi", "arith.minui")
+_EXTREMA = (*_MINIMA, "arith.maxsi", "arith.maxui")
 
 _EXTENSIONS = ("arith.extsi", "arith.extui")
 _INDEX_CASTS = {"arith.index_cast": "arith.extsi", "arith.index_castui": "arith.extui"}
@@ -98,17 +117,23 @@ def width_of(type_: Attribute) -> int | None:
 def evaluate(op: Operation, operands: list[int], width: int) -> int | None:
     """Return what an operation computes of constants whose type has `width` bits.
 
-    Returns `None` if the result is undefined or the operation is unknown.
+    The result has the form in which attributes hold integers: with a sign, so that a true `i1` is
+    -1. It is `None` if the result is undefined or the operation is unknown.
     """
+    value = _exact_value(op, operands, width)
+    changes_type = op.name == "arith.cmpi" or op.name in _CASTS
+    result_width = width_of(op.results[0].type) if changes_type else width
+    return None if value is None or result_width is None else as_signed(value, result_width)
+
+
+def _exact_value(op: Operation, operands: list[int], width: int) -> int | None:
     bits = [as_unsigned(operand, width) for operand in operands]
     numbers = [as_signed(operand, width) for operand in operands]
     if op.name == "arith.cmpi":
-        predicate = integer(op, "predicate")
-        if predicate >= len(_COMPARISONS):
-            return _COMPARISONS[predicate - 4](*bits)
-        return _COMPARISONS[predicate](*numbers)
-    if op.name in _WRAPPING:
-        return as_signed(_WRAPPING[op.name](numbers[0], numbers[1]), width)
+        predicate = _PREDICATES[integer(op, "predicate")]
+        return predicate.compare(*(numbers if predicate.is_signed else bits))
+    if op.name in _FOLDED_BY_XDSL:
+        return _FOLDED_BY_XDSL[op.name](numbers[0], numbers[1])
     if op.name in _SIGNED:
         return _SIGNED[op.name](numbers[0], numbers[1], width)
     if op.name in _UNSIGNED:
@@ -131,7 +156,7 @@ def fold_integer_constants(op: Operation, rewriter: PatternRewriter) -> None:
         _replace_by_constant(op, value, rewriter)
 
 
-@rewrites(*(f"arith.{name}" for name in _COMMUTATIVE), *_EXTREME, "arith.cmpi")
+@rewrites(*(f"arith.{name}" for name in _COMMUTATIVE), *_EXTREMA, "arith.cmpi")
 def constants_right(op: Operation, rewriter: PatternRewriter) -> None:
     """Exchange the operands of a commutative operation or a comparison if the left is constant."""
     left, right = op.operands
@@ -139,20 +164,21 @@ def constants_right(op: Operation, rewriter: PatternRewriter) -> None:
         return
     op.operands = (right, left)
     if op.name == "arith.cmpi":
-        predicate = _EXCHANGED[integer(op, "predicate")]
-        op.properties["predicate"] = IntegerAttr(predicate, 64)
+        compare, is_signed = _PREDICATES[integer(op, "predicate")]
+        exchanged = _PREDICATES.index(_Predicate(_EXCHANGED[compare], is_signed))
+        op.properties["predicate"] = IntegerAttr(exchanged, 64)
     rewriter.notify_op_modified(op)
 
 
-@rewrites(*_EXTREME, "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui")
+@rewrites(*_EXTREMA, "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui")
 def fold_integer_identities(op: Operation, rewriter: PatternRewriter) -> None:
     """Fold `max(x, x)`, `max(x, largest)`, `x rem 1` and shifts by 0."""
     left, right = op.operands
     width = width_of(left.type)
     if width is None:
         return
-    if op.name in _EXTREME:
-        _fold_extreme(op, width, rewriter)
+    if op.name in _EXTREMA:
+        _fold_extremum(op, width, rewriter)
     elif op.name in ("arith.remsi", "arith.remui"):
         if constant_integer(right) == 1:
             _replace_by_constant(op, 0, rewriter)
@@ -160,10 +186,11 @@ def fold_integer_identities(op: Operation, rewriter: PatternRewriter) -> None:
         rewriter.replace(op, (), (left,))
 
 
-def _fold_extreme(op: Operation, width: int, rewriter: PatternRewriter) -> None:
-    smaller, has_sign = _EXTREME[op.name]
-    lowest, highest = integer_range(width, is_signed=has_sign)
-    read = as_signed if has_sign else as_unsigned
+def _fold_extremum(op: Operation, width: int, rewriter: PatternRewriter) -> None:
+    is_signed = op.name in _SIGNED
+    lowest, highest = integer_range(width, is_signed=is_signed)
+    absorbing, neutral = (lowest, highest) if op.name in _MINIMA else (highest, lowest)
+    read = as_signed if is_signed else as_unsigned
     left, right = op.operands
     if left is right:
         rewriter.replace(op, (), (left,))
@@ -173,16 +200,12 @@ def _fold_extreme(op: Operation, width: int, rewriter: PatternRewriter) -> None:
         if constant is None:
             continue
         number = read(constant, width)
-        if number == (lowest if smaller else highest):
+        if number == absorbing:
             rewriter.replace(op, (), (one,))
             return
-        if number == (highest if smaller else lowest):
+        if number == neutral:
             rewriter.replace(op, (), (other,))
             return
-
-
-_EXCHANGED = (0, 1, 4, 5, 2, 3, 8, 9, 6, 7)
-"""The predicate of a comparison with exchanged operands, by the predicate of `arith.cmpi`."""
 
 
 def _is_constant(value: SSAValue) -> bool:
@@ -218,7 +241,7 @@ def _joined(outer: str, inner: str, widths: tuple[int, int, int]) -> str | None:
 
     `widths` are those of the source, of the value between, and of the result.
     """
-    source, _, result = widths
+    source, between, result = widths
     if outer == "arith.trunci" and inner in (*_EXTENSIONS, "arith.trunci"):
         if source == result:
             return ""
@@ -227,14 +250,10 @@ def _joined(outer: str, inner: str, widths: tuple[int, int, int]) -> str | None:
         return inner
     if inner in _EXTENSIONS and _INDEX_CASTS.get(outer) == inner:
         return outer
-    lossless = source == result and source <= widths[1]
+    lossless = source == result and source <= between
     return "" if outer == inner and outer in _INDEX_CASTS and lossless else None
 
 
 def _replace_by_constant(op: Operation, value: int, rewriter: PatternRewriter) -> None:
     type_ = cast("IntegerType | IndexType", op.results[0].type)
-    if isinstance(type_, IntegerType) and type_.bitwidth == 1:
-        constant = IntegerAttr.from_bool(bool(value & 1))
-    else:
-        constant = IntegerAttr(as_signed(value, width_of(type_) or INDEX_BITS), type_)
-    rewriter.replace(op, ConstantOp(constant))
+    rewriter.replace(op, ConstantOp(IntegerAttr(value, type_)))
