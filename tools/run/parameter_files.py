@@ -14,7 +14,6 @@ import json
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any, cast
@@ -50,18 +49,19 @@ def read_parameters(options: Sequence[str]) -> dict[tuple[str, str], Parameter]:
         scope, equals, path = option.partition("=")
         if not equals:
             scope, path = "", option
-        if Path(path).suffix.lower() not in READERS:
-            known = ", ".join(sorted(READERS))
-            raise UsageError(f"--parameters={option}: files of parameters are {known}")
         found |= {(scope, key): each for key, each in _read_file(path).items()}
     return found
 
 
 def _read_file(path: str) -> dict[str, Parameter]:
-    """Read one file with a known suffix. Raises UsageError."""
+    """Read one file. Raises UsageError."""
+    reader = READERS.get(Path(path).suffix.lower())
+    if reader is None:
+        known = ", ".join(sorted(READERS))
+        raise UsageError(f"'{path}' has an unknown suffix, expected one of {known}")
     found: dict[str, Parameter] = {}
     try:
-        for key, parameter in READERS[Path(path).suffix.lower()](path):
+        for key, parameter in reader(path):
             if key in found:
                 raise FileProblem(f"names '{key}' twice")
             found[key] = parameter
@@ -71,9 +71,9 @@ def _read_file(path: str) -> dict[str, Parameter]:
 
 
 def mapped_arrays(path: str | os.PathLike[str]) -> dict[str, Array]:
-    """Return the tensors of a `.safetensors` or `.npz` file by name.
+    """Return the tensors of a parameter file by name; those of `.irpa` are arrays of bytes.
 
-    Tensors of `.safetensors` are memory-mapped, so that only accessed pages are read. Raises
+    Except in `.npz`, tensors are memory-mapped, so that only accessed pages are read. Raises
     UsageError if it is not such a file, or has a tensor of a type that NumPy lacks.
     """
     try:
@@ -87,9 +87,6 @@ def stored_parameters(path: str) -> dict[str, StoredArray]:
 
     Raises UsageError.
     """
-    if Path(path).suffix.lower() not in READERS:
-        known = ", ".join(sorted(READERS))
-        raise UsageError(f"'{path}' has an unknown suffix, expected one of {known}")
     return {name: _stored(name, each) for name, each in _read_file(path).items()}
 
 
@@ -256,7 +253,8 @@ def _archive(path: str) -> Read:
         if room < 0:
             raise FileProblem(f"has an archive at byte {start} that is longer than the file")
         yield from _entries(
-            _Archive(file, start + contents),
+            file,
+            start + contents,
             count,
             file.read(start + entries, table_size),
             file.read(start + names, names_size),
@@ -266,19 +264,14 @@ def _archive(path: str) -> Read:
         start += following
 
 
-@dataclass(frozen=True, slots=True)
-class _Archive:
-    """Where the contents of an archive start in its file."""
-
-    file: _File
-    contents: int
-
-
-def _entries(archive: _Archive, count: int, table: bytes, names: bytes) -> Read:
+def _entries(file: _File, contents: int, count: int, table: bytes, names: bytes) -> Read:
+    """Read the entries of a table; `contents` is where the archive's contents start in the file."""
     position = 0
     left = len(names)
     for _ in range(count):
         size, kind, _, name, length, *_ = _unpack(ENTRY, table, position)
+        if size < ENTRY.size:
+            raise FileProblem(f"has an entry of {size} bytes")
         left -= length
         if left < 0 or name + length > len(names):
             raise FileProblem(f"has an entry whose name is at byte {name} of {len(names)}")
@@ -294,11 +287,9 @@ def _entries(archive: _Archive, count: int, table: bytes, names: bytes) -> Read:
             yield key, Parameter(_splat(pattern[:width], total))
         elif kind == EMBEDDED:
             offset, stored = _unpack(RANGE, table, body)
-            yield key, Parameter(archive.file.later(archive.contents + offset, stored))
+            yield key, Parameter(file.later(contents + offset, stored))
         elif kind != SKIPPED:
             raise FileProblem(f"has the contents of '{key}' in another file")
-        if size < ENTRY.size:
-            raise FileProblem(f"has an entry of {size} bytes")
         position += -(-size // ALIGNMENT) * ALIGNMENT
 
 
