@@ -11,11 +11,11 @@ POSITION = 64
 
 
 def random_arrays(arguments: Iterable[tuple[Sequence[int], str]]) -> list[np.ndarray]:
-    """Return random arrays of these shapes and types; integers are `POSITION`."""
+    """Return arrays of these shapes and types: random floats, or `POSITION` for integers."""
     rng = np.random.default_rng(0)
     return [
-        (rng.standard_normal(shape) * 0.1).astype(kind)
-        if kind == "float32"
-        else np.asarray(POSITION, kind)
+        np.full(shape, POSITION, kind)
+        if np.issubdtype(kind, np.integer)
+        else (rng.standard_normal(shape) * 0.1).astype(kind)
         for shape, kind in arguments
     ]
