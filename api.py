@@ -39,8 +39,8 @@ from .runtime.abi.errors import CompilationError, ExecutionError
 from .runtime.functions import FunctionsByName
 from .runtime.host.timeline import Timeline
 from .sharding.grid import Grid
+from .tools.diagnostics import describe_position
 from .tools.driver import new_context
-from .tools.print_diagnostics import describe_position
 from .tools.run.parameter_files import mapped_arrays
 
 if TYPE_CHECKING:

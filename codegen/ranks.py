@@ -32,7 +32,7 @@ from .compile import CompiledProgram
 
 if TYPE_CHECKING:
     from ..runtime.mpi.communicator import MpiCommunicator
-    from ..runtime.mpi.failure_monitor import Failure
+    from ..runtime.mpi.failure_coordinator import Failure
 
 
 def run_on_ranks(
@@ -79,7 +79,7 @@ class _RankRun:
 
     def run(self, inputs: Sequence[Array], grid: Grid | None, inputs_per_rank: bool) -> list[Array]:
         """Run the function; if one rank fails, all ranks raise."""
-        from ..runtime.mpi.failure_monitor import RanksFailed
+        from ..runtime.mpi.failure_coordinator import RanksFailed
 
         try:
             self._communicator.begin()

@@ -32,7 +32,7 @@ from ..runtime.abi.arguments import InputError, check_kind
 from ..runtime.abi.errors import CompilationError
 from ..saved_programs import LoadedFunction, LoadedProgram
 from ..sharding.axis_names import joined_names
-from ..tools.print_diagnostics import from_operation_error, render
+from ..tools.diagnostics import from_operation_error, render
 from ..tools.run.program_cache import CachedProgram, cached_program
 
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from ..dialects.stream.dispatch_syntax import ACCESS
+from ..dialects.stream.dispatch_directives import ACCESS
 from ..ir.attribute_access import integer, integers, operand_groups, symbol
 from ..ir.diagnostics import OperationError
 from ..runtime.abi.arrays import Value

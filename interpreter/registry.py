@@ -3,11 +3,11 @@
 There are three kinds of functions, each registered with a decorator:
 
 - `@impl("arith.addf")`: `function(op, operands, frame) -> results`, for operations that
-  only compute. With `pointwise=True` it also accepts scalars that are arrays with one element
-  per point of a vectorised loop nest (see `values`), so that loop bodies run on whole arrays.
+  only compute. With `pointwise=True` it also accepts scalars that are arrays with one element per
+  point of a vectorised loop nest (`runtime/abi/values.py`): loop bodies run on whole arrays.
 - `@impl_with_regions("scf.for")`: a generator function of the same arguments, for operations that
   run regions, call functions or meet other devices. It yields other such generators (to run them
-  and receive their results) or a `Rendezvous` (see `spmd`), and returns the results.
+  and receive their results) or a `Rendezvous` (`spmd.py`), and returns the results.
 - `@impl_branch("cf.br")`: `function(op, operands) -> (block, arguments)`, for terminators that
   choose the next block.
 

@@ -39,8 +39,7 @@ from ..passes.manager.pass_manager import (
 from ..passes.manager.pipeline_text import PipelineError, parse_pipeline
 from ..passes.registry import all_passes
 from ..runtime.abi.errors import CompilationError
-from ..tools.plugins import PassLookup
-from ..tools.print_diagnostics import (
+from ..tools.diagnostics import (
     Diagnostic,
     error,
     from_operation_error,
@@ -48,6 +47,7 @@ from ..tools.print_diagnostics import (
     position_of,
     render,
 )
+from ..tools.plugins import PassLookup
 
 
 @dataclass(frozen=True, slots=True)

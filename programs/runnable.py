@@ -20,7 +20,7 @@ from ..runtime.abi.errors import ExecutionError
 from ..runtime.direct_call import DirectCall
 from ..runtime.host.timeline import Timeline
 from ..sharding.grid import Grid
-from ..tools.print_diagnostics import from_operation_error, render
+from ..tools.diagnostics import from_operation_error, render
 from .backends import NATIVE, backend_name
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ class Communicator(ABC):
     All processes of a group must reach matching collectives in the same order. Their signatures are
     compared before data move. If they differ, or if processes wait for each other in a deadlock,
     all stop. Threads then raise DeviceFailed, and their caller CollectiveMismatch; ranks raise
-    RanksFailed (`mpi/failure_supervisor.py`).
+    RanksFailed (`mpi/rank_supervisor.py`).
     """
 
     process: int

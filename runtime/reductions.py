@@ -8,13 +8,16 @@ from .native_registry import native_function_named
 
 
 def reduction_kernel(collective: Collective) -> Native:
-    """Return the kernel of `codegen/kernels/reductions.py`, which threads and MPI ranks share."""
+    """Return the kernel that combines a collective's operands, on threads and MPI ranks alike.
+
+    It is written by `codegen/kernels/collective_combiners.py`.
+    """
     kind, participants = collective.reduction, collective.group.size
     source, target = collective.source, collective.result
 
     def compile() -> Native:
         # Imported here because importing the compiler takes time.
-        from ..codegen.kernels.reductions import reduction_kernel
+        from ..codegen.kernels.collective_combiners import reduction_kernel
 
         return reduction_kernel(kind, source, target, participants)
 

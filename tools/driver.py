@@ -29,10 +29,7 @@ from ..passes.manager.pass_manager import (
     describe_steps,
     run_steps,
 )
-from .opt.reporter import Reporter
-from .output_files import open_output
-from .plugins import PluginContext, load_dialects
-from .print_diagnostics import (
+from .diagnostics import (
     Diagnostic,
     SourcePosition,
     describe_position,
@@ -41,6 +38,9 @@ from .print_diagnostics import (
     position_of,
     render,
 )
+from .opt.reporter import Reporter
+from .output_files import open_output
+from .plugins import PluginContext, load_dialects
 from .remarks import remark_sink, wants, yaml_sink
 
 if TYPE_CHECKING:

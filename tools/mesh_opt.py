@@ -20,11 +20,11 @@ from ..passes.manager.pipeline_text import PassEntry, PipelineError, parse_optio
 from ..passes.registry import all_passes
 from .command_line import option_hint
 from .console import exit_at_once, fault_text, is_for_console, run_console
+from .diagnostics import SourcePosition, error, render
 from .driver import Driver, new_context
 from .opt.options import INTRODUCTION, Options, parse_command_line
 from .output_files import open_output
 from .plugins import PassLookup, load_dialects, loaded_passes
-from .print_diagnostics import SourcePosition, error, render
 from .shared_options import information_text
 
 VERIFY_EACH_VARIABLE = "MESH_OPT_VERIFY_EACH"

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..passes.manager.pass_options import PassTable
     from ..runtime.abi.arrays import Array
     from ..saved_programs import LoadedFunction, LoadedProgram
+    from .diagnostics import Diagnostic
     from .observers import Watchers
-    from .print_diagnostics import Diagnostic
     from .run.program_cache import CachedProgram
 
     AnyFunction = Function | LoadedFunction
@@ -158,7 +158,7 @@ class _Run:
                     return self._run_loaded(loaded)
             return self._run_source(source, cached)
         from ..ir.diagnostics import remarks_to
-        from .print_diagnostics import render
+        from .diagnostics import render
         from .remarks import remark_sink
 
         def report(diagnostic: Diagnostic) -> None:
@@ -357,7 +357,7 @@ def _check_ranks(options: RunOptions) -> bool:
         raise UsageError("--check runs on one set of inputs, not with --inputs-per-rank")
     if find_spec("mpi4py") is None:
         return True
-    from ..runtime.mpi.failure_supervisor import supervisor
+    from ..runtime.mpi.rank_supervisor import supervisor
 
     ranks = supervisor()
     if options.timeout is not None:

@@ -21,8 +21,8 @@ from ..ir.regions import enclosing, outermost
 from ..ir.text.printer import print_operation
 from ..ir.usage_error import UsageError
 from ..passes.manager.pass_manager import Observer, describe_steps
+from .diagnostics import position_of
 from .output_files import open_output
-from .print_diagnostics import position_of
 
 HEAVY_LINE = "===" + "-" * 73 + "===\n"
 

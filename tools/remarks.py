@@ -1,4 +1,4 @@
-"""The `--remarks` options of all tools."""
+"""What `--remarks` options mean: their categories and filters, and how remarks are written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ir.usage_error import UsageError
 
 if TYPE_CHECKING:
     from ..ir.diagnostics import Remark
-    from .print_diagnostics import Diagnostic
+    from .diagnostics import Diagnostic
 
 REMARKS = ("sharding", "encoding", "dispatch", "backend", "all")
 """The categories of remarks."""
@@ -66,7 +66,7 @@ def _categories_of(kind: str) -> list[str]:
 def remark_text(remark: Remark) -> str:
     """Return a remark as YAML in the format of LLVM's remark tools."""
     from ..ir.attribute_access import operation_name
-    from .print_diagnostics import position_of
+    from .diagnostics import position_of
 
     position = position_of(remark.operation)
     lines = [
@@ -95,7 +95,7 @@ def remark_sink(
 
     A program may be analysed more than once, with the same remarks.
     """
-    from .print_diagnostics import from_remark
+    from .diagnostics import from_remark
 
     seen: set[Diagnostic] = set()
 

@@ -34,7 +34,7 @@ from ...sharding.collective_matching import RECEIVE, CollectiveSignature
 from ...sharding.collective_rows import COLLECTIVES, RECV, SEND, SHIFT, UPDATE_HALO, CollectiveRow
 from ...sharding.grid import Grid
 from ...sharding.sharding import Axes, ReductionKind
-from ..kernels.reductions import combiner
+from ..kernels.collective_combiners import combiner
 from ..kernels.static_values import tensor_element
 
 

@@ -304,7 +304,7 @@ def verify_same_tensor(source: Attribute, result: Attribute) -> None:
     raise VerifyException(f"expects types of the same tensor, found {source} and {result}")
 
 
-def storage_formula_of(tensor: Tensor) -> tuple[StorageFormula, ...]:
+def storage_formulas(tensor: Tensor) -> tuple[StorageFormula, ...]:
     """Return the storage formulas of a tensor; its size is the largest of them.
 
     There is one per distinct layout. Raises EncodingError if the encoding is not resolved.

@@ -1,7 +1,8 @@
 """Asynchronous ops of the `stream` dialect, on resources as bytes, without tensor types.
 
-The verifiers beyond operand types are those of the directives in `SYNTAX` (`dispatch_syntax.py`,
-`regions.py`, `ir/syntax/resource_directives.py`). A row takes further checks as `verify=`.
+The verifiers beyond operand types are those of the directives in `SYNTAX`
+(`dispatch_directives.py`, `regions.py`, `ir/syntax/resource_directives.py`). A row takes further
+checks as `verify=`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from ...ir.syntax.directives import verify_same_type
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints
 from .affinity import AffinityOpInterface
-from .dispatch_syntax import FUNCTION_TYPE, DispatchOperands
+from .dispatch_directives import FUNCTION_TYPE, DispatchOperands
 from .regions import ResourceRegion, verify_parent
 from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import ResourceType, TimepointType

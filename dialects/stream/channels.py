@@ -11,7 +11,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...ir.syntax.assembly_format import Parsed, values
-from .dispatch_syntax import DispatchResources
+from .dispatch_directives import DispatchResources
 from .rows import PLACED, row
 from .types import CollectiveAttr
 

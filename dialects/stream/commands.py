@@ -1,7 +1,7 @@
 """Commands of the `stream` dialect: ordered work of devices on ranges of resources.
 
 Everything that is verified apart from operand types is in the directives of `SYNTAX`
-(`dispatch_syntax.py`, `regions.py`, `ir/syntax/resource_directives.py`).
+(`dispatch_directives.py`, `regions.py`, `ir/syntax/resource_directives.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...ir.syntax.directives import RegionBody
 from ...ir.syntax.operations import SyntaxOperation
 from ...ir.syntax.symbol_directives import EntryPoints, exports_of
 from .async_ops import TIMEPOINT, PlacedOperation
-from .dispatch_syntax import DispatchResources
+from .dispatch_directives import DispatchResources
 from .executables import ExecutableExportOp
 from .regions import COMMAND_REGIONS, Captures, YieldOp, verify_commands, verify_parent
 from .rows import CANONICALIZATION, INDEX, row

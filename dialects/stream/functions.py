@@ -19,7 +19,7 @@ from ..util.functions import (
     print_attributes,
     verify_callee,
 )
-from .dispatch_syntax import FUNCTION_TYPE, DispatchOperands
+from .dispatch_directives import FUNCTION_TYPE, DispatchOperands
 from .rows import INDEX, PLACED, row
 
 

@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 from ...ir.syntax.directives import AttributeValue, Operand, Type, verify_same_type
 from ...ir.syntax.repeated import Repeated
 from ...ir.syntax.rows import PURE
-from .dispatch_syntax import FUNCTION_TYPE
+from .dispatch_directives import FUNCTION_TYPE
 from .rows import PLACED, row
 
 CONSTANTS = Repeated(

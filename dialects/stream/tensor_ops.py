@@ -31,7 +31,7 @@ from ...ir.syntax.rows import NUMBER, SCALAR
 from ...ir.syntax.symbol_directives import EntryPoints
 from ..iree_encoding.interfaces import tensor_encoding, verify_same_tensor
 from .affinity import AffinityOpInterface, TensorPhase
-from .dispatch_syntax import EncodedFunctionType, TracedTensors
+from .dispatch_directives import EncodedFunctionType, TracedTensors
 from .rows import CANONICALIZATION, INDEX, PLACED, row
 from .types import DEVICE_RESOURCE, STAGING
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .decompositions import composite_rule
+from .decomposition_table import composite_rule
 from .inline_mlir import emit_inline_mlir
 from .rules import decomposition, is_static, require, torch
 

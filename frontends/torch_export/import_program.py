@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
-from ..aten.decompositions import decompositions, known_decompositions
+from ..aten.decomposition_table import decompositions, known_decompositions
 from ..aten.inline_mlir import (
     fill_bodies,
     inline_mlir_op,

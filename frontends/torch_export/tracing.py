@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..aten.decompositions import decompositions, known_decompositions
+from ..aten.decomposition_table import decompositions, known_decompositions
 from ..aten.rules import either
 
 

@@ -18,7 +18,7 @@ from ...dialects.iree_encoding.interfaces import (
     Tensor,
     TensorEncoding,
     plain,
-    storage_formula_of,
+    storage_formulas,
     tensor_encoding,
 )
 from ...dialects.stream.affinity import affinity_of
@@ -132,7 +132,7 @@ def _device(affinity: Attribute | None) -> str:
 def _bytes(tensor: Tensor) -> int | None:
     """Return the storage size of a tensor in bytes; `None` if it is dynamic or has no formula."""
     try:
-        formulas = storage_formula_of(tensor)
+        formulas = storage_formulas(tensor)
         return max(f.evaluate() for f in formulas) if all(f.is_static for f in formulas) else None
     except ValueError:
         return None

@@ -55,7 +55,7 @@ from ...dialects.hal.objects import ReturnOp
 from ...dialects.hal.targets import DEVICE, ExecutableTargetAttr
 from ...dialects.stream.affinity import affinity_of
 from ...dialects.stream.commands import CmdDispatchOp
-from ...dialects.stream.dispatch_syntax import ACCESS
+from ...dialects.stream.dispatch_directives import ACCESS
 from ...dialects.stream.executables import BindingSubspanOp
 from ...dialects.stream.executables import ExecutableExportOp as ExecutableExportOfStream
 from ...dialects.stream.executables import ExecutableOp as StreamExecutableOp

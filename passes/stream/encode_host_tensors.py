@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.iree_encoding.interfaces import Tensor, storage_formula_of, tensor_encoding
+from ...dialects.iree_encoding.interfaces import Tensor, storage_formulas, tensor_encoding
 from ...dialects.iree_encoding.layouts import PackedStorageAttr
 from ...dialects.stream.async_ops import (
     AsyncAllocaOp,
@@ -179,7 +179,7 @@ class HostBuilder(Builder):
 
         Raises ValueError if the encoding is not resolved.
         """
-        formulas = storage_formula_of(tensor)
+        formulas = storage_formulas(tensor)
         if all(formula.is_static for formula in formulas):
             return self.indices.index(max(formula.evaluate() for formula in formulas))
         return emit_largest([emit_size(formula, dims, self) for formula in formulas], self)
@@ -270,7 +270,7 @@ def elements_of(operation: Operation, tensor: Tensor) -> Elements:
 
     Raises OperationError if its layouts differ in the number of bits.
     """
-    bits = {formula.element_bits for formula in storage_formula_of(tensor)}
+    bits = {formula.element_bits for formula in storage_formulas(tensor)}
     if len(bits) > 1:
         raise OperationError(
             operation,
@@ -324,7 +324,7 @@ def _load_parameter(op: Operation, builder: HostBuilder) -> Results:
 
 @lowering("stream.tensor.parameter.write")
 def _write_parameter(op: Operation, builder: HostBuilder) -> Results:
-    storage_formula_of(require_ranked(op, op.properties["source_encoding"]))  # is resolved
+    storage_formulas(require_ranked(op, op.properties["source_encoding"]))  # is resolved
     (source,), (size,) = values(op, "source"), values(op, "source_size")
     whole = [source, size, builder.indices.index(0), size, size]
     return _on_parameter(op, [*whole, *parameter_operands(op, "target"), ()], size, builder)

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerA
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.stream.commands import CmdDispatchOp
-from ...dialects.stream.dispatch_syntax import ACCESS
+from ...dialects.stream.dispatch_directives import ACCESS
 from ...dialects.stream.types import BindingType
 from ...ir.attribute_access import boundary_attributes
 from ...ir.index import BuilderIndices, constant_index

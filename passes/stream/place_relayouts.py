@@ -26,7 +26,7 @@ from xdsl.rewriter import Rewriter
 
 from ...dialects.iree_encoding.interfaces import (
     Tensor,
-    storage_formula_of,
+    storage_formulas,
     storage_key,
     tensor_encoding,
 )
@@ -205,7 +205,7 @@ def _comparable_bytes(tensor: Tensor) -> int:
     So a tile of several elements along such a dimension counts as padding, and without such a tile
     the comparison of two sizes holds for any value of the dimension.
     """
-    formulas = storage_formula_of(tensor)
+    formulas = storage_formulas(tensor)
     return max(
         formula.evaluate([1] * sum(extent.size is None for extent in formula.extents))
         for formula in formulas

@@ -3,7 +3,7 @@
 Start them with `mpiexec -n N mesh-run --backend=mpi ...`, or run a program of your own with
 `mpiexec -n N python -m mpi4py ...`. Before data move, ranks compare the signatures of their
 collectives, point to point, so that data of one collective cannot be mistaken for those of another.
-`failure_monitor.py` detects deadlocks.
+`failure_coordinator.py` detects deadlocks.
 
 Collectives are lists of steps that native code carries out (`messages/collective_steps.py`). Python
 runs only where a rank waits for long, or where ranks do not match.
@@ -29,10 +29,10 @@ from ..collectives import Group
 from ..communicator import RankError
 from ..messages.context import PlainState, Traffic
 from ..messages.size_changes import SizeChangeNotices
-from .failure_monitor import Failure
-from .failure_supervisor import Supervisor, supervisor
+from .failure_coordinator import Failure
 from .mailbox import Channel, unpacked
 from .message_communicator import MessageCommunicator
+from .rank_supervisor import Supervisor, supervisor
 from .rank_threads import MpiThreadGroup
 
 _RUN, _MESSAGES = 1, 2

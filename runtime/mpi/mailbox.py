@@ -1,7 +1,7 @@
 """Messages between MPI ranks, received as they arrive and queued until they are taken.
 
 A waiting rank receives everything that has arrived. So no sender waits for a receiver, and messages
-in flight can be counted (`mpi/failure_supervisor.py`).
+in flight can be counted (`mpi/rank_supervisor.py`).
 """
 
 from __future__ import annotations

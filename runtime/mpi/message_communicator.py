@@ -17,8 +17,8 @@ from ..messages.context import HEADER_BYTES, MessageContext, PlainState
 from ..messages.size_changes import SizeChangeNotices, padded
 from ..messages.step_interpreter import run_messages
 from ..native_registry import runtime_function
-from .failure_supervisor import Supervisor
 from .mailbox import Channel, Mailbox, packed, unpacked
+from .rank_supervisor import Supervisor
 
 
 class Rank(Protocol):

@@ -27,7 +27,7 @@ from ..host.timeline import Event, Timeline
 
 if TYPE_CHECKING:
     from .communicator import MpiCommunicator
-    from .failure_monitor import Failure
+    from .failure_coordinator import Failure
 
 
 _LIBRARY_NAMES = ("MPI4PY_LIBMPI", "MPI4PY_MPIABI")
@@ -215,7 +215,7 @@ def gather_devices(communicator: Communicator, own: Sequence[Sequence[Array]]) -
 @contextmanager
 def _asked_by_all(what: str, options: str = "--statistics and --trace") -> Generator[None]:
     """Raise InputError if another rank fails or does not make the collective call in the block."""
-    from .failure_monitor import RanksFailed
+    from .failure_coordinator import RanksFailed
 
     try:
         yield

@@ -25,7 +25,7 @@ from ..messages.context import MessageContext, PlainState, Traffic
 from ..messages.size_changes import SizeChangeNotices
 from ..protocol import FIRST_SLOT, SLOT_WORDS
 from ..threads.thread_group import ThreadCommunicator, ThreadGroup
-from .failure_monitor import Failure, Wait
+from .failure_coordinator import Failure, Wait
 from .mailbox import Channel
 from .message_communicator import MessageCommunicator, Rank
 

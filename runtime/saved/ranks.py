@@ -70,7 +70,7 @@ def _agree_to_run(communicator: MpiCommunicator, reason: str | None) -> None:
 
 def _error_of_all(communicator: MpiCommunicator, problem: Exception) -> Exception:
     """Return the error that all ranks raise if some have failed."""
-    from ..mpi.failure_monitor import RanksFailed
+    from ..mpi.failure_coordinator import RanksFailed
 
     if isinstance(problem, InputError):
         communicator.report(("input", str(problem)))

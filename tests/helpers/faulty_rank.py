@@ -64,7 +64,7 @@ AT_ONCE: dict[str, Callable[[], None]] = {
 
 def main() -> None:
     # Tests without MPI read this file for the names of the faults.
-    from mesh_opt.runtime.mpi.failure_supervisor import supervisor
+    from mesh_opt.runtime.mpi.rank_supervisor import supervisor
 
     what, faulty_rank, file, seconds = sys.argv[1:5]
     is_faulty = os.environ.get("PMI_RANK", "0") == faulty_rank

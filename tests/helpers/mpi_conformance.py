@@ -18,7 +18,7 @@ from mesh_opt.runtime.collectives import Collective, group_of
 from mesh_opt.runtime.communicator import RankError
 from mesh_opt.runtime.messages import collective_steps, step_writer
 from mesh_opt.runtime.mpi.communicator import MpiCommunicator
-from mesh_opt.runtime.mpi.failure_monitor import RanksFailed
+from mesh_opt.runtime.mpi.failure_coordinator import RanksFailed
 from mesh_opt.runtime.saved import ranks
 from mesh_opt.sharding.grid import Grid
 from mesh_opt.sharding.sharding import ReductionKind

@@ -22,7 +22,7 @@ from ...passes.sharding.cost_report import module_costs
 from ...passes.sharding.placed_values import PlacedGroup, placed_groups
 from ...passes.sharding.program_cost import Cost
 from ...sharding.collective_rows import COLLECTIVES, RECV
-from ..print_diagnostics import position_of, positions_of_location
+from ..diagnostics import position_of, positions_of_location
 from .graph import Node, function_graphs
 
 MAX_OPERATIONS = 20_000

@@ -21,7 +21,7 @@ from ...ir.regions import enclosing
 from ...ir.symbols import symbol_at
 from ...ir.text.source import Source, split_source
 from ...ir.verification import verification_errors
-from ..print_diagnostics import Diagnostic, SourcePosition, from_operation_error, from_parse_error
+from ..diagnostics import Diagnostic, SourcePosition, from_operation_error, from_parse_error
 from .positions import Positions
 from .recovering_parser import RecoveringParser
 from .reused_functions import Extent, ReusableFunctions, without_bodies

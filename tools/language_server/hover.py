@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import ParseError
 from ...ir.attribute_access import operation_name
 from ...ir.diagnostics import Remark
 from ...ir.tensor_types import element_bytes
-from ..print_diagnostics import position_of
+from ..diagnostics import position_of
 from .analysis import Analysis, Piece, alias_definition, symbol_definition
 from .definitions import reference_at
 from .shardings import Shardings, describe

@@ -18,8 +18,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from ..console import fault_text
+from ..diagnostics import Diagnostic, Severity
 from ..driver import new_context
-from ..print_diagnostics import Diagnostic, Severity
 from .analysis import Analysis, Piece, analyse
 from .completion import Kind, Operations, completions_at
 from .definitions import definition_at

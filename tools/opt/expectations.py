@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from ...ir.text.source import Source
-from ..print_diagnostics import Diagnostic, Severity, SourcePosition, error
+from ..diagnostics import Diagnostic, Severity, SourcePosition, error
 
 _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?\s*"

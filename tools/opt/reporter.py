@@ -11,7 +11,7 @@ from ...ir.diagnostics import OperationError
 from ...ir.text.print_style import PrintStyle
 from ...ir.text.printer import print_operation
 from ...ir.text.source import Source
-from ..print_diagnostics import (
+from ..diagnostics import (
     Diagnostic,
     Severity,
     from_operation_error,

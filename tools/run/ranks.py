@@ -91,7 +91,7 @@ def run_on_ranks(main: Main) -> int:
     has_output = open_streams()
     backend = _backend(sys.argv[1:])
     try:
-        from ...runtime.mpi.failure_supervisor import supervisor
+        from ...runtime.mpi.rank_supervisor import supervisor
 
         ranks = supervisor()
     except (ImportError, RuntimeError) as problem:

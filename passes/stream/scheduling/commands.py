@@ -19,7 +19,7 @@ from ....dialects.stream.commands import (
     CmdFlushOp,
     CmdInvalidateOp,
 )
-from ....dialects.stream.dispatch_syntax import ACCESS
+from ....dialects.stream.dispatch_directives import ACCESS
 from ....dialects.stream.functions import CmdCallOp
 from ....dialects.stream.types import ResourceType
 from ....ir.diagnostics import OperationError

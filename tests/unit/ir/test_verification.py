@@ -9,8 +9,8 @@ from mesh_opt.ir.diagnostics import OperationError
 from mesh_opt.ir.text.parser import parse_module
 from mesh_opt.ir.text.source import Source
 from mesh_opt.ir.verification import verification_errors, verify
+from mesh_opt.tools.diagnostics import position_of
 from mesh_opt.tools.driver import new_context
-from mesh_opt.tools.print_diagnostics import position_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

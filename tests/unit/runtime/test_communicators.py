@@ -398,7 +398,7 @@ import sys
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    from mesh_opt.runtime.mpi.failure_supervisor import supervisor
+    from mesh_opt.runtime.mpi.rank_supervisor import supervisor
     if supervisor().rank == 1:
         {end}
     return 0
@@ -428,13 +428,13 @@ def test_a_tool_whose_rank_ends_early(end: str, message: str, tmp_path: Path) ->
 
 LATE = """
 import sys, time
-from mesh_opt.runtime.mpi import failure_monitor, failure_supervisor
+from mesh_opt.runtime.mpi import failure_coordinator, rank_supervisor
 from mesh_opt.tools.run.ranks import run_on_ranks
 
 def main(arguments, stdin, stdout, stderr):
-    if failure_supervisor.supervisor().rank == 1:
+    if rank_supervisor.supervisor().rank == 1:
         raise SystemExit("enough")
-    failure_supervisor.GRACE = failure_monitor.GRACE = 10
+    rank_supervisor.GRACE = failure_coordinator.GRACE = 10
     time.sleep(20)
     return 0
 

@@ -1,4 +1,7 @@
-"""Syntax of the operands of dispatches: resources, ranges, and the tensor types behind them."""
+"""Directives for operands of dispatches: resources, ranges, and the tensor types behind them.
+
+A directive parses, prints and verifies its part of an operation.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +117,7 @@ class DispatchOperands:
     def verify(self, operation: Operation) -> None:
         operands = values(operation, "resource_operands")
         if not self.accesses:
-            verify_not_staging((*operands, *operation.results))
+            _verify_not_staging((*operands, *operation.results))
         resources = sum(value.type.name == RESOURCE for value in operands)
         for name in self._ranges.values():
             found = len(values(operation, name))
@@ -124,7 +127,7 @@ class DispatchOperands:
                     f"expected {resources} {what}, one for each resource operand, found {found}"
                 )
         if self.accesses:
-            verify_accesses(self._accesses(operation), resources)
+            _verify_accesses(self._accesses(operation), resources)
 
     def _accesses(self, operation: Operation) -> list[int]:
         if not self.accesses:
@@ -133,13 +136,13 @@ class DispatchOperands:
         return [access.value.data for access in array]
 
 
-def verify_not_staging(found: Sequence[SSAValue]) -> None:
+def _verify_not_staging(found: Sequence[SSAValue]) -> None:
     """Raise VerifyException if a value is a resource of `staging` lifetime."""
     if any(value.type == STAGING for value in found):
         raise VerifyException(f"works on resources of devices, not on {STAGING}")
 
 
-def verify_accesses(accesses: Sequence[int], resources: int) -> None:
+def _verify_accesses(accesses: Sequence[int], resources: int) -> None:
     """Check that there is one valid access per resource. Raises VerifyException."""
     if len(accesses) != resources:
         raise VerifyException(
@@ -180,7 +183,7 @@ class DispatchResources(Repeated):
         verify_columns(operation, *self.columns)
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
         resources = len(values(operation, "resources"))
-        verify_accesses([access.value.data for access in accesses], resources)
+        _verify_accesses([access.value.data for access in accesses], resources)
 
     def fits(self, operation: Operation) -> bool:
         accesses = cast("ArrayAttr[IntegerAttr]", operation.get_attr_or_prop("resource_accesses"))
@@ -306,9 +309,9 @@ class EncodedFunctionType:
 
     def verify(self, operation: Operation) -> None:
         operands, results = values(operation, "mixed_operands"), values(operation, "results_")
-        verify_not_staging(operands)
-        verify_tensors(operation, operands, "operand")
-        verify_tensors(operation, results, "result")
+        _verify_not_staging(operands)
+        _verify_tensors(operation, operands, "operand")
+        _verify_tensors(operation, results, "result")
         verify_ties(operation, len(operands), len(results))
 
     def fits(self, operation: Operation) -> bool:
@@ -321,7 +324,7 @@ class EncodedFunctionType:
         )
 
 
-def verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -> None:
+def _verify_tensors(operation: Operation, found: Sequence[SSAValue], what: str) -> None:
     """Check that each value has a tensor type, with a size for each dynamic dimension.
 
     Raises VerifyException.
@@ -413,4 +416,4 @@ class TracedTensors:
         print_lines(printer, pairs, print_one, ("[", "]"))
 
     def verify(self, operation: Operation) -> None:
-        verify_tensors(operation, values(operation, "resources"), "resource")
+        _verify_tensors(operation, values(operation, "resources"), "resource")

@@ -1,7 +1,7 @@
 """Failure handling of MPI ranks: a failure of one rank releases all, and is printed once.
 
 Each rank tells rank 0 when it fails and when it ends, and rank 0 tells all ranks what happened
-(`failure_monitor.py`).
+(`failure_coordinator.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..abi.arguments import InputError
 from ..abi.cores import core_numbers
 from ..messages.context import MessageContext, PlainState, Traffic
 from .abort import abort, print_error
-from .failure_monitor import GRACE, POLL_PERIOD, Failure, Monitor, RanksFailed, Status, Wait
+from .failure_coordinator import GRACE, POLL_PERIOD, Coordinator, Failure, RanksFailed, Status, Wait
 from .mailbox import Mailbox, Notes
 
 
@@ -78,11 +78,13 @@ class Supervisor:
         self._failure: Failure | None = None
         self._is_failure_known = False
         self._question: int | None = None
-        self._monitor = Monitor(self.size, self.handle, self._notes) if self.rank == 0 else None
+        self._coordinator = (
+            Coordinator(self.size, self.handle, self._notes) if self.rank == 0 else None
+        )
         self.has_threads = MPI.Query_thread() == MPI.THREAD_MULTIPLE
         """Whether MPI supports THREAD_MULTIPLE, so that threads may send and receive."""
-        if self._monitor is not None and self.has_threads and self.size > 1:
-            self._monitor.start()
+        if self._coordinator is not None and self.has_threads and self.size > 1:
+            self._coordinator.start()
         if self.size > 1:
             atexit.register(self._leave)
 
@@ -125,8 +127,8 @@ class Supervisor:
             self._failure = None
             self.mailbox.clear()
             self._generation += 1
-            if self._monitor is not None:
-                self._monitor.forget()
+            if self._coordinator is not None:
+                self._coordinator.forget()
         elif not self._is_failure_known:
             self.check()
         return self._failure is None
@@ -156,8 +158,8 @@ class Supervisor:
         self.messages = MessageContext(self._world.Dup(), self.rank)
         self._failure = None
         self._is_failure_known = False
-        if self._monitor is not None:
-            self._monitor.forget()
+        if self._coordinator is not None:
+            self._coordinator.forget()
 
     # Failing and ending -----------------------------------------------------------------------
 
@@ -215,17 +217,17 @@ class Supervisor:
         deadline = time.monotonic() + GRACE
         while not request.Test() and time.monotonic() < deadline:
             time.sleep(0.001)
-        if self._monitor is None:
+        if self._coordinator is None:
             self._notes.receive()
         else:
-            self._monitor.step()
+            self._coordinator.step()
 
     def _leave(self) -> None:
         """Finish at process exit, normal or by an uncaught exception."""
         if not MPI.Is_finalized():
             self.finish(int(getattr(sys, "last_value", None) is not None), "", GRACE)
-        if self._monitor is not None:
-            self._monitor.stop()
+        if self._coordinator is not None:
+            self._coordinator.stop()
 
     # Notes between ranks ----------------------------------------------------------------------
 
@@ -254,17 +256,17 @@ class Supervisor:
                 raise ValueError(f"rank 0 sent the unknown note {note}")
 
     def _send(self, note: tuple[Any, ...]) -> None:
-        if self._monitor is None:
+        if self._coordinator is None:
             self._notes.send(0, note)
         else:
-            self._monitor.handle(0, note)
+            self._coordinator.handle(0, note)
 
     def _serve(self) -> None:
-        if self._monitor is None:
+        if self._coordinator is None:
             for _, note in self._notes.receive():
                 self.handle(note)
-        elif not self._monitor.has_thread:
-            self._monitor.step()
+        elif not self._coordinator.has_thread:
+            self._coordinator.step()
         number, self._question = self._question, None
         if number is not None:
             self._send(("status", number, self._status()))

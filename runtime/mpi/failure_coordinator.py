@@ -78,7 +78,7 @@ class Status(NamedTuple):
     traffic: dict[tuple[bool, int], Traffic]
 
 
-class Monitor:
+class Coordinator:
     """The part of failure handling that rank 0 does for all ranks."""
 
     def __init__(self, ranks: int, handle_own: Callable[[_Note], None], notes: Notes) -> None:
@@ -103,16 +103,16 @@ class Monitor:
 
     @property
     def has_thread(self) -> bool:
-        """Whether the monitor runs in a thread of its own."""
+        """Whether the coordinator runs in a thread of its own."""
         return self._thread is not None
 
     def start(self) -> None:
-        """Start the monitor's thread."""
+        """Start the coordinator's thread."""
         self._thread = threading.Thread(target=self._run, daemon=True, name="mesh-opt-ranks")
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the monitor before MPI is finalised."""
+        """Stop the coordinator before MPI is finalised."""
         self._is_over = True
         if self._thread is not None:
             self._thread.join(GRACE)

@@ -1,4 +1,4 @@
-"""Diagnostics of a program, with position and severity, and their rendering as text."""
+"""Diagnostics as tools show them: with position and severity, and rendered as text."""
 
 from __future__ import annotations
 
